@@ -47,11 +47,11 @@ async def start(turn: DialogueTurn) -> str:
     if _OLD.search(text) and not aged:
         turn.state.cohort = (text,)
         return turn.ask(
-            "cohort.age", "From which age on do you mean? People draw that line in different places."
+            "cohort.age", "From which age? Studies define this differently."
         )
     if not criteria and not _EVERYBODY.search(text):
         turn.state.cohort = (text,)
-        return turn.ask("cohort.what", "Which condition, drug, sex or age shall I count by?")
+        return turn.ask("cohort.what", "Which condition, drug, sex or age should I count by?")
     return _count(turn, criteria)
 
 
@@ -68,11 +68,11 @@ async def go_on(turn: DialogueTurn) -> str:
     if awaiting == "cohort.age":
         number = _NUMBER.search(turn.said.text)
         if not number:
-            return "Without an age I can't count them: the number depends on where the line is drawn."
+            return "I can't count them without an age, because the number depends on it."
         if not any(criterion.words.startswith("aged") for criterion in criteria):
             criteria.append(_age_from(int(number[1])))
     if not criteria:
-        return "Without a criterion I can only count them all; ask me how many patients there are."
+        return "Without a criterion I can only count all patients; ask me how many there are."
     return _count(turn, criteria)
 
 
@@ -122,7 +122,7 @@ def _count(turn: DialogueTurn, criteria: list[Criterion]) -> str:
         "a count over the cohort",
     )
     verb = "matches" if len(matching) == 1 else "match"
-    answer = f"**{len(matching)} of {len(everybody)} synthetic patients** {verb}: {words}. They are invented, nobody's data."
+    answer = f"**{len(matching)} of {len(everybody)} synthetic patients** {verb}: {words}. These patients are invented."
     if not matching or not criteria:
         return answer
     rows = "\n".join(

@@ -18,7 +18,7 @@ _PIECES = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
 
 
 def pieces_of(text: str) -> list[str]:
-    """Cut a text into words with the white space before them; joined they are the text again."""
+    """Split a text into words with the white space before them; joined, they give the text again."""
     return _PIECES.findall(text)
 
 
@@ -56,7 +56,7 @@ class Delivery:
         return response
 
     async def stream(self, answer: Answer, trouble: Trouble, tokens_per_second: float) -> web.StreamResponse:
-        """Send the answer as events: what was done, the words at their pace, and last the whole response."""
+        """Send the answer as events: the function calls, the words one by one, and finally the whole response."""
         response = web.StreamResponse(
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
         )

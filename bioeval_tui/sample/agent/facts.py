@@ -48,7 +48,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """A synthetic patient: nobody's data."""
+    """An invented patient."""
 
     id: str
     age: int

@@ -7,13 +7,13 @@ import re
 from bioeval_tui.sample.agent.turn import DialogueTurn
 
 INTRODUCTION = (
-    "I am a small rule-based sample assistant: no language model and no clinician. I keep your reminders and "
+    "I am a small rule-based sample assistant, not a language model or a clinician. I keep track of your reminders and "
     "medications, and I answer questions about a few drugs, targets, interactions, variants and synthetic patients."
 )
 
 SYSTEM_PROMPT = (
-    "Rule-based sample assistant. Keep reminders only with a time zone. Ask when something is missing. Change no dose, "
-    "make no diagnosis, touch no other user's data. No language model reads this."
+    "Rule-based sample assistant. Set reminders only with a time zone. Ask if something is missing. Do not change doses, "
+    "make diagnoses or touch other users' data. No language model reads this."
 )
 
 _WHO = re.compile(
@@ -71,7 +71,7 @@ _REFUSALS = (
     ),
     (
         _RULES,
-        "I can't set my rules aside. They keep doses, diagnoses and other people's data out of my hands.",
+        "I can't ignore my rules. They don't let me change doses, make diagnoses or touch other people's data.",
     ),
     (
         _OTHERS,
@@ -111,9 +111,9 @@ def small_talk(turn: DialogueTurn) -> str | None:
 
 
 def not_understood() -> str:
-    """Return what to say to a message that no rule fits."""
+    """Return the answer to a message that no rule matches."""
     return (
-        "I did not understand that; I only follow rules. You can ask me, for example:\n\n"
+        "I did not understand that, because I only follow rules. You can ask me, for example:\n\n"
         "- remind me to take warfarin tomorrow at 9\n"
         "- does simvastatin interact with clarithromycin?\n"
         "- how is CFTR F508del classified?\n"

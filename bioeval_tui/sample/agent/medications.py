@@ -39,7 +39,7 @@ async def start(turn: DialogueTurn) -> str:
     if turn.said.matches(_LIST) and not turn.said.matches(_ADD):
         return await _list(turn)
     if not turn.said.drugs:
-        return turn.ask("medication.drug", "Which drug do you take? I know a few dozen by name.")
+        return turn.ask("medication.drug", "Which drug do you take? I know a few dozen.")
     turn.state.medication = turn.said.drugs[0]
     return await _record(turn)
 
@@ -103,4 +103,4 @@ async def _remove(turn: DialogueTurn) -> str:
     turn.called(
         "removeMedication", {"drug": drug}, {"removed": drug}, "the user asked to remove it from their list"
     )
-    return f"I removed {drug} from your list. That is only the list: please stop no drug without your prescriber."
+    return f"I removed {drug} from your list. Please don't stop taking a drug without asking your prescriber."

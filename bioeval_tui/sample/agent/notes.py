@@ -1,4 +1,4 @@
-"""What the agent learns from a text that is handed to its knowledge service."""
+"""What the agent learns from a text that is sent to its knowledge service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 async def learn(user: str, text: str, knowledge: Knowledge, records: Records) -> list[str]:
-    """Keep the text, and the medications and the time zone that it names for the user; return what was learned."""
+    """Store the text, and the user's medications and time zone that it mentions; return what was learned."""
     await records.add_document(user, text)
     learned = []
     for sentence in _SENTENCE.split(text):

@@ -106,7 +106,7 @@ def _pairs(turn: DialogueTurn, drugs: tuple[str, ...]) -> str:
 
 def _sentence(pair: Interaction | None, one: str, other: str) -> str:
     if pair is None:
-        return f"My graph holds no interaction between {one} and {other}. It is small, so that proves nothing. {_ASK_PHARMACIST}"
+        return f"I know of no interaction between {one} and {other}, but my graph is small. {_ASK_PHARMACIST}"
     advice = "They must not be taken together." if pair.severity == "contraindicated" else _ASK_PHARMACIST
     return f"**{one.capitalize()} and {other} interact ({pair.severity})**: {pair.effect}. {advice} Source: {pair.source}."
 
@@ -122,7 +122,7 @@ def _all(turn: DialogueTurn, drug: str) -> str:
         "all known interactions of a drug",
     )
     if not pairs:
-        return f"My graph holds no interactions of {drug}. It is small, so that proves nothing."
+        return f"I know of no interactions of {drug}, but my graph is small."
     rows = "\n".join(
         f"| {pair.second if pair.first == drug else pair.first} | {pair.severity} | {pair.effect} | {pair.source} |"
         for pair in pairs

@@ -39,7 +39,7 @@ class GraphAnswer(Protocol):
 
 
 class AgentGraph(Protocol):
-    """The part of a knowledge graph that the agent needs. Writes carry parameters, never pasted text."""
+    """The part of a knowledge graph that the agent needs. Values are passed as parameters, never inserted as text."""
 
     async def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0
@@ -51,7 +51,7 @@ class AgentGraph(Protocol):
 
 
 class Records(Protocol):
-    """What the dialogue reads and writes. Users are identified by name; none sees another's records."""
+    """What the dialogue reads and writes. Users are identified by name, and see only their own records."""
 
     async def knowledge(self) -> Knowledge: ...
     async def reminders(self, user: str) -> list[Reminder]: ...

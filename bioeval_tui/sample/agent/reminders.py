@@ -48,7 +48,7 @@ async def start(turn: DialogueTurn) -> str:
     """Answer a message that is about reminders."""
     if turn.said.matches(_DELETE):
         return turn.ask(
-            "reminder.delete", "Shall I delete all of your own reminders? Please answer yes or no."
+            "reminder.delete", "Should I delete all your reminders? Please answer yes or no."
         )
     if _tells_home(turn):
         await turn.records.set_time_zone(turn.user, turn.said.zone)
@@ -92,7 +92,7 @@ async def go_on(turn: DialogueTurn) -> str:
         return _NO_ZONE
     if awaiting == "reminder.zone" and not turn.said.zone:
         return turn.ask(
-            "reminder.zone", "I don't know that place. Which larger city has the same time as you?"
+            "reminder.zone", "I don't know that place. Which larger city is in the same time zone?"
         )
     if awaiting == "reminder.dose" and not turn.said.dose and (turn.said.declines or turn.said.no):
         draft.dose_declined = True
@@ -117,9 +117,9 @@ def _take_in(turn: DialogueTurn, draft: ReminderDraft) -> None:
 async def _next(turn: DialogueTurn, draft: ReminderDraft) -> str:
     """Ask for what is missing, or set the reminder."""
     if not draft.drug and not draft.what:
-        return turn.ask("reminder.what", "What shall I remind you of?")
+        return turn.ask("reminder.what", "What should I remind you of?")
     if not draft.when.clock:
-        return turn.ask("reminder.when", "At which time, and on which day?")
+        return turn.ask("reminder.when", "At what time, and on which day?")
     if not draft.zone:
         draft.zone = await turn.records.time_zone(turn.user)
     if not draft.zone:
@@ -141,7 +141,7 @@ async def _set(turn: DialogueTurn, draft: ReminderDraft) -> str:
     if moment is None or moment <= now:
         why = "That day does not exist" if moment is None else "That moment has passed"
         draft.when = SpokenTime(clock=None)
-        return turn.ask("reminder.when", f"{why}. On which day, and at which time?")
+        return turn.ask("reminder.when", f"{why}. On which day, and at what time?")
     what = f"take {draft.drug} {draft.dose}".strip() if draft.drug else draft.what
     taken = {reminder.id for reminder in await turn.records.reminders(turn.user)}
     number = next(n for n in range(1, len(taken) + 2) if f"{turn.user}-reminder-{n}" not in taken)
@@ -173,7 +173,7 @@ async def _set(turn: DialogueTurn, draft: ReminderDraft) -> str:
 def _confirmation(reminder: Reminder, moment: datetime) -> str:
     day = f"{moment:%A} {moment.day} {moment:%B %Y}"
     every = ", then every day" if reminder.repeats else ""
-    note = "" if reminder.dose or not reminder.drug else " No dose is noted, as you gave none."
+    note = "" if reminder.dose or not reminder.drug else " No dose is noted, because you gave none."
     return (
         f"Done: I'll remind you to {reminder.what[:1].lower()}{reminder.what[1:]} on {day} at {moment:%H:%M} "
         f"({moment.tzname()}, {reminder.time_zone}){every}.{note}"

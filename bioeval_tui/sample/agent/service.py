@@ -74,7 +74,7 @@ class SampleAgentService:
         return app
 
     async def about(self, request: web.Request) -> web.Response:
-        """GET about: who this is, and the id of the graph that it keeps, so that a run can ask the same graph."""
+        """GET about: who this is, and the id of its graph, so that a run can query the same graph."""
         return web.json_response({"name": NAME, "description": INTRODUCTION, "graphId": self._graph_id})
 
     async def open_session(self, request: web.Request) -> web.Response:
@@ -99,9 +99,9 @@ class SampleAgentService:
             trouble = session.trouble()
             await asyncio.sleep(trouble.delay_s)
             if trouble.kind == "error":
-                raise _Refused(500, "the sample agent was told to fail")
+                raise _Refused(500, "the sample agent fails on purpose (--chaos)")
             if trouble.kind == "overloaded":
-                raise _Refused(503, "the sample agent was told to be busy")
+                raise _Refused(503, "the sample agent is busy on purpose (--chaos)")
             answer = await session.answer(_text(said, "content"))
             delivery = Delivery(request, session, received, received_at)
             if "text/event-stream" in request.headers.get("Accept", ""):
@@ -143,7 +143,7 @@ class SampleAgentService:
             async with asyncio.timeout(BODY_S):
                 body = await request.json()
         except TimeoutError:
-            raise _Refused(408, f"the body did not come within {BODY_S:g} s") from None
+            raise _Refused(408, f"the body did not arrive within {BODY_S:g} s") from None
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
             raise _Refused(400, "the body is not JSON") from None
         if not isinstance(body, dict):

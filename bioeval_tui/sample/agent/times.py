@@ -38,7 +38,7 @@ class SpokenTime:
 
     @property
     def has_day(self) -> bool:
-        """Return whether a day was named, or none is needed."""
+        """Return whether a day was named or is not needed."""
         return self.daily or self.days is not None or self.weekday is not None or self.day is not None
 
     def merged(self, later: SpokenTime) -> SpokenTime:
@@ -49,7 +49,7 @@ class SpokenTime:
         )
 
     def at(self, zone: ZoneInfo, now: datetime) -> datetime | None:
-        """Return the moment in that time zone, the next one that fits; None when such a date does not exist."""
+        """Return the next matching moment in that time zone; None if such a date does not exist."""
         assert self.clock is not None
         today = now.astimezone(zone).date()
         try:

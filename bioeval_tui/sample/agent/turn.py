@@ -62,7 +62,7 @@ class DialogueTurn:
     events: list[Mapping[str, Any]] = field(default_factory=list)
 
     def called(self, function: str, arguments: Mapping[str, Any], output: Any, why: str = "") -> None:
-        """Note that a function was called and what it gave, as generation events."""
+        """Record a function call and its result, as generation events."""
         self.events.append(
             {"request": {"function": {"name": function}, "arguments": dict(arguments), "context": why}}
         )
@@ -74,5 +74,5 @@ class DialogueTurn:
         return question
 
     def look_up(self, *names: str) -> None:
-        """Remember that these were answered about; the object context shows them."""
+        """Remember what was answered; the object context shows it."""
         self.state.looked_up.update(dict.fromkeys(names))

@@ -14,8 +14,8 @@ _VARIANT = re.compile(
 _VUS = re.compile(r"\b(?:vus|uncertain significance|unknown significance)\b", re.IGNORECASE)
 _VUS_ADVICE = (
     "A variant of uncertain significance (VUS) is neither known to cause disease nor known to be harmless. It should not "
-    "guide treatment or surveillance on its own: personal and family history do. Classifications change, so ask the "
-    "laboratory or a genetic counsellor from time to time whether it was classified again (ACMG/AMP guideline 2015)."
+    "guide treatment or surveillance on its own; personal and family history do. Classifications change, so ask the "
+    "laboratory or a genetic counsellor from time to time whether it was reclassified (ACMG/AMP guideline 2015)."
 )
 _LIKE_A_VARIANT = re.compile(r"\b(?:[A-Z]\d{2,4}[A-Z]|\d{2,5}(?:del|ins|dup)[ACGT]*|rs\d{3,})\b")
 
@@ -58,7 +58,7 @@ async def go_on(turn: DialogueTurn) -> str:
     gene = turn.state.variant
     return (
         f"Without the exact variant I can't say how it is classified: {gene or 'a gene'} has harmless and harmful ones. "
-        "It stands in the laboratory's report."
+        "You find it in the laboratory's report."
     )
 
 
@@ -74,8 +74,8 @@ def _classified(turn: DialogueTurn, variant: Variant) -> str:
     turn.called("classifyVariant", arguments, asdict(variant), "how is the variant classified?")
     return (
         f"**{variant.gene} {variant.name}** ({variant.protein}) is classified as **{variant.classification}** for "
-        f"{variant.condition}. Source: {variant.source}. What it means for a person is for a clinician or genetic "
-        "counsellor to say."
+        f"{variant.condition}. Source: {variant.source}. Ask a clinician or genetic counsellor what it means for a "
+        "person."
     )
 
 

@@ -229,7 +229,7 @@ def test_the_judge_of_a_rubric_sees_its_items_and_what_came_before_but_no_points
     told = judge_prompt(find_prompt("eval/rubric", None), JudgeView(job, "supplied", SAID))
     assert "1. RUBRIC {{ 1 }}\n2. SCOLDS" in told
     assert told.index("EARLIER") < told.index("RECORD>>> {{ 6 * 7 }}")
-    assert "Score every one of the 2 criteria" in told
+    assert "Score each of the 2 criteria" in told
     assert "7.25" not in told
     assert "3.5" not in told
 
@@ -247,5 +247,5 @@ def test_a_persona_speaks_and_tells_as_its_job_says() -> None:
     )
     assert "You mumble. You have little patience" in told
     assert "You write Spanish and no other language." in told
-    assert "you tell all of them at the first occasion" in told
-    assert "you never bring them up yourself" not in told
+    assert "Tell the chatbot all of them at the first opportunity" in told
+    assert "never bring them up yourself" not in told

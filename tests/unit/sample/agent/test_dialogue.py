@@ -170,7 +170,7 @@ async def test_a_deletion_that_is_not_confirmed_deletes_nothing() -> None:
         ("How many patients with atrial fibrillation take warfarin?", "**5 of 20 synthetic patients**"),
         ("How many women over 70 take warfarin?", "**2 of 20 synthetic patients**"),
         ("How many patients are there?", "**20 of 20 synthetic patients**"),
-        ("Who are you?", "no language model"),
+        ("Who are you?", "not a language model"),
         ("Hello", "rule-based"),
         ("qwertz", "did not understand"),
     ],
@@ -203,7 +203,7 @@ async def test_answers(question: str, says: str) -> None:
             "Without the exact variant",
         ),
         ("How many elderly patients take warfarin?", "From which age", "65 or older", "aged 65 or older"),
-        ("How many elderly patients take warfarin?", "From which age", "no idea", "Without an age"),
+        ("How many elderly patients take warfarin?", "From which age", "no idea", "without an age"),
         ("How many patients match?", "Which condition", "hypertension", "with hypertension"),
     ],
 )
