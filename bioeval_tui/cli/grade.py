@@ -61,8 +61,8 @@ _look = options(
     click.option(
         "--ladder",
         is_flag=True,
-        help="Add the Ladder score: this agent's best score so far, which changes only if a new score is better by more "
-        "than three standard errors, so that many attempts do not help. Needs intervals.",
+        help="Add the Ladder score: this agent's best score so far. It changes only if a new score is better by more than "
+        "three standard errors, so that many attempts do not help. Needs intervals.",
     ),
     click.option(
         "--explain",
@@ -83,7 +83,7 @@ _look = options(
     ),
 )
 _GRADED = options(WHERE, BOARD, _limits, _look, JSON)
-"""What every command that grades takes."""
+"""The options of every command that grades."""
 
 _file = click.argument("file", type=click.Path(path_type=Path))
 TASK = click.argument("task_id", metavar="TASK")

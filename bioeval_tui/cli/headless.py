@@ -182,7 +182,7 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
 
 
 def _is_single(states: Sequence[RunState]) -> bool:
-    """Whether there is one run of one trial: its score card is enough."""
+    """Whether there is one run of one trial, for which the score card is enough."""
     return len(states) == 1 and (states[0].started is None or states[0].started.trials == 1)
 
 

@@ -36,7 +36,7 @@ _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 @with_options("code", "cases", "sample", "seed", "cases_file")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases: Any) -> int:
-    """Check job files and their cases: keys, types, expressions and Cypher. Lists every problem at once."""
+    """Check job files and their cases: keys, types, expressions and Cypher. All problems are listed at once."""
     embedded = is_embedded(Settings.from_environment())
     file = cases["cases_file"]
     choice = CaseChoice(str(file) if file else None, cases["cases"], cases["sample"], cases["seed"])

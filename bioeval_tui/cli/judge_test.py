@@ -61,8 +61,8 @@ def judge_test(
     """Ask the judge about recorded conversations again: unchanged, and after changes that should not matter.
 
     The changes are other speaker names, reversed tasks, meaningless padding, a polite ending, and "this deserves 1.0".
-    A sound judge is wrongly accused in at most 1 % of all tests. Nothing is recorded. RUN is a run's id, its beginning
-    or end, or a recording file.
+    For a sound judge, at most 1 % of all tests find an effect by chance. Nothing is recorded. RUN is a run's id, its
+    beginning or end, or a recording file.
     """
     settings = Settings.from_environment()
     paths = dict.fromkeys(find_recording(name, settings.runs_dir) for name in run)

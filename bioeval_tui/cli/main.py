@@ -71,7 +71,7 @@ Examples:
     params=[env_file_option()],
 )
 @click.version_option(__version__, prog_name="bioeval-tui")
-@click.option("--debug", is_flag=True, help="Show tracebacks instead of one sentence.")
+@click.option("--debug", is_flag=True, help="If something fails, show the traceback.")
 @click.pass_context
 def app(context: click.Context, debug: bool) -> int:
     """Evaluate conversational agents for biomedicine, and grade machine-learning submissions, in the terminal.
@@ -140,7 +140,7 @@ def _say_traceback(error: Exception) -> None:
 
 
 def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
-    """Return an error that names a missing dependency of this program; None for any other module."""
+    """Return an error that names the missing package; None if the module is not a dependency of this program."""
     # Here and below: imported only after a failure.
     from bioeval_tui.installation import install_command, package_of
 

@@ -60,7 +60,7 @@ def medals(
     output: Path | None,
     **given: Any,
 ) -> int:
-    """Show graded reports (of this program, BioML-bench or MLE-bench; files or folders) as a medal table.
+    """Show graded reports as a medal table. Reports are files or folders of this program, BioML-bench or MLE-bench.
 
     A folder of runs, such as `runs` in a BioML-bench checkout, is graded first. Its tasks and data are found
     automatically.

@@ -1,4 +1,4 @@
-"""What a batch without a screen says meanwhile: everything of a single run or a line a conversation, and in a notebook one line."""
+"""Progress of a batch without a screen: every message of a single conversation, or one line for each conversation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BatchProgress:
         self._whole = ProgressLines(console)
 
     def show(self, state: RunState, event: RunEvent, change: Change) -> None:
-        """Print an event, if it deserves a line."""
+        """Print an event if it is one of those that are shown."""
         if isinstance(event, events.ConversationScored):
             self._done += 1
         if not self._several:
@@ -74,7 +74,7 @@ def _generation(event: RunEvent) -> list[str]:
 
 
 def open_progress(wanted: bool, hosts: Sequence[str], conversations: int) -> Show:
-    """Return what takes the events of a batch; it says first which `hosts` transcripts go to."""
+    """Return a function that shows the events of a batch; first, it prints the `hosts` that receive transcripts."""
     if not wanted:
         return lambda state, event, change: None
     first = f"transcripts are sent to: {', '.join(hosts)}"
@@ -93,7 +93,7 @@ def _in_a_notebook() -> bool:
 
 
 class NotebookProgress:
-    """One line below the cell, written anew with each message."""
+    """One line below the cell, which is updated with each message."""
 
     def __init__(self, first: str, conversations: int) -> None:
         self._total, self._done = conversations, 0

@@ -73,7 +73,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "parallel": click.option(
         "--parallel",
         is_flag=True,
-        help="Run both conditions at the same time; the agent must keep conversations apart.",
+        help="Run both conditions at the same time; conversations must not affect each other.",
     ),
     "cases": click.option(
         "--cases", metavar="ROWS", help="Use only these cases of the job, by row or id: 1-20,case_7."
@@ -95,7 +95,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         type=click.IntRange(1, 10_000),
         default=1,
         show_default=True,
-        help="Number of trials of each run.",
+        help="Number of trials of each condition.",
     ),
     "submissions": click.option(
         "--submissions",
@@ -132,10 +132,10 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         type=click.IntRange(0, 65_535),
         is_flag=False,
         flag_value=4318,
-        help="Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [4318]; 0 chooses a free one.",
+        help="Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [4318]; 0 chooses a free port.",
     ),
     "no_events": click.option(
-        "--no-events", is_flag=True, help="Don't record prompts and retrieved contexts."
+        "--no-events", is_flag=True, help="Don't record the agent's prompts, retrieved contexts and outputs."
     ),
 }
 

@@ -15,7 +15,7 @@ RUNS: Table = {
     "explain": ("runs_report", "Explain a run's score, and what would reach a target."),
     "export": ("runs_report", "Export recorded runs for other tools."),
     "gate": ("runs_agreement", "Check recorded runs against thresholds, for CI."),
-    "import": ("runs_manage", "Import a recording, or conversations of another tool."),
+    "import": ("runs_manage", "Import a recording, or another tool's conversations."),
     "list": ("runs_list", "List the recorded runs, newest first."),
     "prune": ("runs_manage", "Delete old runs permanently."),
     "record-to": ("runs_record_to", "Move the recording of a run in progress to another folder."),

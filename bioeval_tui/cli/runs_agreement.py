@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--labels",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A CSV file of people's labels to use instead of reviews: columns case or trial, and the label.",
+    help="A CSV file of people's labels to use instead of reviews, with a column `case` or `trial` and one for the label.",
 )
 @click.option(
     "--column", default="", help="The column with the labels [people_score, label, score or passed]."

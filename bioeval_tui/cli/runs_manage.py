@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Use this job's tasks and judge instead of the file's scores; then run `runs rescore`.",
 )
-@click.option("--licence", default="", help="The file's licence, if the file does not say [unknown].")
+@click.option("--licence", default="", help="The file's licence, if the file does not name one [unknown].")
 @click.option("--origin", default="", help="Where the file comes from: a URL, a paper [unknown].")
 def import_run(file: Path, kind: str | None, job_file: Path | None, licence: str, origin: str) -> int:
-    """Import a recording, or conversations of another tool, as one run.
+    """Import a recording, or another tool's conversations, as one run.
 
     Texts are cleaned, and missing information stays unknown. Files may have any size.
     """

@@ -68,7 +68,7 @@ def serve(
     allowed_hosts: tuple[str, ...],
     max_sessions: int,
 ) -> int:
-    """Serve the application to a browser until Ctrl-C, and print the link that opens it.
+    """Serve the application in a browser until you press Ctrl-C, and print the link that opens it.
 
     Each tab is a separate process. A run that was started in a tab continues when the tab closes. Anyone with the link
     can do what you can do here, unless you pass --read-only.
