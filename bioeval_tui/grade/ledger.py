@@ -38,18 +38,18 @@ With one, the best of a few dozen random submissions would still rise: it is abo
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """How often the answers were looked at before and with this submission, in all and by its agent."""
+    """How many submissions were scored against the answers, including this one: by all agents, and by its own."""
 
     all: int
     of_agent: int
 
     @property
     def words(self) -> str:
-        """`graded once`, or `37th look at these answers, 3rd of this agent`."""
+        """`graded once`, or such as `37th submission scored against these answers, 3rd by this agent`."""
         if self.all == 1:
             return "graded once"
-        of_agent = "" if self.of_agent == self.all else f", {ordinal(self.of_agent)} of this agent"
-        return f"{ordinal(self.all)} look at these answers{of_agent}"
+        of_agent = "" if self.of_agent == self.all else f", {ordinal(self.of_agent)} by this agent"
+        return f"{ordinal(self.all)} submission scored against these answers{of_agent}"
 
 
 class Ledger:

@@ -109,7 +109,7 @@ class TaskReport:
 
     @property
     def looks_words(self) -> str:
-        """`graded once`, or `37th look at these answers`; empty if it is not known."""
+        """`graded once`, or such as `37th submission scored against these answers`; empty if unknown."""
         if self.extra is None or not self.extra.looks:
             return ""
         return Looks(self.extra.looks, self.extra.agent_looks or self.extra.looks).words

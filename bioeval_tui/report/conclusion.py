@@ -227,7 +227,7 @@ def _finding(run: LoadedRun) -> Conclusion:
     if not given:
         return Conclusion(
             "facts_not_given",
-            f"No fact was given away, so the facts explain no difference: {_scores(run)}{_over(run)}.",
+            f"The user gave the agent no fact, so the facts cannot explain a difference: {_scores(run)}{_over(run)}.",
         )
     return _difference(run, uplift, len(given))
 
@@ -247,7 +247,7 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
                 )
             return Conclusion(
                 "no_difference",
-                f"{knowing} changes nothing (one trial): the agent scores {number(withheld)} either way{_fails(run)}.",
+                f"{knowing} makes no difference (one trial): the agent scores {number(withheld)} either way{_fails(run)}.",
             )
         helps = uplift.mean > 0
         verb, code = ("lifts" if helps else "lowers"), _HELPS[helps]
@@ -257,7 +257,7 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
     if uplift.verdict == "too few":
         return Conclusion(
             "too_few",
-            f"{_upper(_count(trials, 'trial'))} are too few to tell what the facts change: {_scores(run)}; {FEWEST} would give an interval.",
+            f"{_upper(_count(trials, 'trial'))} are too few to tell what difference the facts make: {_scores(run)}; {FEWEST} would give an interval.",
         )
     interval = uplift.estimate.interval
     over = f" over {trials} trials"
@@ -273,7 +273,7 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
             )
         return Conclusion(
             "no_difference",
-            f"{knowing} changes nothing: the agent scores {number(withheld)} either way in each of {trials} trials{_fails(run)}.",
+            f"{knowing} makes no difference: the agent scores {number(withheld)} either way in each of {trials} trials{_fails(run)}.",
         )
     if uplift.verdict == "not distinguishable":
         return Conclusion(
@@ -291,7 +291,8 @@ def _one_condition(run: LoadedRun) -> Conclusion:
     best = "nothing is left to gain" if value == 1 else _most_to_gain(run, only)
     why = f": {best}" if best else ""
     return Conclusion(
-        "one_condition", f"{_upper(_WHERE[only])} alone the agent scores {number(value)}{_over(run)}{why}."
+        "one_condition",
+        f"{_upper(_WHERE[only])}, the only condition that was run, the agent scores {number(value)}{_over(run)}{why}.",
     )
 
 
@@ -340,7 +341,7 @@ def _most_to_gain(run: LoadedRun, condition: str) -> str:
     for talk in _talks(run):
         found = gains(run.state, talk) if talk.key.condition == condition else []
         if found:
-            return f"most would be gained by {_short(found[0].what, 90)} ({signed(found[0].by)})"
+            return f"the largest gain would come from {_short(found[0].what, 90)} ({signed(found[0].by)})"
     return ""
 
 

@@ -181,10 +181,10 @@ def _by_job(runs: Sequence[LoadedRun]) -> list[list[LoadedRun]]:
 
 
 def _planned(run: LoadedRun, only: ConditionName | None = None) -> list[Sample]:
-    """All planned conversations of the run; one that never started is excluded as `not held`."""
+    """All planned conversations of the run; one that never started is excluded as `not run`."""
     job = run.started.job_name
     return [
-        samples.score_sample(run, run.state.conversation(condition, trial)) or Sample(job, None, "not held")
+        samples.score_sample(run, run.state.conversation(condition, trial)) or Sample(job, None, "not run")
         for trial in range(1, max(run.started.trials, *run.trials, 1) + 1)
         for condition in run.started.conditions
         if only in (None, condition)

@@ -9,7 +9,7 @@ from bioeval_tui.report.summary import ConditionSummary, Summary
 from bioeval_tui.text import plural
 
 RUBRIC = "rubric, "
-"""What a line about one tag of a rubric begins with."""
+"""The prefix of a line about one tag of a rubric."""
 
 
 def summary_lines(summary: Summary) -> list[tuple[str, str]]:
@@ -26,7 +26,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     found.append(("tokens", words.token_words(summary.spent)))
     found.append(("cost", words.cost_words(summary.spent)))
     if summary.uplift is not None and summary.uplift.mean is not None:
-        found.append(("uplift by the facts", summary.uplift.words))
+        found.append(("uplift from the facts", summary.uplift.words))
         found += [
             (f"uplift of “{uplift.title}”", uplift.difference.words)
             for uplift in summary.task_uplifts

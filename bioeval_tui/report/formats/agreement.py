@@ -42,7 +42,7 @@ def print_agreement(report: AgreementReport, console: Console, corrected: Sequen
         console.print(Text(f"note: {note}"), soft_wrap=True)
     pairs = [*report.judges, *report.people]
     if not pairs:
-        console.print(Text("nothing to compare: no judge and only one person scored these tasks"))
+        console.print(Text("nothing to compare: only one person, and no judge, scored these tasks"))
         return
     table = Table(box=None, pad_edge=False)
     table.add_column("against people", overflow="fold")
@@ -105,12 +105,12 @@ def figure_words(figure: Figure) -> str:
 def _print_among(among: AmongJudges, console: Console) -> None:
     console.print(
         Text(
-            f"\njudges among themselves: alpha {number(among.alpha)} over {plural(among.tasks, 'task')}",
+            f"\nagreement between judges: alpha {number(among.alpha)} over {plural(among.tasks, 'task')}",
             style="bold",
         )
     )
     for judge, found in among.deviations.items():
-        said = {"better": "gives more than the others", "worse": "gives less than the others"}
+        said = {"better": "scores higher than the others", "worse": "scores lower than the others"}
         verdict = said.get(found.verdict, "no significant deviation")
         interval = found.estimate.interval
         width = f" [{interval.low:+.2f}, {interval.high:+.2f}]" if interval else ""
@@ -125,7 +125,7 @@ def change_words(found: AgreementChange) -> list[str]:
         "better": "the new verdicts are closer to the people",
         "worse": "the new verdicts are further from the people",
         "same": "both differ from the people equally",
-    }.get(found.closer.verdict, "no difference can be told yet")
+    }.get(found.closer.verdict, "no significant difference yet")
     numbers = [
         ("mean |difference|", before.mean_absolute_difference, after.mean_absolute_difference),
         ("kappa", before.kappa, after.kappa),

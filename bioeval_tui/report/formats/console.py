@@ -17,7 +17,7 @@ from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import manners
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import RUBRIC, summary_lines
-from bioeval_tui.report.words import DASH, TONE, number, verdict, why_no_score
+from bioeval_tui.report.words import DASH, ENDS, TONE, number, verdict, why_no_score
 from bioeval_tui.text import clean, plural, shorten
 
 CONDITION_TITLES = {"withheld": "facts withheld", "supplied": "facts supplied"}
@@ -66,7 +66,7 @@ def _line(event: events.RunEvent) -> str | None:
         case events.EvaluatorViolated():
             return f"  evaluator: {event.rule}: {event.detail} ({event.outcome})"
         case events.ConversationEnded():
-            return f"  ended: {event.how.replace('_', ' ')}" + (f": {event.detail}" if event.detail else "")
+            return f"  ended: {ENDS[event.how]}" + (f": {event.detail}" if event.detail else "")
         case events.ConversationScored():
             return f"  score {number(event.score)}" + (f" ({event.reason})" if event.reason else "")
         case events.RunEnded(detail=detail) if detail:
@@ -205,7 +205,7 @@ def print_manner(run: LoadedRun, console: Console) -> None:
         talks = plural(found.conversations, "conversation")
         console.print(Text(f"\nthe simulated user, facts {found.condition}, {talks}", style="bold"))
         table = Table("", box=None, pad_edge=False)
-        table.add_column("found [95 % interval]", justify="right")
+        table.add_column("measured [95 % interval]", justify="right")
         table.add_column("people", justify="right")
         table.add_column("")
         for row in found.rows:

@@ -18,7 +18,7 @@ def print_estimates(found: Sequence[RunEstimate], console: Console | None = None
     console = console or plain_console()
     hosts = list(dict.fromkeys(host for run in found for host in run.hosts))
     table = Table("job", "role", "who", box=None, pad_edge=False)
-    for title in ("most calls", "at most"):
+    for title in ("max. calls", "max. cost"):
         table.add_column(title, justify="right")
     for run in found:
         job = run.job

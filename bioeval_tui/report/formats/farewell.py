@@ -52,9 +52,9 @@ def _code_of(state: RunState) -> ExitCode:
 
 def _how_it_ended(state: RunState, code: ExitCode, *, live: bool) -> list[str]:
     if live:
-        return ["the run continues without this screen"]
+        return ["the run continues in the background"]
     if code == ExitCode.INTERRUPTED:
-        return ["the run was interrupted; its engine and every server that it started have ended"]
+        return ["the run was interrupted; its engine and its servers have stopped"]
     lines = [conclude(state).sentence, score_line(state)]
     if code == ExitCode.NOT_MEASURED:
         talks = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
@@ -65,8 +65,8 @@ def _how_it_ended(state: RunState, code: ExitCode, *, live: bool) -> list[str]:
 
 def _what_next(run_id: str, code: ExitCode, live: bool) -> list[str]:
     if live:
-        return [f"see it again: bioeval-tui watch {run_id}"]
-    lines = [f"see it again: bioeval-tui runs replay {run_id}"]
+        return [f"attach to it: bioeval-tui watch {run_id}"]
+    lines = [f"replay it: bioeval-tui runs replay {run_id}"]
     if code != ExitCode.OK:
         lines += [f"continue it: bioeval-tui runs resume {run_id}"] if code == ExitCode.INTERRUPTED else []
         lines.append(f"exit code {int(code)}: {_MEANS[code]}")

@@ -151,7 +151,7 @@ def _page(page: Page) -> list[str]:
         "",
     ]
     if started.rehearsal:
-        lines += ["This is a rehearsal: a script plays the user, rules judge the transcript.", ""]
+        lines += ["This is a rehearsal: a script plays the user, and rules judge the transcript.", ""]
     lines += [f"- {escape(line)}" for line in page.warnings]
     lines += [""] if page.warnings else []
     if len(page.trials) > 1:

@@ -75,7 +75,7 @@ def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> MedalTally:
 
 
 AGENT_COLUMNS = (
-    "agent", "submissions", "any medal", "of graded", "percentile", "of graded", "rank", "of graded", "beside the agent above",
+    "agent", "submissions", "any medal", "graded only", "percentile", "graded only", "rank", "graded only", "difference from the agent above",
 )  # fmt: skip
 
 
@@ -98,9 +98,8 @@ def agent_rows(found: Standings) -> list[list[str]]:
 
 
 AGENTS_NOTE = (
-    "any medal: the share of tasks, a mean over passes ± its standard error; what is invalid or was not "
-    "graded counts as no "
-    "medal and percentile 0, and is left out of graded"
+    "any medal: the share of tasks with a medal, as a mean over passes ± its standard error; invalid and not graded "
+    "submissions count as no medal and percentile 0, and “graded only” leaves them out"
 )
 
 

@@ -126,7 +126,7 @@ def _condition_words(condition: ConditionSummary) -> str:
     done = (
         f"{passed} of {plural(total, 'task')} done"
         if one
-        else f"{passed} of {total} tries at its tasks passed"
+        else f"tasks passed in {passed} of {total} cases over all trials"
     )
     tasks = f", {done}" if total else ""
     return f"{where} the agent scored {number(condition.score.mean)}{tasks}"

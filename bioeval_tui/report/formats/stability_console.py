@@ -17,7 +17,7 @@ from bioeval_tui.text import plural
 def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], console: Console) -> None:
     """Print a row for each change, and one sentence on the changes that affect the judge significantly."""
     if not found:
-        console.print(Text("the judge gave no verdict that could be compared"))
+        console.print(Text("the judge gave no verdicts that can be compared"))
         return
     table = Table(box=None, pad_edge=False)
     table.add_column("change", overflow="fold")
@@ -32,7 +32,7 @@ def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], co
             _interval(one.flip_interval, share=True),
             signed(one.shift),
             _interval(one.shift_interval),
-            Text("moves it", style="bold") if one.accused else "",
+            Text("has an effect", style="bold") if one.accused else "",
         )
     console.print(table)
     accused = [name for name, one in found.items() if one.accused]

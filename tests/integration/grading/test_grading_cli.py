@@ -369,7 +369,7 @@ def test_every_look_at_the_answers_is_counted_and_the_ledger_verified(
     report = json.loads(Path(json.loads(done.stdout)["report"]).read_text())
     assert sorted(item["extra"]["looks"] for item in report["task_reports"]) == [1, 2, 3]
     card = run("grade-sample", tasks.submissions / "try3.csv", task, "--ladder").stdout
-    assert "4th look at these answers" in card
+    assert "4th submission scored against these answers" in card
     assert "Ladder score" in card
     again = json.loads(run("grade-sample", tasks.submissions / "try3.csv", task, "--json").stdout)
     assert again["extra"]["looks"] == 4, "the same file again tells nothing new"

@@ -23,8 +23,8 @@ def look(ledger: Ledger, number: int, agent: str | None = None) -> str:
 def test_the_first_look_is_graded_once_and_later_ones_are_counted(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / NAME)
     assert look(ledger, 1) == "graded once"
-    assert [look(ledger, number) for number in range(2, 38)][-1] == "37th look at these answers"
-    assert look(ledger, 99, "ada") == "38th look at these answers, 1st of this agent"
+    assert [look(ledger, number) for number in range(2, 38)][-1] == "37th submission scored against these answers"
+    assert look(ledger, 99, "ada") == "38th submission scored against these answers, 1st by this agent"
     assert ledger.look("lab/numbers", "x", "other answers", None, 0.0).words == "graded once"
 
 
@@ -39,7 +39,7 @@ def test_a_ledger_that_another_process_went_on_with_is_read_on(tmp_path: Path) -
     one, other = Ledger(tmp_path / NAME), Ledger(tmp_path / NAME)
     look(one, 1)
     look(other, 2)
-    assert look(one, 3) == "3rd look at these answers"
+    assert look(one, 3) == "3rd submission scored against these answers"
     assert verify(one.path).problems == ()
 
 
@@ -56,7 +56,7 @@ def test_graders_in_parallel_lose_no_line(tmp_path: Path) -> None:
             done.result()
     found = verify(path)
     assert (found.lines, found.problems) == (200, ())
-    assert look(Ledger(path), 0) == "200th look at these answers"
+    assert look(Ledger(path), 0) == "200th submission scored against these answers"
 
 
 def edited(lines: list[str]) -> list[str]:

@@ -52,7 +52,7 @@ def test_up_to_ten_per_cent_may_be_excluded() -> None:
 def test_conversations_that_were_planned_and_never_held_are_excluded_too() -> None:
     result = gate(Recorded([scoring(0.9)], trials=4), "withheld:0.8")
     assert result.exit_code == 3
-    assert dict(result.counted.reasons) == {"not held": 3}
+    assert dict(result.counted.reasons) == {"not run": 3}
 
 
 def test_what_could_not_be_measured_is_three_even_without_a_bar() -> None:

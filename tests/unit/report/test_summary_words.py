@@ -22,6 +22,6 @@ def test_every_figure_of_a_batch_is_said_per_condition() -> None:
     assert "pass^k over tasks k = 1: 0.00, 2: 0.00" in lines[1]
     assert "median 0.80 s, p90 1.00 s, p95 1.00 s, longest 1.00 s, median first token" in lines[5]
     assert "(1 conversation at a time); 1 failure" in lines[5]
-    assert any(line.startswith("uplift by the facts: ") for line in lines)
+    assert any(line.startswith("uplift from the facts: ") for line in lines)
     assert any(line.startswith("uplift of “task 1”: ") for line in lines)
     assert "longest 1.00 s" in markdown_report([run, run])
