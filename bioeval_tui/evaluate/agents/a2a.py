@@ -49,7 +49,7 @@ _FAILS = {
 _POLL_S = 0.2
 _LONGEST_POLL_S = 2.0
 _MAX_RAW = 200
-"""Bytes of a file are kept so far, as base64."""
+"""Maximum number of bytes of a file that are recorded, as base64."""
 
 
 def make_agent(terms: AgentTerms) -> A2AAgent:
@@ -69,7 +69,7 @@ class _Interface:
 
 @dataclass(slots=True)
 class _Turn:
-    """What one turn has brought so far."""
+    """What was received of one turn so far."""
 
     artifacts: dict[str, str] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -103,12 +103,12 @@ class A2AAgent:
         self._state_url = StateUrl(terms.target.object_context_url, self._timeouts)
         self._connection = self._connected("Authorization")
         self._interface: _Interface | None = None
-        # Only the agent knows whether it takes an id of ours; where its state is to be read by it, it has to.
+        # Not every agent accepts an id from us; it must if its state is read by that id.
         self._context = str(uuid.uuid4()) if self._state_url.names_session else ""
         self._open_task = ""
 
     def _connected(self, header: str) -> Connection:
-        """Return connections that send the key in a header: as a bearer token, or as it is."""
+        """Return connections that send the key in a header, as a bearer token or unchanged."""
         key = self._terms.key
         own = dict(self._terms.headers)
         if key and not any(name.lower() == header.lower() for name in own):
@@ -119,7 +119,7 @@ class A2AAgent:
         )
 
     async def open(self) -> str:
-        """Read the agent's card; return the id of the context, empty while the agent has not given one."""
+        """Read the agent's card; return the id of the context, empty until the agent has given one."""
         url = self._base if self._base.endswith(".json") else self._base + CARD
         card = await self._connection.object("GET", url)
         self._interface = self._chosen(card, host_of_url(url))
@@ -305,7 +305,7 @@ class A2AAgent:
         return pieces
 
     def _learn(self, told: Mapping[str, Any]) -> None:
-        """Take the context's id as the agent says it."""
+        """Use the context's id from the agent."""
         if isinstance(found := told.get("contextId"), str) and found:
             self._context = found
 
@@ -364,7 +364,7 @@ class A2AAgent:
         raise PeerError("knowledge", "an A2A agent does not accept texts", status=404)
 
     async def seed_history(self, role: Role, content: str) -> bool:
-        """Return False: the protocol has no way to give a message without an answer."""
+        """Return False: the protocol cannot transmit a message without an answer."""
         return False
 
     async def aclose(self) -> None:
@@ -373,7 +373,7 @@ class A2AAgent:
 
 
 class _Call:
-    """One call: its answer, and the frames that come in it."""
+    """One call: its answer, and the frames in it."""
 
     def __init__(
         self, connection: Connection, verb: str, url: str, body: Any, accept: str, *, is_rpc: bool
@@ -429,7 +429,7 @@ class _Call:
 
 
 def _key_header(card: Mapping[str, Any]) -> str | None:
-    """Return the header in which a card wants the agent's key, None where a bearer token is as good as any."""
+    """Return the header in which a card wants the agent's key; None for a bearer token."""
     schemes = card.get("securitySchemes")
     for scheme in schemes.values() if isinstance(schemes, dict) else ():
         inner = scheme.get("apiKeySecurityScheme") if isinstance(scheme, dict) else None
@@ -440,7 +440,7 @@ def _key_header(card: Mapping[str, Any]) -> str | None:
 
 
 def _whole(value: Any) -> Any:
-    """Return JSON with 5 for 5.0: on its way through protobuf every number becomes one with a point."""
+    """Return JSON with 5 for 5.0, because protobuf turns every number into a floating-point number."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if isinstance(value, dict):

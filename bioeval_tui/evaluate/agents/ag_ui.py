@@ -35,7 +35,7 @@ from bioeval_tui.text import clean, clean_line, clean_value
 VERSION = "1.0"
 _FRAME_ONLY = frozenset({"RUN_STARTED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "REASONING_START", "REASONING_END",
                          "REASONING_MESSAGE_START"})  # fmt: skip
-"""Events that only mark where others begin and end."""
+"""Events that only mark the start and end of others."""
 
 
 def make_agent(terms: AgentTerms) -> AGUIAgent:
@@ -45,7 +45,7 @@ def make_agent(terms: AgentTerms) -> AGUIAgent:
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call being received. `told`: it is in the events. `answered`: its result is, too."""
+    """A tool call being received. `told`: it was added to the events. `answered`: its result was, too."""
 
     id: str
     name: str
@@ -63,7 +63,7 @@ class _Call:
 
 @dataclass(slots=True)
 class _Run:
-    """What one run has brought so far."""
+    """What was received of one run so far."""
 
     texts: dict[str, str] = field(default_factory=dict)
     apart: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -101,13 +101,13 @@ class AGUIAgent:
             self._untold.append({"systemPrompt": target.system_prompt})
 
     async def open(self) -> str:
-        """Return the id of the thread, which goes out with every message."""
+        """Return the id of the thread, which is sent with every message."""
         return self._thread
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`.
 
-        An answer that failed leaves no trace in what is sent next time.
+        A failed answer does not affect what is sent next time.
         """
         messages = [*self._messages, _message("user", content=content)]
         resume = [
@@ -220,7 +220,7 @@ class AGUIAgent:
         raise PeerError("knowledge", "an AG-UI agent does not accept texts", status=404)
 
     async def seed_history(self, role: Role, content: str) -> bool:
-        """Put a given message into the conversation that goes out with every message."""
+        """Add a seed message to the conversation that is sent with every message."""
         self._messages.append(_message(role, content=content))
         return True
 
@@ -324,7 +324,7 @@ def _take_result(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation
 
 
 def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
-    """Return what is left at the end of a run: calls and messages that were not closed, and those only in the
+    """Return what is left at the end of a run: calls and messages that were not closed, and those that are only in the
     snapshot of the messages."""
     pieces: list[Any] = [piece for call in run.calls.values() for piece in _tell_call(call)]
     pieces += [Generation(told) for told in run.apart.values()]
@@ -355,7 +355,7 @@ def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
 
 
 def _as_history(run: _Run) -> list[dict[str, Any]]:
-    """Return a run's messages as the next request has them."""
+    """Return a run's messages in the form of the next request."""
     text = "\n\n".join(text for text in run.texts.values() if text)
     made = [
         {
@@ -370,12 +370,12 @@ def _as_history(run: _Run) -> list[dict[str, Any]]:
     called = _message("assistant", toolCalls=made)
     if not run.results:
         return [{**called, "content": text} if text else called]
-    # The agent called its own tools and then spoke: that is the order in which its model saw it.
+    # The agent called its own tools before it answered, which is the order in which its model saw it.
     return [called, *run.results, *([_message("assistant", content=text)] if text else [])]
 
 
 def _changed(state: Any, event: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the state with an event's patch, and the event; one that does not fit says so and changes nothing."""
+    """Return the patched state, and the event; a patch that does not fit is noted in the event and not applied."""
     try:
         return patched(state, objects(event.get("delta"))), dict(event)
     except ValueError as error:

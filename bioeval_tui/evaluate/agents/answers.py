@@ -44,7 +44,7 @@ def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a JSON list; what is of another shape has none."""
+    """Return the objects of a JSON list; empty for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

@@ -1,6 +1,6 @@
 """HTTP to one agent, for one conversation: requests, their failures, and answers that stream as server-sent events.
 
-Nothing is tried twice here: the conversation decides that. Every failure is a `PeerError` that says what happened and
+Nothing is retried here: the conversation decides that. Every failure is a `PeerError` that says what happened and
 what was received, without the keys that went out.
 """
 
@@ -75,7 +75,7 @@ class Connection:
         accept: str = "application/json",
         peer: Peer = "agent",
     ) -> AsyncIterator[httpx2.Response]:
-        """Send a request; give its answer, unread. A status other than 2xx is raised, as whatever fails meanwhile."""
+        """Send a request and yield its answer, unread. A status other than 2xx or any other failure is raised."""
         if self._client is None:
             self._client = make_client(
                 self._urls,
@@ -117,7 +117,7 @@ def stream_of(response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent
 
 
 async def drain(events: AsyncIterator[object]) -> None:
-    """Read on to the end of a stream. What comes after the answer is in no latency; an end is not missed."""
+    """Read to the end of a stream. This does not count as latency, and lets the connection be reused."""
     with contextlib.suppress(TimeoutError, PeerError):
         async with asyncio.timeout(TAIL_S):
             async for _ in events:

@@ -14,7 +14,7 @@ SESSION = "{sessionId}"
 
 
 class StateUrl:
-    """Reads the object context of one conversation. It is sent neither keys nor the job's headers."""
+    """Reads the object context of one conversation, without sending keys or the job's headers."""
 
     def __init__(self, url: str | None, timeouts: Timeouts) -> None:
         self._url = url
@@ -22,7 +22,7 @@ class StateUrl:
 
     @property
     def names_session(self) -> bool:
-        """Whether the agent must know the session's id for its state to be found."""
+        """Whether the URL contains the session's id, which the agent must then know."""
         return self._url is not None and SESSION in self._url
 
     async def read(self, session: str) -> dict[str, Any] | None:

@@ -53,7 +53,7 @@ def make_agent(terms: AgentTerms) -> OpenAIChatAgent:
 
 
 class OpenAIChatAgent:
-    """An `Agent` for one conversation. `api_key` goes to `base_url` and nowhere else."""
+    """An `Agent` for one conversation. `api_key` is sent only to `base_url`."""
 
     def __init__(
         self,
@@ -108,13 +108,13 @@ class OpenAIChatAgent:
             self._untold.append({"systemPrompt": system_prompt})
 
     async def open(self) -> str:
-        """Return the session id; the endpoint knows it where the job sends it along."""
+        """Return the session id; the endpoint knows it only if the job sends it."""
         return self._session
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`.
 
-        An answer that failed leaves no trace in what is sent next time.
+        A failed answer does not affect what is sent next time.
         """
         said: list[dict[str, Any]] = [{"role": "user", "content": content}]
         events: list[dict[str, Any]] = []
@@ -197,7 +197,7 @@ class OpenAIChatAgent:
         )
 
     async def seed_history(self, role: Role, content: str) -> bool:
-        """Put a given message into the conversation that goes out with every message."""
+        """Add a seed message to the conversation that is sent with every message."""
         self._history.append({"role": role, "content": content})
         return True
 
@@ -208,17 +208,17 @@ class OpenAIChatAgent:
 
 
 def _text(answer: ChatAnswer) -> str:
-    """Return an answer's text. One that only calls tools has none, which is an answer nevertheless."""
+    """Return an answer's text; an answer that only calls tools has none."""
     if answer.tool_calls and not answer.content.strip() and not answer.refusal:
         return ""
     if answer.refusal:
-        # A user would read a model's refusal, so the judge scores it like any answer.
+        # A user would see a model's refusal, so the judge scores it like any answer.
         return answer.refusal
     return text_of(answer, "agent")
 
 
 def _assistant(text: str, calls: Sequence[ModelToolCall]) -> dict[str, Any]:
-    """Return an answer as the history has it."""
+    """Return an answer in the form of the history."""
     if not calls:
         return {"role": "assistant", "content": text}
     made = [

@@ -63,7 +63,7 @@ class Conversation:
             self._tell(result_event(_plain(output), call_id, failed=error is not None))
 
     def used_tokens(self, tokens_in: int, tokens_out: int) -> None:
-        """Tell how many tokens a model took for the present message; several calls add up."""
+        """Report how many tokens a model used for the current message; several calls add up."""
         self.tokens_in = (self.tokens_in or 0) + tokens_in
         self.tokens_out = (self.tokens_out or 0) + tokens_out
 
@@ -89,7 +89,7 @@ def make_agent(terms: AgentTerms) -> PythonAgent:
 class PythonAgent:
     """An `Agent` for one conversation. An answer must be finished within `whole_s` seconds.
 
-    What it prints goes to stderr, for a report may go to stdout; unless it `may_print`.
+    Its output goes to stderr, because a report may go to stdout, unless it `may_print`.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class PythonAgent:
         return clean(value)
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the object context that the function keeps, or that of the job's address. Raises `PeerError`."""
+        """Return the object context that the function set, or the one at the job's URL. Raises `PeerError`."""
         kept = self._conversation.object_context
         if kept is None:
             return await self._state.read(self._conversation.session_id)
@@ -242,7 +242,7 @@ class PythonAgent:
         raise PeerError("knowledge", f"{self._name} is a function and does not accept texts", status=404)
 
     async def seed_history(self, role: Role, content: str) -> bool:
-        """Put a given message into the conversation that the function sees."""
+        """Add a seed message to the conversation that the function sees."""
         self._conversation.messages.append({"role": role, "content": content})
         return True
 

@@ -1,6 +1,6 @@
 """An agent behind the REST API of embabel-agent-eval, with its streaming extension.
 
-One `RestAgent` is one conversation with connections of its own. It tries nothing twice: the conversation
+One `RestAgent` is one conversation with its own connections. It retries nothing: the conversation
 decides that. Every failure is a `PeerError` that says what happened and what was received.
 """
 
@@ -33,7 +33,7 @@ from bioeval_tui.text import clean, clean_line, clean_value, compact_json, is_la
 __all__ = ["RestAgent", "Timeouts", "make_agent"]
 
 NONE_HERE = frozenset({404, 405, 501})
-"""The statuses with which a server says that it has no such call."""
+"""The statuses of a server that does not know a call."""
 
 
 def make_agent(terms: AgentTerms) -> RestAgent:
@@ -111,7 +111,7 @@ class RestAgent:
         return clean_line(session, 200)
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
-        """Send one message; yield pieces where the agent streams and, last, the `Reply`. Raises `PeerError`.
+        """Send one message; yield pieces if the agent streams and, last, the `Reply`. Raises `PeerError`.
 
         Stopping early closes the connection.
         """
@@ -136,12 +136,12 @@ class RestAgent:
         yield Reply(message.content, started, ended, None, message.events)
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the session's object context, None where the agent has none. Raises `PeerError`."""
+        """Return the session's object context; None if the agent has none. Raises `PeerError`."""
         url = below(self._base, f"/api/v1/chat/objectContexts/{quote(self._session, safe='')}")
         return await read_state(self._connection, url)
 
     async def seed_text(self, text: str) -> None:
-        """Hand a text to the knowledge service, under a graph named after the user. Raises `PeerError`."""
+        """Send a text to the knowledge service, for a graph named after the user. Raises `PeerError`."""
         if not self._graph_is_ready:
             graph = {
                 "name": self._user,
@@ -161,7 +161,7 @@ class RestAgent:
             raise
 
     async def seed_history(self, role: Role, content: str) -> bool:
-        """Return False: the protocol has no way to give a message without an answer."""
+        """Return False: the protocol cannot transmit a message without an answer."""
         return False
 
     async def aclose(self) -> None:
@@ -169,7 +169,7 @@ class RestAgent:
         await self._connection.aclose()
 
     async def _tell(self, url: str, body: Mapping[str, Any]) -> None:
-        """Send something to the knowledge service, whatever it says to it."""
+        """Send a request to the knowledge service and ignore the answer."""
         async with self._connection.asked("PUT", url, body, peer="knowledge") as response:
             await response.aread()
 
@@ -213,7 +213,7 @@ def below(base: str, path: str) -> str:
 
 
 async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:
-    """Return the object context that an agent gives at `url`, None where it has none. Raises `PeerError`."""
+    """Return the object context at `url`; None if the agent has none. Raises `PeerError`."""
     try:
         value = await connection.object("GET", url)
     except PeerError as error:

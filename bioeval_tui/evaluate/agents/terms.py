@@ -30,7 +30,7 @@ class AgentTerms:
     secrets: tuple[str, ...] = ()
     may_call: Callable[[str], bool] = lambda url: False
     function: Callable[..., Any] | None = None
-    """The agent itself, where a program in Python gave it; it takes the place of `target.function`."""
+    """The agent itself, if a Python program passed it; it replaces `target.function`."""
     code: tuple[Path, ...] = ()
     """The folders of `--code`, from which the job's functions may be loaded in addition to installed packages."""
     knowledge_url: str = ""
@@ -39,5 +39,5 @@ class AgentTerms:
 
     @property
     def timeout_s(self) -> float | None:
-        """How long one whole answer may take, in seconds; None is the usual time."""
+        """Timeout for a complete answer, in seconds; None for the default."""
         return self.target.timeout_ms / 1000 if self.target.timeout_ms else None

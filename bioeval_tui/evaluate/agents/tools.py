@@ -19,9 +19,9 @@ from bioeval_tui.evaluate.tool_calls import call_event, result_event
 from bioeval_tui.text import clean_line, compact_json
 
 MAX_ROUNDS = 20
-"""So often an agent may call tools before it answers one message."""
+"""Maximum number of rounds of tool calls before the agent must answer a message."""
 FUNCTION_S = 60.0
-"""How long a tool's function may take."""
+"""Timeout of a tool's function, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class ToolAnswer:
 
 
 class DeclaredTools:
-    """The tools of one conversation. False where the job declares none."""
+    """The tools of one conversation; false if the job declares none."""
 
     def __init__(self, tools: Sequence[ToolConfig], code: Sequence[Path] = ()) -> None:
-        """Import the functions among them. Raises `UsageError` when one cannot be."""
+        """Import the tools' functions. Raises `UsageError` if one cannot be imported."""
         self._tools = {tool.name: tool for tool in tools}
         self._functions: dict[str, Callable[..., Any]] = {
             tool.name: python_code.load(tool.function, code, "arguments") for tool in tools if tool.function
@@ -111,7 +111,7 @@ class DeclaredTools:
 
 
 def _as_text(value: Any) -> str:
-    """Return what goes to the agent: a text as it is, anything else as JSON."""
+    """Return what is sent to the agent: text unchanged, anything else as JSON."""
     if isinstance(value, str):
         return value
     try:

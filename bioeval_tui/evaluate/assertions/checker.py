@@ -27,11 +27,11 @@ CYPHER_TIMEOUT_S = 10.0
 MOST_COMPARED = 4
 """Maximum number of conditions joined by && and || whose values are shown."""
 LONGEST_SHOWN = 100
-"""Longer values are cut, longer lists and objects counted."""
+"""Maximum number of characters of a shown value; of longer lists and objects, only the size is shown."""
 
 
 class Checker:
-    """Checks assertions with the graph and the grading that it is given.
+    """Checks assertions with a graph and a function that grades files.
 
     Without a graph, Cypher is not measured and `no_graph` says why; likewise `grade_medal` for medals.
     """
@@ -44,7 +44,7 @@ class Checker:
         self._grade_medal = grade_medal
 
     async def __call__(self, assertion: Assertion, view: AssertionView) -> CheckResult:
-        """Return the outcome. A wrong assertion has failed, with its error; a graph that is away is not measured."""
+        """Return the outcome. An invalid assertion fails with its error; if the graph is unavailable, it is not measured."""
         match assertion:
             case ExpressionAssertion():
                 # An expression may take a while on a large state; the event loop must not.

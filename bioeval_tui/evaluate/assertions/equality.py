@@ -6,9 +6,9 @@ from typing import Any
 
 
 def compare(observed: Any, expected: Any) -> tuple[bool, str | None]:
-    """Return whether the values are equal, and a warning where only their spelling is.
+    """Return whether the values are equal, and a warning if only their texts are.
 
-    The published system compares texts, so a text that spells the same passes, with the warning.
+    The published system compares texts, so values with equal texts pass, with the warning.
     """
     if equal(observed, expected):
         return True, None

@@ -61,7 +61,7 @@ class Grading:
         yield from self._pool_of(self.registry()).grade_many(submissions)
 
     def uncertainties(self, reports: Sequence[TaskReport]) -> Iterator[tuple[int, Uncertainty]]:
-        """Yield the position of each valid report with how sure its score is; graders with code are not called."""
+        """Yield the position of each valid report with its score's uncertainty; graders with code are not called."""
         from bioeval_tui.grade.batch.intervals import uncertainties
 
         return uncertainties(reports, self._pool_of(self.registry()))
@@ -74,7 +74,7 @@ class Grading:
         return found.get(0, ())
 
     def lacks_data(self, task_id: str) -> bool:
-        """Return whether the task is known and its data is not there, so that preparing it may help."""
+        """Return whether the task is known but its data is missing, so that preparing it may help."""
         try:
             return not self.registry().get_task(task_id).answers.is_file()
         except BioevalError:
@@ -99,7 +99,7 @@ class Grading:
             return self._pool
 
     def leaderboard(self, task_id: str) -> tuple[float, ...]:
-        """Return the leaderboard's scores, best first; empty when it cannot be read."""
+        """Return the leaderboard's scores, best first; empty if it cannot be read."""
         try:
             task = self.registry().get_task(task_id)
             from bioeval_tui.grade.tasks.board import leaderboard_of  # pandas: for who asks for a board
@@ -110,7 +110,7 @@ class Grading:
         return tuple(float(score) for score in board.best_first())
 
     def domain(self, task_id: str) -> str:
-        """Return the task's domain, cleaned; empty when it is not known."""
+        """Return the task's domain, cleaned; empty if unknown."""
         try:
             return clean_line(self.registry().get_task(task_id).domain or "", 80)
         except BioevalError:

@@ -1,4 +1,4 @@
-"""Whether a condition's verdict depends on how the transcript is read: as published, or as version 0.1 of this program."""
+"""Whether a condition's result depends on `compat`: the transcript as published, or as in version 0.1 of this program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bioeval_tui.evaluate.assertions.expressions.limits import LimitError
 _LENGTHS = range(1, 9)
 """Number of turns of the conversations on which both readings are tried."""
 _LIMITS = Limits(steps=10_000, seconds=0.05)
-"""What needs more than this has no verdict here: a job is checked in a moment, whatever is written in it."""
+"""Limits for one condition; beyond them the question stays open, so that any job is checked quickly."""
 _SIGNOFF = "So Long, and Thanks for All the Fish"
 _CONTEXT: dict[str, Any] = {"context": "", "resources": [], "functions": []}
 

@@ -1,6 +1,6 @@
 """Assertions on tool calls: sequences, arguments, what must and must not be called.
 
-Calls that an agent does not report are not measured. Whether "none reported" means "none made", only the job knows
+Calls that an agent does not report are not measured. Only the job knows whether "none reported" means "none made"
 (`target.tellsToolCalls`), or the protocol if the tools are the job's own.
 """
 
@@ -152,7 +152,7 @@ def _sequence(
 
 
 def _paired(fits: list[list[bool]], columns: int) -> dict[int, int]:
-    """Return a largest pairing of rows with columns that fit: each once (augmenting paths)."""
+    """Return a maximum matching of rows and columns (augmenting paths)."""
     row_of: dict[int, int] = {}
 
     def place(row: int) -> bool:

@@ -1,6 +1,6 @@
 """Operator controls of a run: pause, step, take over, say, give back, cancel.
 
-Every gate is at a turn, never inside a stream: a paused reader would get a burst afterwards, and its
+Runs pause only between turns, never inside a stream: a paused reader would get a burst afterwards, and its
 latency would be a lie.
 """
 
@@ -33,10 +33,10 @@ class ConversationControl:
     cancelled: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     person: Callable[[str], None] | None = None
-    """Takes the messages of a person who plays the user because the job says so: the evaluator, not an operator."""
+    """Receives the messages of a person who plays the user in the job, as the evaluator and not as an operator."""
 
     async def gate(self) -> None:
-        """Return when the next turn may begin; a step lets exactly one through."""
+        """Wait until the next turn may begin; a step allows exactly one."""
         while self.paused and not self.cancelled and not self.taken_over:
             if self.steps:
                 self.steps -= 1
@@ -45,7 +45,7 @@ class ConversationControl:
             await self.changed.wait()
 
     async def operator_text(self) -> str | None:
-        """Return the message of the person who took over; None once the conversation was given back."""
+        """Return the message of the person who took over; None after the conversation was given back."""
         while self.taken_over and not self.cancelled:
             if self.said:
                 return self.said.pop(0)
@@ -68,7 +68,7 @@ class Control:
         return self._by_condition[condition]
 
     def register(self, condition: Condition, task: asyncio.Task[Any]) -> None:
-        """Name the task that a cancel ends."""
+        """Set the task that a cancel ends."""
         self._tasks[condition].add(task)
         task.add_done_callback(self._tasks[condition].discard)
 

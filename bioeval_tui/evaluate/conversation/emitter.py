@@ -39,7 +39,7 @@ class Emitter:
         self._clock = clock
 
     def emit(self, event_type: type[EventType], **fields: Any) -> EventType:
-        """Make an event, hand it to the sink and return it."""
+        """Create an event, pass it to the sink and return it."""
         self._seq += 1
         event = event_type(run_id=self.run_id, seq=self._seq, at=self._clock(), **fields)
         self.sink.append(event)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ class ConversationEmitter:
         self.attempt = attempt
 
     def emit(self, event_type: type[EventType], **fields: Any) -> EventType:
-        """Make an event of this conversation."""
+        """Create an event of this conversation."""
         return self.run.emit(
             event_type, condition=self.condition, trial=self.trial, attempt=self.attempt, **fields
         )

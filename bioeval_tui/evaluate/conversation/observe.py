@@ -24,7 +24,7 @@ MAX_STATE = 1_000_000
 OBJECT_CONTEXT = "object context"
 GRAPH = "graph"
 MIN_SESSION = 8
-"""Shorter session ids, in characters, may occur in a state by chance."""
+"""Minimum number of characters of a session id that is looked for in a state; shorter ones may occur by chance."""
 MOST_PLACES = 3
 """Maximum number of differences between two states that are listed."""
 
@@ -88,7 +88,7 @@ def _places(one: Any, other: Any, where: str) -> Iterator[str]:
 
 
 class Observer:
-    """Observes one conversation. Nothing that it does is in any latency, its own or another conversation's:
+    """Observes one conversation, without affecting the latency of this or any other conversation:
     large states are cleaned and checked in threads.
     """
 
@@ -99,18 +99,18 @@ class Observer:
         self._limits = limits
         self._session = ""
         self.at_end: Observation | None = None
-        """What `final` saw."""
+        """The object context that `final` read."""
 
     async def start(self, session_id: str = "") -> Observation:
-        """Observe the state that the conversation begins from; worth trying again.
+        """Observe the starting state of the conversation; a failure may be retried.
 
-        Where the state names the session, it does so in every conversation with another id: no difference.
+        A session id in the state differs in every conversation, so it does not count as a difference.
         """
         self._session = session_id
         return await self._within(self._limits.final_check_s, 0, persistently=True)
 
     async def after_turn(self, transcript: SpokenTranscript, turn: int) -> Observation:
-        """Observe the state and check the timeline's assertions within one time budget; record what did not fit."""
+        """Observe the state and check the timeline's assertions within one time budget; record those that took too long."""
         until = asyncio.get_running_loop().time() + self._limits.observe_s
         observation = await self._within(self._limits.observe_s, turn)
         left = until - asyncio.get_running_loop().time()
@@ -150,7 +150,7 @@ class Observer:
         return found
 
     async def _within(self, budget_s: float, turn: int, *, persistently: bool = False) -> Observation:
-        """Observe within a budget, and record what was seen or that nothing was."""
+        """Observe within a time budget, and record the result or that there is none."""
         began = time.monotonic()
         kept: dict[str, Any] | None = None
         try:
@@ -176,7 +176,7 @@ class Observer:
         return observation
 
     async def _observe(self, *, persistently: bool) -> tuple[Observation, dict[str, Any] | None]:
-        """Return what is seen now, and the object context as far as it is kept."""
+        """Return the current observation, and the object context as far as it is recorded."""
         found, graph = await asyncio.gather(
             self._context(persistently), self._graph(), return_exceptions=True
         )
@@ -272,7 +272,7 @@ class Observer:
 
 
 def _needs_what_is_unseen(assertion: Assertion, seen: Observation) -> bool:
-    """Return whether an expression asks for an object context that could not be got."""
+    """Return whether an expression needs an object context that could not be read."""
     return (
         seen.unseen and isinstance(assertion, ExpressionAssertion) and "objectContext" in assertion.expression
     )
@@ -281,7 +281,7 @@ def _needs_what_is_unseen(assertion: Assertion, seen: Observation) -> bool:
 def _taken_in(
     context: dict[str, Any] | None, graph: GraphSnapshot | None, session: str
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None, dict[str, str]]:
-    """Return the context cleaned, the context as it is kept (None when too large), and the digest of each part seen."""
+    """Return the cleaned context, the context to record (None if too large), and the digest of each observed part."""
     cleaned: dict[str, Any] | None = None if context is None else clean_value(context, 100_000)
     digests: dict[str, str] = {}
     if cleaned is not None:
@@ -312,6 +312,6 @@ def _compared(context: dict[str, Any] | None, session: str) -> dict[str, list[st
 
 
 def _bounded_value(value: Any) -> Any:
-    """Return a value as it is kept in an event: JSON-like, cleaned and not too long."""
+    """Return a value in the form of an event: JSON-like, cleaned and not too long."""
     text = compact_json(clean_value(value, 2_000))
     return json.loads(text) if len(text) <= 10_000 else text[:10_000] + "…"

@@ -27,7 +27,7 @@ from bioeval_tui.record.events import JobCase
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
 FindFacts = Callable[[str, Sequence[str], Collection[int], str], Sequence[int]]
-"""(message, facts, numbers already disclosed, text known before) -> numbers of the facts it gives away."""
+"""(message, facts, numbers already disclosed, text known before) -> numbers of the facts that it discloses."""
 AskedFor = Callable[[str, str], bool]
 """(the agent's last message, a fact) -> whether the agent had asked for it."""
 
@@ -39,7 +39,7 @@ class RunLimits:
     agent_retries: RetryRule = AGENT_RULE
     model_retries: RetryRule = MODEL_RULE
     throttled_s: float = 600.0
-    """How long one request may be put off because our own conversations ask too often."""
+    """How long one request may be delayed because our own conversations exceed a rate limit."""
     observe_s: float = 2.0
     final_check_s: float = 20.0
     evaluator_s: float = 120.0
@@ -75,14 +75,14 @@ class RunPlan:
     batch_id: str | None = None
     git_revision: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    """How the run was asked for, kept in `RunStarted` so that it can be resumed."""
+    """The run's options, recorded in `RunStarted` so that it can be resumed."""
     limits: RunLimits = RunLimits()
     cases: tuple[JobCase, ...] = ()
-    """The cases, as the recording has them; none where the job is the only one."""
+    """The cases in the form of the recording; empty if the job has no cases."""
     case_jobs: tuple[EvaluationJob, ...] = ()
     """The job of each case."""
     case_order: tuple[int, ...] = ()
-    """Of which case each trial is, counting from 0."""
+    """The index of each trial's case, from 0."""
     further: tuple[int, ...] = ()
     """The cases of the trials that `--rerun` added, which come last in `case_order`."""
 
@@ -108,7 +108,7 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """Who takes part, as screens and reports name them."""
+    """The names of the participants on screens and in reports."""
 
     agent: str
     evaluator: str
@@ -118,7 +118,7 @@ class Identities:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a run is given. Agents and evaluators are made for each conversation; the rest is shared."""
+    """The parts of a run. Agents and evaluators are created for each conversation; the rest is shared."""
 
     open_agent: Callable[[Condition, int], Agent]
     open_evaluator: Callable[[Condition, int], Evaluator]
@@ -138,10 +138,10 @@ class Parts:
     stood_still: Callable[[float], float] = lambda moment: 0.0
     """Returns for how many seconds this process did not run since a moment (monotonic seconds)."""
     next_round: Callable[[int], Awaitable[bool]] | None = None
-    """Waits until every run of the batch may start this trial, and returns whether it is needed; None: start all immediately."""
+    """Waits until this trial may start, and returns whether it is needed; None if all trials start immediately."""
     decision: Callable[[], str] = lambda: ""
     """Returns what the rounds decided, as a sentence."""
     traces: RunTraces | None = None
-    """Where the agent's spans come in; None where none are received."""
+    """The receiver of the agent's spans; None if none are received."""
     may_begin: Callable[[], str | None] = lambda: None
-    """Returns why no further conversation may begin (calls or cost spent), None while one may."""
+    """Returns why no further conversation may begin (calls or cost spent); None if one may."""

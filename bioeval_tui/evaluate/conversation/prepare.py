@@ -37,7 +37,7 @@ async def preflight(plan: RunPlan, parts: Parts) -> None:
 
 
 def require_graph(plan: RunPlan, parts: Parts) -> None:
-    """Raise `NotMeasuredError` if the job needs a graph and there is none: no conversation could have a score.
+    """Raise `NotMeasuredError` if the job needs a graph but has none, because no conversation could have a score.
 
     Called once the agent has opened a session, because the sample agent reports its graph, and an unreachable agent is
     reported first. With `--graph none`, the conversations run and Cypher assertions are not measured.
@@ -109,7 +109,7 @@ async def apply_seeds(
 async def _apply_seed(
     seed: Seed, agent: Agent, emitter: ConversationEmitter, plan: RunPlan, ours: Callable[[PeerError], bool]
 ) -> str:
-    """Apply one seed; return what could not be applied, empty when all was."""
+    """Apply one seed; return what could not be applied, empty if everything was."""
 
     async def persistently(attempt: Callable[[], Awaitable[None]]) -> None:
         await with_retries(

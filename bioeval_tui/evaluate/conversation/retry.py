@@ -31,7 +31,7 @@ class DeltaJoiner:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, piece: Delta | Generation) -> None:
-        """Take a piece; an event goes out now, or with the pieces of the next 33 ms."""
+        """Add a piece; it is emitted now, or together with the pieces of the next 33 ms."""
         if isinstance(piece, Delta):
             self._text.append(piece.text)
         else:
@@ -43,7 +43,7 @@ class DeltaJoiner:
             self._timer = asyncio.get_running_loop().call_later(self._next - now, self.flush)
 
     def flush(self) -> None:
-        """Emit what is waiting."""
+        """Emit the pending pieces."""
         self._cancel_timer()
         if not self._text and not self._generation:
             return
@@ -58,7 +58,7 @@ class DeltaJoiner:
         self._next = time.monotonic() + JOIN_S
 
     def drop(self) -> None:
-        """Forget what is waiting: the attempt failed."""
+        """Discard the pending pieces, because the attempt failed."""
         self._cancel_timer()
         self._text.clear()
         self._generation.clear()

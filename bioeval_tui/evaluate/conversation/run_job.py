@@ -39,7 +39,7 @@ NOTHING_OBSERVED = (
 
 @dataclass
 class Held:
-    """What one conversation left for the run: the state it began from, and its score."""
+    """What the run keeps of one conversation: its starting state and its score."""
 
     start: Observation | None = None
     score: float | None = None
@@ -48,7 +48,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What a resumed run has already: conversations that are finished, and how often others were begun."""
+    """What a resumed run already has: finished conversations, and how many times others were started."""
 
     finished: Mapping[tuple[Condition, int], Held]
     attempts: Mapping[tuple[Condition, int], int]
@@ -144,7 +144,7 @@ class _Run:
         self.attempts = earlier.attempts
         self.clean = earlier.clean
         self.compared = earlier.compared
-        """What of the starting states was compared in every trial; None before the first."""
+        """The parts of the starting states that were compared in every trial; None before the first."""
         self.held: dict[tuple[Condition, int], Held] = dict(earlier.finished)
         self.stopped = ""
         self.decided_early = False
@@ -170,7 +170,7 @@ class _Run:
         return end_run(self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early)
 
     async def _by_rounds(self, next_round: Callable[[int], Awaitable[bool]]) -> None:
-        """Run trial after trial, in rounds with the other runs, until the result is decided; emit the decision."""
+        """Run trials in rounds together with the other runs until the result is decided; emit the decision."""
         for trial in range(1, self.plan.trials + 2):
             needed = await next_round(trial)
             if trial > self.plan.trials:
@@ -204,7 +204,7 @@ class _Run:
             await self._hold(condition, trial)
 
     async def _hold(self, condition: Condition, trial: int) -> None:
-        """Hold one conversation from its setups to its score, and close it however it ends."""
+        """Run one conversation from its setups to its score, and close it however it ends."""
         key = (condition, trial)
         emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + 1)
         held = self.held[key] = Held()
@@ -228,7 +228,7 @@ class _Run:
         await emitter.written()
 
     async def _guarded(self, held: Held, condition: Condition, work: Coroutine[Any, Any, Outcome]) -> Outcome:
-        """Do a part of a conversation; what interrupts it becomes an outcome. A cancelled run stays cancelled."""
+        """Run a part of a conversation; turn an interruption into an outcome. A cancelled run stays cancelled."""
         control = self.control.of(condition)
         task = asyncio.create_task(work)
         self.control.register(condition, task)
@@ -251,7 +251,7 @@ class _Run:
         if isinstance(error, NotMeasuredError | PeerError):
             return Outcome("cancelled", "infrastructure", clean_line(str(error)))
         if isinstance(error, Exception):
-            # A conversation is a worker: its defect must not take the others of a batch with it.
+            # A bug in one conversation must not end the others of a batch.
             return Outcome("cancelled", "infrastructure", _defect(error))
         raise error
 
@@ -310,7 +310,7 @@ class _Conversation:
         self._talk: HeldConversation | None = None
 
     def _open(self) -> HeldConversation:
-        """Make agent and evaluator; both are closed at the end, each whatever becomes of the other."""
+        """Create the agent and the evaluator; both are closed at the end, even if closing one fails."""
         condition, trial = self.transcript.condition, self.transcript.trial
         agent = self.parts.open_agent(condition, trial)
         self._closing.push_async_callback(_close, agent.aclose)
@@ -322,7 +322,7 @@ class _Conversation:
         )
 
     async def prepare_and_talk(self) -> Outcome:
-        """Set up, open the session, seed, observe the start, and talk; return why it ended."""
+        """Set up, open the session, seed, observe the starting state, and run the turns; return why it ended."""
         talk = self._talk = self._open()
         await apply_setups(self.plan, self.parts, self.emitter)
         try:
@@ -351,7 +351,7 @@ class _Conversation:
         return await talk.hold(greeting)
 
     async def conclude(self, outcome: Outcome) -> Outcome:
-        """Check, judge and score; return the outcome as it was given."""
+        """Check, judge and score; return the outcome unchanged."""
         self.transcript.done = outcome.reason == "signed_off"
         if outcome.reason not in events.RESULT_REASONS:
             held = outcome.reason != "cancelled" or outcome.fault != "infrastructure"

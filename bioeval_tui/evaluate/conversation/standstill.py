@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 TICK_S = 0.25
 STILL_S = 0.75
-"""A gap that is longer may be a standstill; shorter ones happen on a busy machine."""
+"""A delay of a tick that is longer than this, in seconds, may be a suspension; shorter ones happen on a busy machine."""
 BUSY = 0.1
-"""Share of a gap on the processor above which it was none: a peer's flood keeps us busy, and is the peer's doing."""
+"""If this process used the processor for more than this share of a delay, it was busy and not suspended."""
 
 
 class Standstill:
-    """Ticks in the event loop, and knows when a tick came too late. `watch` is the task that ticks."""
+    """Ticks in the event loop and detects ticks that come too late. `watch` is the task that ticks."""
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, busy: Callable[[], float] = time.process_time
@@ -28,7 +28,7 @@ class Standstill:
         self._busy = busy
         self._ticked, self._was_busy = clock(), busy()
         self._gaps: list[tuple[float, float]] = []
-        """When each standstill ended, and how long it was, in monotonic seconds."""
+        """When each suspension ended (monotonic), and how long it was, both in seconds."""
 
     async def watch(self) -> None:
         """Tick until cancelled."""

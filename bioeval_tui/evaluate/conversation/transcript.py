@@ -17,7 +17,7 @@ from bioeval_tui.record.state import ConversationState, MessageState
 
 @dataclass
 class SpokenTranscript:
-    """The messages of one conversation and what is counted over them."""
+    """The messages of one conversation, and counts over them."""
 
     job: EvaluationJob
     condition: Condition
@@ -46,7 +46,7 @@ class SpokenTranscript:
 
     @property
     def last_agent_message(self) -> str:
-        """What the agent said last; empty at the start."""
+        """The agent's last message; empty at the start."""
         return next((m.content for m in reversed(self.messages) if m.role == "assistant"), "")
 
     def known_text(self) -> str:

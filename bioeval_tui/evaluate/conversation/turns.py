@@ -32,7 +32,7 @@ from bioeval_tui.text import clean, clean_line, clean_value, shorten
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Why a conversation ended, and whose fault it was. `never_held`: the agent opened no session, or gave no answer."""
+    """Why a conversation ended, and whose fault it was. `never_held`: the agent opened no session, or never answered."""
 
     reason: EndReason
     fault: Fault = "none"
@@ -41,7 +41,7 @@ class Outcome:
 
 
 class _EvaluatorSpoilt(Exception):
-    """The evaluator misbehaved twice in a row."""
+    """The evaluator left its role twice in a row."""
 
 
 class HeldConversation:
@@ -77,7 +77,7 @@ class HeldConversation:
         self._thought_ms: float | None = None
 
     async def hold(self, greeting: str) -> Outcome:
-        """Hold the conversation; return why it ended. Cancelling the task cancels the conversation."""
+        """Run the conversation; return why it ended. Cancelling the task cancels the conversation."""
         try:
             await self.control.gate()
             self._user_message(greeting)
@@ -94,7 +94,7 @@ class HeldConversation:
             await self._end_observing()
 
     async def _one_turn(self) -> Outcome | None:
-        """Let the evaluator (or the operator) speak and the agent answer; return an outcome when it ended."""
+        """Get a message from the evaluator (or the operator) and the agent's answer; return the outcome if it ended."""
         # No fault: a stalling agent and a rambling user both end here. The tasks' scores tell them apart.
         if len(self.transcript.messages) >= self.plan.job.max_messages:
             return Outcome("max_turns", detail=f"{self.plan.job.max_messages} messages without a sign-off")
@@ -113,7 +113,7 @@ class HeldConversation:
         return Outcome("signed_off") if signs_off else None
 
     async def _next_words(self) -> tuple[str, bool] | None:
-        """Return what to send to the agent and whether it is the end; None when nothing was said."""
+        """Return what to send to the agent and whether it is the end; None if there is no message."""
         if self.control.taken_over:
             text = await self.control.operator_text()
             await self._end_observing()
@@ -125,7 +125,7 @@ class HeldConversation:
         return self._user_message(utterance.content, utterance=utterance)
 
     async def _evaluator_speaks(self) -> Utterance:
-        """Return the evaluator's next message; one that a guard voids is said again, once."""
+        """Return the evaluator's next message; if a guard voids it, ask for another one, once."""
         utterance, found = await self._try_to_speak("")
         void = [violation for violation in found if violation.effect == "void"]
         if void:
@@ -182,7 +182,7 @@ class HeldConversation:
         finally:
             self.turn -= 1
         guard = self.parts.guard
-        # Only the guard sees the whole job: it must know what was not to be said.
+        # Only the guard sees the whole job, because it must know what is withheld.
         whole = replace(view, job=self.plan.job)
         return utterance, list(guard(whole, utterance.content)) if guard else []
 
@@ -288,7 +288,7 @@ class HeldConversation:
         return to_send, signs_off
 
     def _disclosed(self, content: str, utterance: Utterance | None) -> list[tuple[int, bool]]:
-        """Return the facts that a user message gives away for the first time, and whether the agent asked."""
+        """Return the facts that a user message discloses for the first time, and whether the agent asked."""
         facts, already = self.plan.job.facts, self.transcript.disclosed
         found = set(self.parts.find_facts(content, facts, already, self.transcript.known_text()))
         found |= set(utterance.facts if utterance else ())
@@ -383,7 +383,7 @@ class HeldConversation:
 
 
 def _what_helps(error: PeerError, protocol: str) -> str:
-    """Return what to set, as the end of a sentence about an agent with which no conversation took place."""
+    """Return what to set if no conversation took place, as the end of a sentence about the agent."""
     if error.status in (401, 403):
         return "; set BIOEVAL_AGENT_API_KEY to the key that the agent expects"
     elsewhere = error.status in (301, 302, 303, 307, 308, 404, 405, 410, 501)
@@ -394,6 +394,6 @@ def _what_helps(error: PeerError, protocol: str) -> str:
 
 
 def _with_received(error: PeerError) -> str:
-    """Return what went wrong and, where the sentence does not say it, what came instead of an answer."""
+    """Return what went wrong and, unless the error says so, what was received instead of an answer."""
     said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
     return f"{said}; it sent: {came}" if came and came.rstrip("…") not in said else said

@@ -128,7 +128,7 @@ def combine_verdicts(
     items = [item for item in job.rubric if isinstance(item, RubricItem)]
     for number, task in enumerate(job.judged, start=1):
         item = items[number - 1] if items else None
-        # What earns less than nothing is passed where it was not met.
+        # An item with negative points is passed if it is not met.
         wanted = item is None or item.points > 0
         given = [verdict for found in verdicts for verdict in found.tasks if verdict.task == number]
         scores = [verdict.score for verdict in given]
@@ -195,7 +195,7 @@ def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> 
 
 
 def verdict_dict(verdict: Verdict) -> dict[str, object]:
-    """Return a verdict as stored in the event, next to the median."""
+    """Return a verdict in the form of the event, beside the median."""
     return {
         "judge": clean_line(verdict.judge),
         "tone": verdict.tone,

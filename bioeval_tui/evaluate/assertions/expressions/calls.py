@@ -91,7 +91,7 @@ INSTEAD = {
 
 
 class Calls:
-    """The part of the check that looks at calls; `infer` and `property` are those of the whole."""
+    """The part of the type checker for calls; `infer` and `property` are the checker's."""
 
     def __init__(self, text: str, limits: Limits, published: bool) -> None:
         self.text = text
@@ -116,7 +116,7 @@ class Calls:
         raise ExpressionError(shorten(message, 280), self.text, node.column)
 
     def step(self, node: Node) -> None:
-        """Count one step of the check, which a text with many overloads inside each other could draw out."""
+        """Count one step of the check, because nested overloads could make it take very long."""
         self._steps += 1
         if self._steps > MOST_STEPS:
             self.fail("this is too complicated to check; split it into several assertions", node)
@@ -132,14 +132,14 @@ class Calls:
             self.fail(f"a Boolean is required here, not {kind}", node)
 
     def number(self, node: Node, kind: Type, expected: Type | None) -> Type:
-        """Return the type of a whole number, which is a Long where one is expected."""
+        """Return the type of a whole number: a Long if one is expected."""
         if kind.name == "Literal" and expected is not None and expected.name == "Long":
             self.numbers[id(node)] = Long
             return expected.required
         return kind
 
     def settle(self, node: Node, kind: Type, wanted: Type) -> None:
-        """Make a whole number as it is written a Long, where its place turns out to want one."""
+        """Turn an integer literal into a Long if its context requires one."""
         if kind.name != "Literal" or wanted.name != "Long":
             return
         match node:
@@ -155,7 +155,7 @@ class Calls:
                 self.settle(result, kind, wanted)
 
     def call(self, node: Call, names: Names, expected: Type | None) -> Type:
-        """Return the type of a call, of whichever signature fits first."""
+        """Return the type of a call, by the first signature that fits."""
         if node.target is None:
             return self.plain_call(node, names, expected)
         if node.name == "format" and isinstance(node.target, Literal) and type(node.target.value) is str:
@@ -258,7 +258,7 @@ class Calls:
         names: Names,
         expected: Type | None,
     ) -> Type:
-        """Return the result type of `signature` for these arguments, or raise what does not fit."""
+        """Return the result type of `signature` for these arguments; raise if they do not fit."""
         if node.types:
             order = sorted(_own_variables(signature))
             if len(order) < len(node.types):
@@ -412,7 +412,7 @@ class Calls:
         )
 
     def result(self, node: Call, signature: Signature, bound: dict[str, Type], expected: Type | None) -> Type:
-        """Return the type of a call's result, and note where that makes a whole number a Long or a Double."""
+        """Return the type of a call's result, and note which integer literals become a Long or a Double."""
         if expected is not None and signature.receiver is None:
             hoped = dict(bound)
             if self.classes.unify(signature.result, expected, hoped):

@@ -84,10 +84,10 @@ def check(expression: Expression, limits: Limits, *, published: bool = False) ->
 
 
 class _Check(Calls):
-    """Infers the type of every node, and raises what Kotlin's compiler would not take."""
+    """Infers the type of every node, and rejects what Kotlin's compiler would reject."""
 
     def infer(self, node: Node, names: Names, expected: Type | None = None) -> Type:
-        """Return the type of `node`; whole numbers that are written become what is `expected`."""
+        """Return the type of `node`; integer literals take the `expected` type."""
         self.step(node)
         match node:
             case Literal():
@@ -381,7 +381,7 @@ class _Check(Calls):
         self.fail(f"{node.operator} does not work on {left} and {right}{null}", node)
 
     def collection(self, operator: str, left: Type, right: Type) -> Type | None:
-        """Return the type of a collection or map with something added or taken away."""
+        """Return the type of a collection or map after `+` or `-`."""
         keys = self.classes.as_a(left, "Map")
         if keys and operator == "+":
             pair = self.classes.as_a(right, "Pair") or self.classes.as_a(right, "Map")
@@ -422,7 +422,7 @@ class _Check(Calls):
         return self.either(branches)
 
     def either(self, branches: Iterable[tuple[Node, Type]]) -> Type:
-        """Return the type of whichever branch is taken."""
+        """Return the common type of the branches."""
         found = NOTHING
         branches = list(branches)
         for _, kind in branches:
@@ -479,7 +479,7 @@ class _Check(Calls):
         return self.infer(node.result, names, expected)
 
     def statement(self, node: Node, names: Names) -> Names:
-        """Check an expression whose value is dropped; return the names as they are known after it."""
+        """Check an expression whose value is not used; return the names in scope after it."""
         if not isinstance(node, Condition) or not isinstance(node.otherwise, Literal):
             self.infer(node, names)
             return names
@@ -529,7 +529,7 @@ class _Check(Calls):
         return {}
 
     def present(self, node: Node, names: Names) -> Facts:
-        """Return that `a`, or each part of `a?.b?.c`, is not null."""
+        """Return the smart casts that say that `a`, or each part of `a?.b?.c`, is not null."""
         found: Facts = {}
         while True:
             if key := key_of(node):
@@ -574,7 +574,7 @@ def _is_null(node: Node) -> bool:
 
 
 def _hides_role(left: Type, right: Type) -> bool:
-    """Return whether lists or maps of roles are compared with such of texts, which are never equal."""
+    """Return whether lists or maps of roles are compared with lists or maps of texts, which are never equal."""
     if len(left.args) != len(right.args):
         return False
     return any(

@@ -42,7 +42,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
 
 
 def equal(left: Value, right: Value, budget: Budget) -> bool:
-    """Return whether two values are equal as `Any?`, part by part. Those of unlike types are not."""
+    """Return whether two values are equal as `Any?`, part by part. Values of different types are not."""
     budget.step()
     if left is None or right is None:
         return left is right
@@ -101,7 +101,7 @@ def order(left: Value, right: Value, budget: Budget) -> int:
 
 
 def ordered(pairs: Iterable[tuple[Value, Value]], budget: Budget, *, descending: bool = False) -> list[Value]:
-    """Return the values of (key, value) pairs by key, equal keys in their given order, null first."""
+    """Return the values of (key, value) pairs sorted by key, null first; the sort is stable."""
 
     def by_key(left: tuple[Value, Value], right: tuple[Value, Value]) -> int:
         if left[0] is None or right[0] is None:
@@ -109,7 +109,7 @@ def ordered(pairs: Iterable[tuple[Value, Value]], budget: Budget, *, descending:
         return order(left[0], right[0], budget)
 
     rows = budget.collect(pairs)
-    # Two lists live for a moment; `reverse` of the sort keeps equal keys in their order.
+    # Two lists exist at the same time; `reverse` keeps the sort stable.
     budget.hold(CELL * len(rows))
     return [value for _, value in sorted(rows, key=cmp_to_key(by_key), reverse=descending)]
 
@@ -123,7 +123,7 @@ def key_of(value: Value, budget: Budget) -> str | MapKey:
 
 
 def set_of(values: Iterable[Value], budget: Budget) -> OrderedSet:
-    """Return the distinct `values`, in the order in which they first came."""
+    """Return the distinct `values`, in order of first occurrence."""
     keys: dict[str | MapKey, None] = {}
     for value in values:
         budget.hold(2 * CELL)
@@ -161,7 +161,7 @@ def to_text(value: Value, budget: Budget) -> str:
 
 
 def join(parts: Iterable[str], budget: Budget, separator: str = ", ", ends: str = "[]") -> str:
-    """Return texts joined between two `ends`, counted while they come."""
+    """Return texts joined between two `ends`, counted against the budget."""
     kept = []
     for part in parts:
         budget.build_text(len(part) + len(separator))

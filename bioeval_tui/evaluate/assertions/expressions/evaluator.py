@@ -396,7 +396,7 @@ class _InstanceOf:
 
 
 def is_a(value: Value, kind: Type) -> bool:
-    """Return whether `value` is of a type; of collections the elements are not looked at, as in Kotlin."""
+    """Return whether `value` is of a type; elements of collections are not checked, as in Kotlin."""
     if value is None:
         return kind.nullable
     if kind.name == "Any":

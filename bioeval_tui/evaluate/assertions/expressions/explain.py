@@ -23,7 +23,7 @@ MOST_PARTS = 20
 class Part:
     """One condition of an expression: its text, its value, and its operands' values by their text.
 
-    What is written out, such as `3`, is no side of it. A value that cannot be had (a side that `&&` would have skipped, say) is the sentence that says why.
+    Literals such as `3` are not listed. If an operand has no value (for example, because `&&` skipped it), a sentence says why.
     """
 
     text: str

@@ -28,7 +28,7 @@ KEYWORDS_NOT_SUPPORTED = {
     "var": "values cannot change; write val",
     "while": "loops are not supported; use any, all, filter, map and their like",
 }
-"""Words that begin what is not supported, each with what to do instead."""
+"""Words that start unsupported constructs, with what to write instead."""
 
 RESERVED = frozenset((*KEYWORDS_NOT_SUPPORTED, "as", "is", "in", "else", "when", "val", "return"))
 

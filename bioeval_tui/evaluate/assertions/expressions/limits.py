@@ -16,7 +16,7 @@ from typing import Any
 from bioeval_tui.errors import ExpressionError
 
 CELL = 96
-"""Bytes counted for one element of a collection."""
+"""Bytes counted for each element of a collection."""
 
 _CHARACTERS_PER_STEP = 512
 _STEPS_PER_LOOK_AT_THE_CLOCK = 200
@@ -35,7 +35,7 @@ class Limits:
 
 
 class LimitError(ExpressionError):
-    """An expression needs more steps, time, memory or nesting than it may use."""
+    """An expression exceeds its limit of steps, time, memory or nesting."""
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class Budget:
                 raise LimitError(f"takes longer than {self.limits.seconds:g} s")
 
     def seconds_left(self) -> float:
-        """Return the time that is left, for work that keeps its own clock."""
+        """Return the remaining time, for work with its own deadline."""
         return max(0.001, self._deadline - time.monotonic())
 
     def hold(self, size: int) -> None:
@@ -81,7 +81,7 @@ class Budget:
             raise LimitError(f"builds more than {self.limits.memory // 1_000_000} MB of values")
 
     def read_text(self, length: int) -> None:
-        """Count the work of going once through `length` characters."""
+        """Count the work of one pass over `length` characters."""
         self.step(1 + length // _CHARACTERS_PER_STEP)
 
     def build_text(self, length: int) -> None:

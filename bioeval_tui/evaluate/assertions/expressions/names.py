@@ -18,7 +18,7 @@ from bioeval_tui.evaluate.assertions.expressions.values import (
 )
 
 Facts = dict[str, Type]
-"""By the text of a name or `name.property`: the type that it has been shown to be of."""
+"""Smart casts: the known type, by the text of a name or `name.property`."""
 
 CONSTANTS: dict[str, tuple[Type, Value]] = {
     "Int.MAX_VALUE": (INT, INT_MAX),
@@ -35,7 +35,7 @@ CONSTANTS: dict[str, tuple[Type, Value]] = {
         for name in names
     },
 }
-"""What can be written of a type, such as `Int.MAX_VALUE` or `MessageRole.user`."""
+"""Constants of a type, such as `Int.MAX_VALUE` or `MessageRole.user`."""
 
 OWNERS = frozenset(name.partition(".")[0] for name in CONSTANTS)
 
@@ -60,7 +60,7 @@ class Names:
         return Names({**self.types, "this": receiver}, (receiver, *self.receivers), facts, self.labels)
 
     def labelled(self, label: str, number: int) -> Names:
-        """Return these names inside the lambda that is given to the function `label`."""
+        """Return the names inside the lambda that is passed to the function `label`."""
         return Names(self.types, self.receivers, self.facts, {**self.labels, label: number})
 
     def learn(self, facts: Facts) -> Names:
@@ -69,7 +69,7 @@ class Names:
 
 
 def key_of(node: Node) -> str:
-    """Return the text of `name` or `name.property.…`, which cannot change; of anything else nothing."""
+    """Return the text of `name` or `name.property.…`, which cannot change; empty for anything else."""
     parts: list[str] = []
     while isinstance(node, Member) or (isinstance(node, Unary) and node.operator == "!!"):
         if isinstance(node, Member):

@@ -96,7 +96,7 @@ _INSTEAD = {
 
 
 def parse_tree(text: str, limits: Limits | None = None) -> Expression:
-    """Return the tree of `text`. Names and types are looked at later, by `checks.check`.
+    """Return the tree of `text`. Names and types are checked later, by `checks.check`.
 
     Raises:
         ExpressionError: with the column of the first thing that cannot be read.

@@ -1,6 +1,6 @@
 """The variables of expressions: `objectContext` and `evaluation`, their types, and their values from JSON.
 
-Classes and properties are those of the published system's jobs. A part that an agent leaves out has an empty
+Classes and properties are those of the published system. A part that an agent leaves out has an empty
 value, so that a missing list is not an error.
 """
 
@@ -33,7 +33,7 @@ ENUMS: dict[str, tuple[str, ...]] = {
     "RegexOption": ("IGNORE_CASE", "MULTILINE", "DOT_MATCHES_ALL"),
 }
 TEXT_ENUMS = ("MessageRole", "TaskType")
-"""Enums whose values are texts as well: jobs of both kinds of author compare them."""
+"""Enums whose values can also be compared with texts, because some jobs do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "Scorer": {"prompt": "eval/score", "temperature": 0.0},
     "Task": {"type": "task"},
 }
-"""What the published classes have where a job leaves a key out."""
+"""The published classes' defaults for keys that a job leaves out."""
 
 for _kind in RECORDS:
     _above = "GenerationEvent" if _kind.endswith("Event") and _kind != "GenerationEvent" else ""
@@ -134,7 +134,7 @@ class Scope(dict[str, Value]):
 
 
 def property_of(kind: str, name: str) -> Property | None:
-    """Return a property of a class of the state; of a job's parts, what is not known is of any type."""
+    """Return a property of a class of the state; unknown properties of a job's parts have the type `Any?`."""
     found = RECORDS.get(kind, {}).get(name)
     if found is None and kind in _OPEN:
         return Property(UNKNOWN, component=False, ours=True)
@@ -167,13 +167,13 @@ def shaped(names: Mapping[str, Any]) -> Scope:
 
 
 def enum_value(kind: str, name: str) -> EnumValue:
-    """Return the value of an enum; a name that the enum does not have comes after the others."""
+    """Return the value of an enum; unknown names come after the known ones."""
     names = ENUMS[kind]
     return EnumValue(kind, name, names.index(name) if name in names else len(names))
 
 
 def _value(value: Any, kind: Type, place: str) -> Value:
-    """Return a JSON value as a value of the type that the published system reads it as."""
+    """Return a JSON value as a value of the type in the published system."""
     if kind.name in RECORDS:
         return _record(value, kind.name, place)
     if kind.name in ("List", "Set") and kind.args:

@@ -86,7 +86,7 @@ RUNTIME: dict[str, tuple[type, ...]] = {
     "TaskType": (EnumValue,),
     **dict.fromkeys(("Float", "Short", "Byte", "Nothing"), ()),
 }
-"""What values of a class are when an expression runs; the classes of the state, which are not here, are records."""
+"""The Python types of each class's values; the classes of the state are records and are not listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Parameter:
 
     @property
     def lambda_size(self) -> int:
-        """How many parameters a lambda given here has; -1 if a value is wanted."""
+        """The number of parameters of the expected lambda; -1 if a value is expected."""
         return len(self.kind.args) - 1 if self.kind.is_function else -1
 
 
@@ -229,7 +229,7 @@ def _parameter(text: str) -> Parameter:
 
 
 def runtime_types(given: Type) -> frozenset[type]:
-    """Return what values of a type are when an expression runs."""
+    """Return the Python types of a type's values."""
     if given.is_function:
         return frozenset()
     found = RUNTIME.get(

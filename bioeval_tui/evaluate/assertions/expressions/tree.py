@@ -9,7 +9,7 @@ from typing import Any
 from bioeval_tui.evaluate.assertions.expressions.types import Type
 
 Pattern = str | tuple[str, ...]
-"""A lambda's parameter or a `val`: a name, or the names of `(k, v)`. `_` takes a value and names nothing."""
+"""A lambda's parameter or a `val`: a name, or the names of `(k, v)`. `_` discards a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Index(Node):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A value given to a call: by place, by name, or as the lambda after the parentheses."""
+    """An argument of a call: positional, named, or the lambda after the parentheses."""
 
     value: Node
     name: str = ""
@@ -97,7 +97,7 @@ class Reference(Node):
 
 @dataclass(frozen=True, slots=True)
 class Declarations(Node):
-    """`val` declarations and the value after them. A pattern of None is an expression whose value is dropped."""
+    """`val` declarations and the value after them. A pattern of None is an expression whose value is not used."""
 
     statements: tuple[tuple[Pattern | None, Type | None, Node], ...]
     result: Node
@@ -105,7 +105,7 @@ class Declarations(Node):
 
 @dataclass(frozen=True, slots=True)
 class Return(Node):
-    """`return@label value`: the end of the lambda that is given to the function `label`."""
+    """`return@label value`: returns from the lambda that was passed to the function `label`."""
 
     label: str
     value: Node
@@ -169,7 +169,7 @@ class When(Node):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression. `parse` makes it, `evaluate` takes it.
+    """A parsed expression: `parse` creates it, `evaluate` runs it.
 
     The static types say, by the `id` of a node, in `numbers` which whole numbers are a Long or a Double, and in
     `of_null` which function a call means when null is what it is asked of.

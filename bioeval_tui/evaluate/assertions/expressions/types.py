@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A class with its arguments. Of `fun` (and `fun.`, whose first parameter is `this`) the last is the result."""
+    """A class with its arguments. The last argument of `fun` (and `fun.`, whose first parameter is `this`) is the result."""
 
     name: str
     args: tuple[Type, ...] = ()
@@ -37,7 +37,7 @@ class Type:
 
     @property
     def is_function(self) -> bool:
-        """Whether a lambda is wanted."""
+        """Whether this is the type of a lambda."""
         return self.name in ("fun", "fun.")
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ UNKNOWN = Type("?")
 ANY, BOOLEAN, CHAR, DOUBLE, INT = (Type(name) for name in ("Any", "Boolean", "Char", "Double", "Int"))
 LONG, NOTHING, NUMBER, STRING, UNIT = (Type(name) for name in ("Long", "Nothing", "Number", "String", "Unit"))
 LITERAL = Type("Literal")
-"""A whole number as it is written, which becomes a Long where one is expected."""
+"""The type of an integer literal, which becomes a Long where one is expected."""
 
 NUMBERS = ("Int", "Long", "Double")
 _TOKEN = re.compile(r"\s*(\w+(?:\.\w+)*|->|[<>(),?*.])")
@@ -152,7 +152,7 @@ class Classes:
         return seen is not None and all(map(self.fits, seen.args, wanted.args))
 
     def join(self, left: Type, right: Type) -> Type:
-        """Return the nearest type that both are kinds of."""
+        """Return the nearest common supertype."""
         if "?" in (left.name, right.name):
             return UNKNOWN
         nullable = left.nullable or right.nullable
@@ -171,7 +171,7 @@ class Classes:
         return Type("Any", (), nullable)
 
     def may_be_equal(self, left: Type, right: Type) -> bool:
-        """Return whether Kotlin allows `==` between two types: one value could have both."""
+        """Return whether Kotlin allows `==` between two types: a value can be of both."""
         one, other = (INT if part.name == "Literal" else part for part in (left, right))
         if {"?", "Any", "Nothing"} & {one.name, other.name}:
             return True
@@ -180,7 +180,7 @@ class Classes:
         return one.name not in self.final and other.name not in self.final
 
     def unify(self, wanted: Type, given: Type, bound: dict[str, Type], fixed: Iterable[str] = ()) -> bool:
-        """Fit `given` to a declared type, binding its variables; say whether it fits."""
+        """Match `given` with a declared type, binding its variables; return whether it matches."""
         if wanted.is_variable:
             return self._bind(wanted, given, bound, fixed)
         if "?" in (wanted.name, given.name) or (

@@ -43,7 +43,7 @@ class Char(str):
 
 
 class EnumValue(str):
-    """A value of an enum: its name, with the enum's name and its place. Texts of that name are equal to it."""
+    """A value of an enum: its name, the enum's name and its ordinal. Texts with that name are equal to it."""
 
     kind: str
     ordinal: int
@@ -141,7 +141,7 @@ class MapEntry:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """An element with its place."""
+    """An element with its index."""
 
     index: int
     value: Value
@@ -159,14 +159,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sequence:
-    """Elements that are made as they are asked for."""
+    """Elements that are computed lazily."""
 
     elements: Callable[[], Iterable[Value]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparator:
-    """An order of two values: negative, 0 or positive."""
+    """A comparator of two values: returns a negative number, 0 or a positive number."""
 
     compare: Callable[[Value, Value], int]
 
@@ -205,7 +205,7 @@ TYPE_NAMES: dict[type, str] = {
 
 
 def type_name(value: Value) -> str:
-    """Return what Kotlin calls the type of `value`; a record is called by its kind."""
+    """Return Kotlin's name of the type of `value`; for a record, its kind."""
     if type(value) in (Record, EnumValue):
         return str(value.kind)
     return TYPE_NAMES.get(type(value)) or type(value).__name__
@@ -238,7 +238,7 @@ def integer(value: int, *, long: bool) -> int:
 
 
 def whole(value: int) -> int:
-    """Return a number of JSON as Int where it fits, as Long else."""
+    """Return a JSON number as an Int if it fits, otherwise as a Long."""
     return int(value) if INT_MIN <= value <= INT_MAX else integer(value, long=True)
 
 

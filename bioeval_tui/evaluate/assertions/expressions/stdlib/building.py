@@ -1,4 +1,4 @@
-"""What makes collections, ranges, sequences and pairs."""
+"""Functions that create collections, ranges, sequences and pairs."""
 
 from __future__ import annotations
 

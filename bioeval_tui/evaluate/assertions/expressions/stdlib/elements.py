@@ -1,4 +1,4 @@
-"""Questions about elements: any, all, count, first, find, contains, sums, indexes."""
+"""Functions that query elements: any, all, count, first, find, contains, sums, indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of sequences: take, drop, reversed, zip, chunked, set operations, elements by place."""
+"""Parts of sequences: take, drop, reversed, zip, chunked, set operations, elements by index."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def drop_last_while(budget: Budget, values: Value, predicate: Function) -> Value
 
 
 def _last_while(budget: Budget, values: Value, predicate: Function) -> int:
-    """Return where the elements begin that fulfil the predicate up to the end."""
+    """Return the index from which all elements satisfy the predicate."""
     items = budget.collect(raw(values))
     return len(items) - sum(1 for _ in takewhile(predicate.test, reversed(items)))
 

@@ -149,7 +149,7 @@ def _replaced(budget: Budget, text: str, found: list[Found], written: Callable[[
 
 
 def _filler(budget: Budget, replacement: str) -> Callable[[Found], str]:
-    """Return what puts a match's groups where the replacement says `$1`; a backslash makes the next one literal."""
+    """Return a function that inserts a match's groups for `$1`; a backslash makes the next character literal."""
 
     def filled(match: Found) -> str:
         def fill(reference: re.Match[str]) -> str:

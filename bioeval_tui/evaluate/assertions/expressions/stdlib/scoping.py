@@ -1,4 +1,4 @@
-"""What works on any value: let, run, with, also, apply, takeIf, toString, equals."""
+"""Functions of any value: let, run, with, also, apply, takeIf, toString, equals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What collections, ranges, sequences, maps and texts have in common: elements."""
+"""The elements of collections, ranges, sequences, maps and texts."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ def size(budget: Budget, value: Value) -> int:
 
 
 def many(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
-    """Return what `make` makes of the elements of `value`: a sequence of a sequence, else a list."""
+    """Apply `make` to the elements of `value`: return a sequence for a sequence, otherwise a list."""
     if type(value) is Sequence:
         return Sequence(lambda: budget.each(make()))
     return budget.collect(make())
 
 
 def same_kind(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
-    """Return what `make` makes of the elements of `value`: a text of a text, else as `many`."""
+    """Apply `make` to the elements of `value`: return a text for a text, otherwise the same as `many`."""
     found = many(budget, value, make)
     return "".join(found) if isinstance(value, str) else found
 
@@ -97,7 +97,7 @@ def part(budget: Budget, value: Value, start: int, end: int) -> Any:
 
 
 def placed(budget: Budget, value: Value) -> Any:
-    """Return `value` if its elements can be taken by place, else them as a list."""
+    """Return `value` if its elements have indexes, otherwise a list of them."""
     return value if isinstance(value, list | range | str) else listed(budget, value)
 
 

@@ -14,7 +14,7 @@ def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
     if not ignore_case:
         return str(text)
     budget.build_text(len(text))
-    # One character must become one, so that indices stay the same: `ß`.upper() is two.
+    # One character must stay one, so that indices stay the same: `ß`.upper() has two.
     upper = text.upper()
     folded = upper.lower() if len(upper) == len(text) else text.lower()
     return str(folded) if len(folded) == len(text) else str(text)
