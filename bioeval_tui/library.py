@@ -88,7 +88,7 @@ class EvaluateOptions(TypedDict, total=False):
     evaluator_model: str
     """Who plays the user."""
     judge_model: Names
-    """Who judges; several are a panel."""
+    """The judge's model; several are a panel."""
     concurrency: Number
     """Maximum number of concurrent conversations."""
     parallel: bool

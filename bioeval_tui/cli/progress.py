@@ -101,7 +101,7 @@ class NotebookProgress:
         self._line = display.display(_plain(first), raw=True, display_id=True)
 
     def show(self, state: RunState, event: RunEvent, change: Change) -> None:
-        """Take one event."""
+        """Receive one event."""
         self._done += isinstance(event, events.ConversationScored)
         if (
             not isinstance(event, events.ConversationScored | events.MessageCompleted)

@@ -82,7 +82,7 @@ class Player:
 
     @property
     def heading(self) -> int:
-        """How many events will have been given where it was sent last: it may still be on its way."""
+        """The number of events at the last jump's target, which may not have been reached yet."""
         return max(self.at, self._target)
 
     @property

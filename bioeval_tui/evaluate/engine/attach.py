@@ -1,4 +1,4 @@
-"""A run for screens: followed while an engine writes it, or replayed from its file."""
+"""A run for screens: in progress, or replayed from its file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.text import clean_line
 
 MOST_SCORED = 20_000
-"""Longer recordings, in events, are not folded a second time for the scores over their turns."""
+"""Maximum number of events of a recording for which the scores over its turns are computed."""
 QUIET_S = 2.0
 """After this many seconds without an event, ask the engine whether it can write."""
 
@@ -50,7 +50,7 @@ class FollowedRun:
         *,
         ends: int = 0,
     ) -> None:
-        """`ends` is how often a resumed run had ended before: those ends are passed over."""
+        """`ends` is how many times a resumed run had ended before; those ends are skipped."""
         self.path = path
         self.run_id = path.stem
         self.process = process
@@ -60,7 +60,7 @@ class FollowedRun:
         self.ended: RunEnded | None = None
 
     async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
-        """Yield what is written, until the run has ended or its engine is gone (then a last `Warned`)."""
+        """Yield new events until the run has ended or its engine has died (then a last `Warned`)."""
         async for batch in self._written_or_troubled():
             for event in batch:
                 if isinstance(event, RunEnded):
@@ -95,7 +95,7 @@ class FollowedRun:
                 await asyncio.wait({waiting})
 
     async def _trouble(self) -> str | None:
-        """Return what keeps the engine from writing; None if nothing does or the engine does not answer."""
+        """Return why the engine cannot write; None if it can, or if it does not answer."""
         info = read_live(self.path)
         if info is None or not info.alive():
             return None
@@ -103,7 +103,7 @@ class FollowedRun:
         return None if answer == NO_ANSWER else answer
 
     async def send(self, intent: Intent) -> str | None:
-        """Send an intent to the engine; return None when it was taken, else why not."""
+        """Send an intent to the engine; return None if it was accepted, otherwise why not."""
         info = read_live(self.path)
         if info is None or not info.alive():
             return "the run has ended"
@@ -128,7 +128,7 @@ class FollowedRun:
 
 
 class ReplayedRun:
-    """A recording played again, with the controls of `evaluate.engine.run_view.Playback`. `events` starts it anew."""
+    """A replay of a recording, with the controls of `evaluate.engine.run_view.Playback`. `events` restarts it."""
 
     mode: Literal["live", "replay"] = "replay"
     batch_id: str | None = None
@@ -143,7 +143,7 @@ class ReplayedRun:
         timing: Timing = replay_times,
         source: FollowedRun | None = None,
     ) -> None:
-        """`timing` says when events are due. With a `source` the run is played while its engine still writes it."""
+        """`timing` says when events are due. With a `source`, the run is played while its engine still writes it."""
         self.path = path
         self.run_id = path.stem
         self.speed = speed
@@ -156,7 +156,7 @@ class ReplayedRun:
         self._events: Sequence[RunEvent] = ()
         self._player: Player | None = None
         self._begin: int | None = None
-        """Where the next `events` begin, once the replay was sent back."""
+        """Where the next `events` begin after jumping back."""
         self._paused = False
 
     async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
@@ -201,53 +201,53 @@ class ReplayedRun:
 
     @property
     def paused(self) -> bool:
-        """Whether the replay waits."""
+        """Whether the replay is paused."""
         return self._player.paused if self._player else self._paused
 
     def set_paused(self, paused: bool) -> None:
-        """Wait, or go on."""
+        """Pause or continue."""
         self._paused = paused
         if self._player is not None:
             self._player.paused = paused
 
     def set_speed(self, speed: float) -> None:
-        """Play faster or slower from here on."""
+        """Change the playback speed."""
         self.speed = speed
         if self._player is not None:
             self._player.speed = speed
 
     def step(self) -> bool:
-        """Play to the end of the next message and pause; False if there is none."""
+        """Play to the end of the next message and pause; return False if there is no other message."""
         return self._go_to(after_next_message)
 
     def to_next_failure(self) -> bool:
-        """Play to the next failed assertion and pause; False if there is none."""
+        """Play to the next failed assertion and pause; return False if no other assertion fails."""
         return self._go_to(after_next_failure)
 
     def begin_before_last(self) -> None:
-        """Let the next `events` begin, waiting, one message before the newest."""
+        """Make the next `events` start one message before the newest, paused."""
         self._begin = before_last_message(self._events, self.heading)
         self._paused = True
 
     @property
     def given(self) -> int:
-        """How many events were given so far."""
+        """The number of events played so far."""
         return self._player.at if self._player else 0
 
     @property
     def heading(self) -> int:
-        """How many events will have been given where it was sent last: it may still be on its way."""
+        """The number of events at the last jump's target, which may not have been reached yet."""
         if self._begin is not None:
             return self._begin
         return self._player.heading if self._player else 0
 
     @property
     def now_s(self) -> float:
-        """How far the replay is, in recorded seconds."""
+        """Replay position, in recorded seconds."""
         return self._player.now_s if self._player else 0.0
 
     def seek(self, count: int) -> bool:
-        """Go to where `count` events are given, and wait there; False when `events` must begin anew for that."""
+        """Go to the point after `count` events and pause; return False if `events` must restart for that."""
         self._paused = True
         if self._player is None or self._begin is not None:
             self._begin = count  # `events` are about to begin
@@ -273,14 +273,14 @@ class ReplayedRun:
         return "this is a replay"
 
     async def aclose(self) -> None:
-        """Read no further."""
+        """Stop reading."""
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.wait({self._reading})
 
 
 def with_scores(events: Sequence[RunEvent], marks: Sequence[TurnMark]) -> list[TurnMark]:
-    """Return the marks with the score that each conversation had there; of a long recording as they are."""
+    """Return the marks with the score of each conversation there; unchanged for a long recording."""
     if len(events) > MOST_SCORED:
         return list(marks)
     state, given, found = RunState(), 0, []
@@ -301,7 +301,7 @@ def _age_s(path: Path) -> float:
 
 
 def sender_name() -> str:
-    """Return how this viewer is named in the recording: user and host."""
+    """Return the name of this viewer in the recording: user and host."""
     try:
         return clean_line(f"{getpass.getuser()}@{socket.gethostname()}", 80)
     except (OSError, KeyError):

@@ -54,7 +54,7 @@ async def _never() -> bool:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """One run ready to go. `open_parts` is entered once the recording exists: a failure in it is recorded."""
+    """One run that is ready to start. `open_parts` is entered once the recording exists, so that a failure is recorded."""
 
     plan: RunPlan
     identities: Identities
@@ -65,9 +65,9 @@ class PreparedRun:
     resume: Callable[[], Resumption] | None = None
     """Reads where to continue the run. Called once the recording is locked, because earlier reads may be outdated."""
     otlp: int | None = None
-    """The port on which the agent's spans are received; None where they are not."""
+    """The port on which the agent's spans are received; None if they are not."""
     shares_graph: Callable[[], Awaitable[bool]] = _never
-    """Called only for concurrent conversations: whether they would see each other's graph."""
+    """Called only for concurrent conversations: returns whether they share a graph."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,14 @@ class BatchTerms:
     max_calls: int | None = None
     max_cost: float | None = None
     longest_wait_s: float = LONGEST_PAUSE_S
-    """Longest pause after a 429."""
+    """Maximum pause after a 429."""
 
 
 class Stopping(Protocol):
     """Decides when a batch needs no further round (one trial of every run)."""
 
     def take(self, event: RunEvent) -> None:
-        """Take an event of any run."""
+        """Receive an event of any run."""
         ...
 
     @property
@@ -96,12 +96,12 @@ class Stopping(Protocol):
 
     @property
     def words(self) -> str:
-        """What is known, in a sentence."""
+        """The decision so far, in a sentence."""
         ...
 
 
 class _Rounds:
-    """Keeps the runs of a batch in rounds: none starts a trial before all have finished the previous one."""
+    """Runs the trials of a batch in rounds: no run starts a trial before all have finished the previous one."""
 
     def __init__(self, stopping: Stopping, runs: int) -> None:
         self.stopping = stopping
@@ -118,7 +118,7 @@ class _Rounds:
         return not self.stopping.decided
 
     async def leave(self) -> None:
-        """Let the others go on without a run that has ended."""
+        """Continue without a run that has ended."""
         async with self._changed:
             self._runs -= 1
             self._changed.notify_all()
@@ -126,7 +126,7 @@ class _Rounds:
 
 @dataclass
 class _Batch:
-    """What the runs share. Exists inside one event loop."""
+    """What the runs of a batch share, in one event loop."""
 
     terms: BatchTerms
     runs_dir: Path
@@ -142,7 +142,7 @@ class _Batch:
     traces: Traces | None = None
 
     def count(self, event: RunEvent, rates: Rates) -> None:
-        """Count what an event says was spent, and let it be decided on."""
+        """Count an event's calls and cost, and pass it to the stop rule."""
         self.budget.take(event, rates)
         if self.rounds is not None:
             self.rounds.stopping.take(event)
@@ -164,7 +164,7 @@ async def run_batch(
     stopping: Stopping | None = None,
     traces: Traces | None = None,
 ) -> list[events.RunEnded]:
-    """Run them all and return how each ended that began; no run ends another.
+    """Run all runs and return how each started one ended; a failure of one does not end the others.
 
     Setting `stop` cancels conversations in progress and starts no others. With `stopping` all runs are at the same
     trial at a time, until it has decided. `traces` is where spans of agents come in.
@@ -174,7 +174,7 @@ async def run_batch(
     """
     terms = terms or BatchTerms()
     if stopping is not None and terms.at_once > 1 and await _share_a_graph(runs):
-        # Runs in step cannot wait for each other's graph.
+        # Runs in rounds cannot wait for each other's graph.
         terms = replace(terms, at_once=1)
         runs = [
             replace(run, plan=replace(run.plan, shared_agent=1), warnings=(*run.warnings, ONE_AT_A_TIME))
@@ -208,7 +208,7 @@ async def run_batch(
 
 
 async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
-    """Return whether concurrent conversations would see each other's graph."""
+    """Return whether concurrent conversations share a graph."""
     for run in runs:
         if not run.plan.parallel and await run.shares_graph():
             return True
@@ -271,7 +271,7 @@ async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
                 return await _hold(run, earlier, emitter, control, batch)
             finally:
                 stopping.cancel()
-                # The writer must have everything before the file that says "live" goes.
+                # The writer must have everything before the .live file is removed.
                 await recorder.aclose()
     finally:
         remove_live(path)
@@ -293,7 +293,7 @@ async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption |
 
 
 def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
-    """Write to the log now, and to the recording as soon as that is possible again."""
+    """Write to the log now, and to the recording as soon as possible."""
     message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the recording continues"
     say(message, err=True)
     emitter.emit(events.Warned, code="disk", message=message)
@@ -328,14 +328,14 @@ async def _hold(
     except BioevalError as error:
         return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
     except Exception as error:
-        # A bug must not look like a kill: viewers need to see why the run stopped.
+        # After a bug, viewers need to see why the run stopped.
         detail = f"a bug in this program stopped the run: {type(error).__name__}: {error}"
         emitter.emit(events.RunEnded, status="failed", detail=clean_line(detail))
         raise
 
 
 def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
-    """Return the parts with the batch's bounds around them."""
+    """Return the parts with the batch's limits."""
     if batch.rounds is not None:
         rounds = batch.rounds
         parts = replace(parts, next_round=rounds.next, decision=lambda: rounds.stopping.words)

@@ -12,14 +12,14 @@ from bioeval_tui.text import plural
 
 CHARACTERS_PER_TOKEN = 4
 PROMPT_TOKENS = 1500
-"""What a prompt adds to the transcript, roughly: before a run, and where an endpoint does not say how many it took."""
+"""Approximate tokens that a prompt adds to the transcript, before a run, or if the endpoint reports no tokens."""
 VERDICT_TOKENS = 200
 """Approximate length of a judge's reason for one task, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The cost of one run's calls. None for a role that is not a model, or that somebody else pays for."""
+    """The cost of one run's calls. None for a role that is not a model, or that the user does not pay for."""
 
     agent: Price | None = None
     evaluator: Price | None = None
@@ -42,7 +42,7 @@ class CallBudget:
     )
 
     def stop_reason(self) -> str | None:
-        """Return why no further conversation may begin, None while one may."""
+        """Return why no further conversation may begin; None if one may."""
         made = sum(self.calls.values())
         if self.max_calls is not None and made >= self.max_calls:
             return f"no more conversations were started: {plural(made, 'call')} made, the limit is {self.max_calls:,}"
@@ -54,7 +54,7 @@ class CallBudget:
         return None
 
     def take(self, event: RunEvent, rates: Rates) -> None:
-        """Count what an event says was asked and answered."""
+        """Count the calls and tokens of an event."""
         match event:
             case events.MessageStarted(role="assistant"):
                 self.calls["agent"] += 1

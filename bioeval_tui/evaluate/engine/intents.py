@@ -1,4 +1,4 @@
-"""Intents on 127.0.0.1: JSON Lines, a token first, one answer each. Server and client."""
+"""Intents on 127.0.0.1: JSON Lines with a token first, and one answer each. Server and client."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ MAX_HELLO = 4096
 ANSWER_S = 5.0
 MOVED_S = 40.0
 HOW_IS_IT, RECORD_TO = "how_is_it", "record_to"
-"""Intents about the recording itself: what troubles it (an answer that is not ok says so), go on elsewhere."""
+"""Intents about the recording itself: ask whether it can be written, and move it to another folder."""
 CONDITIONS: dict[str, Condition] = {"withheld": "withheld", "supplied": "supplied"}
 NO_ANSWER = "the engine does not answer; the run may have ended"
 
 
 def what_helps(run_id: str) -> str:
-    """Return what to do when a recording cannot be written."""
+    """Return a hint for a recording that cannot be written."""
     return f"the run is waiting. Free some space, or move it to another folder: bioeval-tui runs record-to {run_id} FOLDER"
 
 
 class RecorderControl(Protocol):
-    """What intents can ask of a recorder."""
+    """The methods of a recorder that intents use."""
 
     trouble: str | None
 
@@ -47,7 +47,7 @@ class RecorderControl(Protocol):
 async def listen(
     control: Control, recording: RecorderControl | None = None
 ) -> AsyncIterator[tuple[int, str]]:
-    """Serve a run's intents until the context ends; gives the port and the token."""
+    """Serve a run's intents until the context ends; yields the port and the token."""
     token = secrets.token_urlsafe(24)
 
     talks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
@@ -108,7 +108,7 @@ async def _serve(
 async def _about_recording(
     recording: RecorderControl, control: Control, intent: dict[str, Any], sender: str
 ) -> str | None:
-    """Say what troubles the recording, or let it go on in another folder."""
+    """Return why the recording cannot be written, or move it to another folder."""
     if intent["kind"] == HOW_IS_IT:
         return recording.trouble
     folder = str(intent.get("text") or "")
@@ -146,7 +146,7 @@ async def _answer(writer: asyncio.StreamWriter, identity: object, error: str | N
 async def send_intent(
     info: LiveInfo, kind: str, condition: str | None = None, text: str = "", sender: str = "viewer"
 ) -> str | None:
-    """Send one intent to an engine; return None when it was taken, else one sentence."""
+    """Send one intent to an engine; return None if it was accepted, otherwise one sentence."""
     lines = [
         {"token": info.token, "sender": sender},
         {"id": 1, "kind": kind, "condition": condition, "text": text},

@@ -23,7 +23,7 @@ from bioeval_tui.evaluate.seams import (
 
 
 class LimitedAgent:
-    """An agent whose sessions and messages wait for their turn. Waiting is in no latency: the agent's own clock
+    """An agent whose sessions and messages wait for the rate limiter. Waiting does not count as latency: the agent's own clock
     starts when its request goes out."""
 
     def __init__(self, agent: Agent, pace: Pace) -> None:
@@ -31,7 +31,7 @@ class LimitedAgent:
         self._pace = pace
 
     async def open(self) -> str:
-        """Create a session when it is our turn."""
+        """Create a session once the rate limiter allows it."""
         async with self._pace.request():
             return await self._agent.open()
 
@@ -47,7 +47,7 @@ class LimitedAgent:
         return await self._agent.observe()
 
     async def seed_text(self, text: str) -> None:
-        """Hand a text to the knowledge service."""
+        """Send a text to the knowledge service."""
         async with self._pace.request():
             await self._agent.seed_text(text)
 
@@ -61,7 +61,7 @@ class LimitedAgent:
 
 
 class LimitedEvaluator:
-    """An evaluator whose messages wait for their turn."""
+    """An evaluator whose messages wait for the rate limiter."""
 
     def __init__(self, evaluator: Evaluator, pace: Pace) -> None:
         self.identity = evaluator.identity
@@ -69,7 +69,7 @@ class LimitedEvaluator:
         self._pace = pace
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
-        """Speak when it is our turn."""
+        """Get a message once the rate limiter allows it."""
         async with self._pace.request(), aclosing(self._evaluator.speak(view)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
                 yield piece
@@ -80,7 +80,7 @@ class LimitedEvaluator:
 
 
 class LimitedJudge:
-    """A judge that reads one transcript at a time per place; each of its `calls` counts against the rate."""
+    """A judge that waits for the rate limiter; each of its `calls` counts against the rate."""
 
     def __init__(self, judge: Judge, pace: Pace, calls: int = 1) -> None:
         self.identity = judge.identity
@@ -89,7 +89,7 @@ class LimitedJudge:
         self._calls = calls
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
-        """Judge when it is our turn."""
+        """Judge once the rate limiter allows it."""
         async with self._pace.request():
             for _ in range(self._calls - 1):
                 self._pace.charge()

@@ -11,10 +11,10 @@ from collections.abc import Coroutine
 from typing import TypeVar
 
 ANSWERS_AT_ONCE = 2
-"""Sockets that are served before timers and everything else have their turn again."""
+"""Number of sockets that are served before timers and other tasks get a turn."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
-"""Events and answers have no reference cycles; the garbage collector's default of 700 costs a batch a tenth of its time."""
+"""Events and answers have no reference cycles, so collect garbage rarely; the default of 700 costs a batch a tenth of its time."""
 
 Result = TypeVar("Result")
 
@@ -37,21 +37,21 @@ class FairSelector(selectors.DefaultSelector):
         given: list[tuple[selectors.SelectorKey, int]] = []
         while self._waiting and len(given) < ANSWERS_AT_ONCE:
             key, ready = self._waiting.popleft()
-            # Somebody may have closed it, or waits for something else by now.
+            # It may have been closed, or is waiting for something else by now.
             if self.get_map().get(key.fd) is key:
                 given.append((key, ready))
         return given
 
 
 def fair_loop() -> asyncio.AbstractEventLoop:
-    """Return a new loop that is fair; on Windows the usual one, as no other starts processes there."""
+    """Return a new fair loop; on Windows the default one, because only that can start processes."""
     if sys.platform == "win32":
         return asyncio.new_event_loop()
     return asyncio.SelectorEventLoop(FairSelector())
 
 
 def run_fairly(main: Coroutine[object, object, Result]) -> Result:
-    """Run a batch to its end, as `asyncio.run` does. From then on this process collects its garbage less often."""
+    """Run a batch to its end, like `asyncio.run`. This process then collects garbage less often."""
     gc.freeze()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
     with asyncio.Runner(loop_factory=fair_loop) as runner:

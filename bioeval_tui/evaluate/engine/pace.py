@@ -11,7 +11,7 @@ from typing import NamedTuple
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 BURST_S = 0.5
-"""429s that arrive within this time answer requests that were under way together: they cut once."""
+"""429s within this many seconds answer requests that were in flight together, so the limit is reduced only once."""
 
 
 class Cut(NamedTuple):
@@ -67,14 +67,14 @@ class Pace:
         self._not_before = max(self._clock(), self._not_before) + self._between_s
 
     def answered(self) -> None:
-        """Record an answer: as many answers as there are places restore one place."""
+        """Record an answer: after as many answers as the limit, the limit rises by one."""
         self._refused_in_a_row = 0
         if self.allowed < self.most:
             self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)
             self._freed.set()
 
     def refused(self, asked_s: float | None) -> Cut | None:
-        """Take note of a 429; return what changed, None when it belongs to a burst that was answered already."""
+        """Record a 429; return what changed, or None if it belongs to a burst that already reduced the limit."""
         now = self._clock()
         own = FIRST_PAUSE_S * 2.0 ** min(self._refused_in_a_row, 10)
         pause = min(max(own, asked_s or 0.0), self._longest_pause_s)

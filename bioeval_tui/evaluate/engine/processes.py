@@ -20,7 +20,7 @@ AGENT_START_S = 30.0
 
 
 def spawn_engine(arguments: Sequence[str], log: Path, data_dir: Path) -> subprocess.Popen[bytes]:
-    """Start the program in a session of its own, on the same data folder, its output going to `log`."""
+    """Start the program in its own session, with the same data folder, and its output in `log`."""
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "ab") as output:
@@ -37,7 +37,7 @@ def spawn_engine(arguments: Sequence[str], log: Path, data_dir: Path) -> subproc
 
 @contextlib.asynccontextmanager
 async def sample_agent(arguments: Sequence[str] = ()) -> AsyncIterator[str]:
-    """Run the sample agent as a process of its own; gives its URL. It ends when its stdin closes.
+    """Run the sample agent in its own process; yields its URL. It ends when its stdin closes.
 
     Raises:
         UnavailableError: it did not come up.

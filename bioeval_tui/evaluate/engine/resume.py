@@ -44,7 +44,7 @@ def resumption_of(state: RunState) -> Resumption:
 
 
 def trials_of(state: RunState) -> int:
-    """Return how many trials a run is to have, or has had when a resumed one had more."""
+    """Return the number of trials: the planned number, or the existing one if that is larger."""
     asked = state.started.trials if state.started else 1
     return max(asked, *(key.trial for key in state.conversations), 1)
 
@@ -60,7 +60,7 @@ def is_finished(talk: ConversationState) -> bool:
 
 
 def missing(state: RunState, trials: int | None = None) -> list[tuple[Condition, int]]:
-    """Return the conversations that a run still owes, in order; `trials` when there are to be more."""
+    """Return the missing conversations, in order; `trials` is the number of trials if it is larger than before."""
     if state.started is None:
         return []
     return [

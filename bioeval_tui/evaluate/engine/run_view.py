@@ -17,7 +17,7 @@ IntentKind = Literal["pause", "resume", "step", "take_over", "say", "give_back",
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Something a viewer asks of the engine. Without `condition` it concerns the whole run."""
+    """A viewer's request to the engine. Without `condition`, it concerns the whole run."""
 
     kind: IntentKind
     condition: ConditionName | None = None
@@ -30,16 +30,16 @@ class RunView(Protocol):
     run_id: str
     mode: Literal["live", "replay"]
     batch_id: str | None
-    """The batch that this screen started with it; its other runs are shown, too."""
+    """The batch that this screen started, whose other runs are shown, too."""
     late_s: float
-    """How long ago the newest event of a live run was written when it was opened, in seconds."""
+    """The age of a live run's newest event when the run was opened, in seconds."""
 
     def events(self) -> AsyncIterator[Sequence[RunEvent]]:
-        """Yield batches of events, at most one a frame, until the run has ended (or died: then a `Warned`)."""
+        """Yield batches of events, at most one per frame, until the run has ended (or its engine has died: then a `Warned`)."""
         ...
 
     async def send(self, intent: Intent) -> str | None:
-        """Send an intent; return None when it was taken, else one sentence saying why not."""
+        """Send an intent; return None if it was accepted, otherwise one sentence that says why not."""
         ...
 
     async def aclose(self) -> None:
@@ -52,33 +52,33 @@ class Playback(Protocol):
     """The additional methods of a replayed RunView. Calling `events` again starts from the beginning."""
 
     speed: float | None
-    """Recorded seconds per second; None for everything immediately."""
+    """Recorded seconds per second; None to play everything immediately."""
     true_times: bool
     """Whether events arrive at their recorded times; if not, a running clock beside them would be wrong."""
 
     @property
     def paused(self) -> bool:
-        """Whether the replay waits."""
+        """Whether the replay is paused."""
         ...
 
     def set_paused(self, paused: bool) -> None:
-        """Wait, or go on."""
+        """Pause or continue."""
         ...
 
     def set_speed(self, speed: float) -> None:
-        """Play faster or slower from here on."""
+        """Change the playback speed."""
         ...
 
     def step(self) -> bool:
-        """Play to the end of the next message and pause; False if there is none."""
+        """Play to the end of the next message and pause; return False if there is no other message."""
         ...
 
     def to_next_failure(self) -> bool:
-        """Play to the next failed assertion and pause; False if there is none."""
+        """Play to the next failed assertion and pause; return False if no other assertion fails."""
         ...
 
     def begin_before_last(self) -> None:
-        """Let the next `events` begin, waiting, one message before the newest."""
+        """Make the next `events` start one message before the newest, paused."""
         ...
 
     @property
@@ -88,17 +88,17 @@ class Playback(Protocol):
 
     @property
     def given(self) -> int:
-        """How many events were given so far."""
+        """The number of events played so far."""
         ...
 
     @property
     def heading(self) -> int:
-        """How many events will have been given where it was sent last: it may still be on its way."""
+        """The number of events at the last jump's target, which may not have been reached yet."""
         ...
 
     @property
     def now_s(self) -> float:
-        """How far the replay is, in recorded seconds."""
+        """Replay position, in recorded seconds."""
         ...
 
     def seek(self, count: int) -> bool:

@@ -23,7 +23,7 @@ class EngineSink:
         paces: Mapping[str, Pace] | None = None,
         count: Callable[[RunEvent], None] = lambda event: None,
     ) -> None:
-        """`paces` are by peer; `count` sees every event as it was made."""
+        """`paces` are by peer; `count` is called with every event."""
         self._inner = inner
         self._keep_prompts = keep_prompts
         self._paces = paces or {}
@@ -31,7 +31,7 @@ class EngineSink:
         self.on_cut: Callable[[str, Cut], None] = lambda peer, cut: None
 
     def append(self, event: RunEvent) -> None:
-        """Take one event."""
+        """Receive one event."""
         kept = event if self._keep_prompts else without_prompts(event)
         if kept is not None:
             self._inner.append(kept)
@@ -78,7 +78,7 @@ def without_prompts(event: RunEvent) -> RunEvent | None:
 
 
 def _bare_call(item: dict[str, Any]) -> dict[str, Any] | None:
-    """Return a function call without its `context`, which may quote a prompt; None for anything else."""
+    """Return a function call without its `context`, which may quote a prompt; None for any other event."""
     request = item.get("request")
     if not isinstance(request, dict):
         return None

@@ -19,7 +19,7 @@ Order = Literal["withheld-first", "supplied-first", "random"]
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """One run: which job file, against which model, under which id."""
+    """One run: its job file, model and id."""
 
     run_id: str
     job_path: str
@@ -35,24 +35,24 @@ class RunOptions:
 
     agent_url: str | None = None
     agent_url_is_given: bool = False
-    """The user gave the agent's address just now; a job or a recording did not."""
+    """Whether the user passed the agent's URL, so that it does not come from a job or recording."""
     allow_hosts: tuple[str, ...] = ()
-    """Hosts that the command line names as ones that a job's keys and transcripts may go to."""
+    """Hosts from `--allow-host`, to which a job's keys and transcripts may be sent."""
     submissions: tuple[str, ...] = ()
     """Folders outside the job's own in which medal assertions may look for an agent's files."""
     leaderboard: str | None = None
-    """What medal assertions rank on: `own`, `published` or a file."""
+    """The leaderboard of medal assertions: `own`, `published` or a file."""
     code: tuple[str, ...] = ()
-    """Folders from which functions that the job names may be loaded: the command line alone says so."""
+    """Folders from which the job's functions may be loaded; only the command line can set them."""
     agent_function: Callable[..., Any] | None = None
-    """The agent itself, in the place of the job's own, where a program in Python evaluates: never written down."""
+    """The agent that a Python program passed, in place of the job's own; it is never written to a file."""
     sample_agent: bool = False
     """Start the sample agent for these runs, and stop it at their end."""
     mode: Literal["job", "rehearsal", "llm"] = "job"
-    """Who plays the user and judges: as in the job, the offline script and rules, or models."""
+    """The evaluator and judge: the job's own, the script and rules, or models."""
     evaluator_model: str | None = None
     judge_model: str | tuple[str, ...] | None = None
-    """Who judges; several are a panel."""
+    """The judge's model; several are a panel."""
     order: Order | None = None
     conditions: tuple[Condition, ...] = ("withheld", "supplied")
     """Which conditions each trial runs: both, or only one."""
@@ -64,20 +64,20 @@ class RunOptions:
     max_cost: float | None = None
     trials: int = 1
     until: str | None = None
-    """Stop once this is decided: `difference` (of two models), or a threshold such as `supplied:0.8`. `trials` is then the maximum."""
+    """What to decide: `difference` (of two models), or a threshold such as `supplied:0.8`. `trials` is then the maximum."""
     seed: int | None = None
     cases_file: str | None = None
-    """A table of cases in the place of the job's own."""
+    """A table of cases, instead of the job's own."""
     cases: str | None = None
     """Which cases, by row and id: `1-20,case_7`."""
     sample: int | None = None
-    """How many cases, drawn with the seed."""
+    """The size of a random sample of cases, drawn with the seed."""
     graph: str = "auto"
     """auto, embedded, neo4j, none, or the name of a plug-in."""
     unrestricted_setups: bool = False
-    """Setups go to Neo4j as they are, schema changes, procedures and files included: the command line alone says so."""
+    """Whether setups are passed to Neo4j unchanged, with schema changes, procedures and files; only the command line can set it."""
     otlp: int | None = None
-    """The port of 127.0.0.1 on which the agent's spans are received; None is the job's, which has one with `telemetry`."""
+    """The port of 127.0.0.1 on which the agent's spans are received; None for the job's `telemetry`, if any."""
     keep_prompts: bool = True
     typing_delay_s: float = 0.0
     """Pause of a scripted evaluator after every few words, in seconds, so that a viewer can read along."""
@@ -95,7 +95,7 @@ RECORDED = (
 
 
 def options_of(recorded: Mapping[str, Any]) -> RunOptions:
-    """Return how a run was asked for, from its recording; what is not known has its default."""
+    """Return a run's options from its recording; unknown ones have their defaults."""
     known = {name: recorded[name] for name in RECORDED if recorded.get(name) is not None}
     known |= {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
     return RunOptions(**known)
@@ -103,7 +103,7 @@ def options_of(recorded: Mapping[str, Any]) -> RunOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest(RunOptions):
-    """A request to run each job with each model. Without models, each job's own."""
+    """A request to run each job with each model; without models, with the job's own."""
 
     jobs: tuple[Path, ...]
     models: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ class EngineSpec(RunOptions):
     further: tuple[int, ...] = ()
     """The case of each trial that `--rerun` adds, as its index among the run's cases."""
     plays: bool = False
-    """Somebody can type: a screen follows the run. `evaluator.kind: human` needs it."""
+    """Whether a person can type on a screen, as `evaluator.kind: human` requires."""
 
     def write(self, path: Path) -> None:
         """Write the file for its owner alone. Raises `StorageError`."""
@@ -144,7 +144,7 @@ class EngineSpec(RunOptions):
 
     @property
     def at_once(self) -> int:
-        """How many conversations may go on at the same time."""
+        """The maximum number of concurrent conversations."""
         return self.concurrency or (len(self.conditions) if self.parallel else 1)
 
     @property

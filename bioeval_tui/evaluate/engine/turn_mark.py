@@ -1,4 +1,4 @@
-"""The positions in a replay that you can jump to."""
+"""The positions in a replay to which you can jump."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 
 class TurnMark(NamedTuple):
-    """A place of a replay: a turn of a conversation, after `given` events and `at_s` recorded seconds.
+    """A position in a replay: a turn of a conversation, after `given` events and `at_s` recorded seconds.
 
     Turn 0 is the beginning; without a condition any other place is the end. `failed` says that an
     assertion turned out failed since the place before.

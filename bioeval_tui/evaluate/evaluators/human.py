@@ -10,7 +10,7 @@ from bioeval_tui.evaluate.seams import Delta, EvaluatorView, Utterance
 from bioeval_tui.text import clean
 
 AskPerson = Callable[[EvaluatorView], Awaitable[str | None]]
-"""Shows a person the conversation and returns the message they type; None to end it."""
+"""Shows a person the conversation and returns the message that they type; None to end it."""
 
 
 class HumanEvaluator:
@@ -19,7 +19,7 @@ class HumanEvaluator:
     identity = "a person"
 
     def __init__(self, job: EvaluationJob, ask: AskPerson) -> None:
-        """`ask` is called for each message; `TypedLines` is one that is fed from elsewhere."""
+        """`ask` is called for each message; a `TypedLines` passes on messages from another place."""
         self._signoff = job.evaluator.signoff
         self._ask = ask
 

@@ -20,7 +20,7 @@ _LONGEST_MARK = len("<reasoning>")
 
 
 class LLMEvaluator:
-    """Plays the user. One request a message; the conversation asks again where that can help."""
+    """Plays the user, with one request per message; the conversation retries if that can help."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class LLMEvaluator:
         self._chat = chat
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
-        """Yield pieces of the next message and, last, the whole of it. Raises `PeerError`."""
+        """Yield pieces of the next message and, last, the complete message. Raises `PeerError`."""
         try:
             told = await rendered(self._prompt, evaluator_context(view), self._chat.templates)
         except UsageError as problem:
@@ -65,7 +65,7 @@ class LLMEvaluator:
                     yield Delta(shown)
 
     async def aclose(self) -> None:
-        """Do nothing: the connections are not its own."""
+        """Do nothing, because the connections are shared."""
 
     def _spoken(self, text: str) -> str:
         """Return the message alone: without a reasoning block, a leading name as in a script, or quotes around it."""

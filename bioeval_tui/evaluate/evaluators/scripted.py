@@ -33,7 +33,7 @@ class ScriptedEvaluator:
         self._delay = typing_delay_s
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
-        """Yield the next line a few words at a time and, last, the whole of it."""
+        """Yield the next line a few words at a time and, last, the complete message."""
         line = self._choose(view)
         content = clean(line.say if line else self._signoff)
         for piece in _pieces(content):

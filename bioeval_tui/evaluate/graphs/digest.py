@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MAX_DIGESTED = 50_000
-"""Maximum number of nodes, and of relationships, whose content is part of a digest. Of larger graphs, only the counts are."""
+"""Maximum number of nodes, and of relationships, whose content is digested. For larger graphs, only the counts are."""
 
 _BYTES = 16
 
 
 class ContentDigest:
-    """Sums up nodes and relationships as they are read.
+    """Computes a digest of nodes and relationships as they are read.
 
     Two graphs with the same labels, properties and connections have the same digest, whatever ids the
     database gave them and in whatever order they are read: a graph that a setup cleared and wrote again
@@ -27,13 +27,13 @@ class ContentDigest:
         self._sum = 0
 
     def add_node(self, node: Any, labels: Sequence[str], properties: Mapping[str, Any]) -> None:
-        """Take in one node; `node` is its id in the database, used only to find a relationship's ends."""
+        """Add one node; `node` is its id in the database, used only to find a relationship's ends."""
         content = _hash("node", sorted(labels), properties)
         self._nodes[node] = content
         self._sum += int.from_bytes(content)
 
     def add_relationship(self, kind: str, start: Any, end: Any, properties: Mapping[str, Any]) -> None:
-        """Take in one relationship; an end that was not read counts as unknown."""
+        """Add one relationship; an end that was not read counts as unknown."""
         ends = [self._nodes.get(start, b"").hex(), self._nodes.get(end, b"").hex()]
         self._sum += int.from_bytes(_hash(kind, ends, properties))
 

@@ -22,7 +22,7 @@ __all__ = ["EmbeddedGraph", "available"]
 Answer = TypeVar("Answer")
 
 _GRACE_S = 2.0
-"""How long the caller waits beyond a statement's own deadline before it stops waiting for the thread."""
+"""How many seconds after a statement's own deadline the caller stops waiting for the thread."""
 
 _SNAPSHOT_S = 20.0
 
@@ -57,7 +57,7 @@ class EmbeddedGraph:
     async def execute(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0
     ) -> None:
-        """Run one query that may write, in a transaction of its own. Raises as `query` does."""
+        """Run one query that may write, in its own transaction. Raises the same errors as `query`."""
         check_statement(cypher, parameters, embedded=True)
         await self._call(partial(self._file.write, cypher, parameters), timeout_s)
 
@@ -66,7 +66,7 @@ class EmbeddedGraph:
         return await self._call(self._file.snapshot, _SNAPSHOT_S)
 
     async def aclose(self) -> None:
-        """Close the file; what runs is interrupted. Closing twice is fine."""
+        """Close the file and interrupt running queries. Closing twice is fine."""
         if self._closed:
             return
         self._closed = True
@@ -86,6 +86,6 @@ class EmbeddedGraph:
         except TimeoutError:
             raise PeerError("graph", f"{self.identity} is busy: no answer in {timeout_s:g} s") from None
         finally:
-            # The caller is gone or has the answer, so no part of this call may continue in the thread.
+            # The caller has stopped waiting or has the answer, so no part of this call may continue in the thread.
             allowance.cancel()
             self._under_way.discard(allowance)

@@ -54,7 +54,7 @@ def _library() -> Path:
 
 
 class Allowance:
-    """How long one call may run. Made and cancelled by the caller, looked at by the thread that works."""
+    """The deadline of one call. The caller creates and cancels it; the working thread checks it."""
 
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s = timeout_s
@@ -62,11 +62,11 @@ class Allowance:
         self._cancelled = False
 
     def start(self) -> None:
-        """Begin to count: waiting for other calls is not the query's own time."""
+        """Start the clock: waiting for other calls does not count."""
         self._expires = time.monotonic() + self.timeout_s
 
     def cancel(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Cancel the call, because nobody waits for its result any more."""
         self._cancelled = True
 
     def is_over(self) -> bool:
@@ -74,7 +74,7 @@ class Allowance:
         return self._cancelled or time.monotonic() > self._expires
 
     def error(self) -> PeerError:
-        """Return what to raise when it is over. Not retryable: the same query would take as long again."""
+        """Return the error after the deadline. It is not retryable, because the same query would take as long again."""
         if self._cancelled:
             return PeerError("graph", "the query was interrupted")
         return PeerError("graph", f"the query ran longer than {self.timeout_s:g} s and was stopped")
@@ -158,7 +158,7 @@ class EmbeddedFile:
         }
 
     def _pages(self, match: str, columns: str) -> Iterator[dict[str, Any]]:
-        """Yield what `match` binds to x, ordered by id and in pages, at most `MAX_DIGESTED` rows."""
+        """Yield the values that `match` binds to x, ordered by id and in pages, at most `MAX_DIGESTED` rows."""
         after = 0
         page = (
             f"{match} WHERE id(x) > $after RETURN id(x) AS id, {columns}, properties(x) AS properties "

@@ -1,6 +1,6 @@
 """The checks that a query passes before it reaches a graph.
 
-They look at the text and at the parameters' names only, so what passed once is remembered: a check takes
+They use only the text and the parameters' names, so the result is cached: a check takes
 milliseconds on the event loop on which answers are timed, and an assertion asks the same after every turn.
 """
 
@@ -16,7 +16,7 @@ _LONGEST_REMEMBERED = 20_000
 
 
 def check_query(cypher: str, parameters: Iterable[str] | None = None, *, embedded: bool = False) -> None:
-    """Raise `QueryError` unless `cypher` only reads, and can be answered rightly by the graph it is meant for."""
+    """Raise `QueryError` unless `cypher` only reads, and its graph can answer it correctly."""
     _check(cypher, parameters, False, embedded)
 
 

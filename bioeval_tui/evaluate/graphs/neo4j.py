@@ -29,7 +29,7 @@ _CONNECT_S = 5.0
 _GRACE_S = 2.0
 _SNAPSHOT_S = 20.0
 _IDLE_CHECK_S = 1.0
-"""A connection that idled this long is tried before it is used: the server may have been restarted."""
+"""A connection that was idle for this many seconds is tested before use, because the server may have restarted."""
 
 
 class Neo4jGraph:
@@ -72,7 +72,7 @@ class Neo4jGraph:
     async def execute(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0
     ) -> None:
-        """Run one query that may write, in a transaction of its own; `unrestricted` several. Raises as `query` does."""
+        """Run one query that may write, in its own transaction; with `unrestricted`, several. Raises the same errors as `query`."""
         if not self._unrestricted:
             check_statement(cypher, parameters)
         statements = split_statements(cypher) if self._unrestricted else [cypher]

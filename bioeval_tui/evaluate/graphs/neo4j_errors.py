@@ -62,6 +62,6 @@ def _server_error(error: exceptions.Neo4jError, place: str, timeout_s: float) ->
 
 
 def _line(error: object) -> str:
-    """Return the first line that says something: below it the driver repeats the query with a caret."""
+    """Return the first line with text; below it, the driver repeats the query with a caret."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return clean_line(lines[0] if lines else type(error).__name__, 300).strip()

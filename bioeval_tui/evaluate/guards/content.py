@@ -1,4 +1,4 @@
-"""Guards for content: facts given away, inventions, an early end."""
+"""Guards for content: disclosed facts, inventions, an early end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts ledger: which facts a user's message gives away, and whether the agent had asked for them.
+"""The facts ledger: which facts a user's message discloses, and whether the agent had asked for them.
 
 Both functions compare words and do not understand them. A fact is recognised by its specifics (a time, a dose, a
 name, a rare word) that were not mentioned before. A bare "yes" to the agent's own guess gives
@@ -42,7 +42,7 @@ _ASKS_FOR_KIND: tuple[tuple[str, re.Pattern[str]], ...] = (
         pattern(r"\b(?:medicines?|medications?|drugs?|tablets?|pills?|prescriptions?|painkillers?|what else do you take)\b"),
     ),
 )  # fmt: skip
-"""The kinds of things that a fact may give, and how one asks for them."""
+"""The kinds of information in a fact, and the questions that ask for them."""
 _OPEN_QUESTION = re.compile(
     r"\b(?:more|further|additional|any|other|some|the) (?:details?|information|context|specifics)\b"
     r"|\btell me (?:more|about)\b|\banything else (?:i|you) should\b|\belaborate\b",
@@ -56,7 +56,7 @@ _OFFER = re.compile(
 
 
 def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: str) -> tuple[int, ...]:
-    """Return the numbers (from 1) of the facts that a user's message gives away for the first time.
+    """Return the numbers (from 1) of the facts that a user's message discloses for the first time.
 
     `already` contains the numbers of facts given away before; `known` is all text of the tasks
     and earlier messages, whose repetition gives nothing away.
@@ -117,7 +117,7 @@ def _said(text: str) -> tuple[tuple[Specific, ...], frozenset[str]]:
 
 
 def _gives_away(new: Sequence[Specific], said: Sequence[Specific], said_stems: frozenset[str]) -> bool:
-    """Any new time, date, dose, code or name gives a fact away; of rare words, half are required."""
+    """Any new time, date, dose, code or name discloses a fact; of rare words, half are required."""
     for one in new:
         if not one.strong:
             continue

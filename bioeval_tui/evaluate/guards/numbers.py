@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bioeval_tui.evaluate.guards.specific import NUMBER_WORDS, number_of
 
 SMALL = 12
-"""Whole numbers up to this one are talk ("2 things", "at 8") and not made up."""
+"""Whole numbers up to this one are ordinary speech ("2 things", "at 8") and not inventions."""
 IN_NAMES = 100
 """Smaller numbers behind a letter belong to a name, such as those of B12 and COVID-19."""
 

@@ -106,7 +106,7 @@ _INSTRUCTED = re.compile(
 
 
 def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
-    """Return the words with which a message mentions its prompt, or '', and whether that is certain.
+    """Return the words with which a message mentions its prompt (or ''), and whether that is certain.
 
     Words that the job's tasks, lines or voice use, or that the agent used first, don't count.
     """

@@ -29,7 +29,7 @@ class Specific:
 
     @property
     def strong(self) -> bool:
-        """True for what hardly turns up by chance."""
+        """Whether it is unlikely to occur by chance."""
         return self.kind != "word"
 
 
@@ -82,5 +82,5 @@ def number_of(text: str) -> float:
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern that is found whatever the case."""
+    """Compile a pattern that ignores case."""
     return re.compile(text, re.IGNORECASE)

@@ -1,6 +1,6 @@
 """The specifics of a text: times, dates, quantities, names, codes and rare words.
 
-The ledger asks which specifics of a fact a message gives away; the guard against inventions asks which
+The ledger asks which specifics of a fact a message discloses; the guard against inventions asks which
 specifics of a message occur nowhere else. Both compare the same values in any notation:
 `8:15 pm`, `20:15` and `quarter past eight` are one time, `5 mg` and `five milligrams` one quantity.
 """
@@ -44,7 +44,7 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:;•\n\"“”(*-])\s*$")
 
 
 def specifics(text: str) -> tuple[Specific, ...]:
-    """Return the specifics of `text`, each once. None reaches over the end of a line."""
+    """Return the specifics of `text`, each once. None extends beyond the end of a line."""
     lines = text[:MAX_READ].replace("’", "'").split("\n")
     return tuple(dict.fromkeys(one for line in lines if line.strip() for one in _of_line(line[:MAX_LINE])))
 

@@ -134,4 +134,4 @@ READERS: tuple[Reader, ...] = (
         _tomorrow,
     ),
 )
-"""In the order in which they must read: the most exact first."""
+"""In the order in which they must be tried: the most specific first."""

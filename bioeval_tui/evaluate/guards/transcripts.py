@@ -35,7 +35,7 @@ class Hit:
 
 @dataclass(slots=True)
 class GuardTotals:
-    """What was read and found. A message that is void counts there and not as marked."""
+    """The totals. A void message does not also count as marked."""
 
     conversations: int = 0
     user_messages: int = 0

@@ -22,7 +22,7 @@ from bioeval_tui.evaluate.seams import EvaluatorView, Violation
 from bioeval_tui.text import shorten
 
 REPEATED = 0.9
-"""From this likeness on a message repeats an earlier one."""
+"""Minimum similarity at which a message counts as repeating an earlier one."""
 SHORTEST = 6
 """Messages with fewer words may be repeated: "yes please" is not a repetition."""
 ECHOED = 8

@@ -1,4 +1,4 @@
-"""Words as the guards compare them: lower case, without endings, the common ones known."""
+"""Words in the form that the guards compare: lower case, without endings, common ones marked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GENERIC = word_set(
     thing
     """
 )
-"""Words that say nothing about which fact is meant."""
+"""Words that do not identify a fact."""
 
 
 @lru_cache(maxsize=16384)
@@ -58,7 +58,7 @@ def _stems_of_line(line: str) -> frozenset[str]:
 
 
 def is_common(word: str) -> bool:
-    """Return whether a word is so common that it gives nothing away."""
+    """Return whether a word is too common to disclose a fact."""
     plain = word.lower().replace("’", "'")
     return plain in _common()[0] or stem(word) in _common()[1]
 

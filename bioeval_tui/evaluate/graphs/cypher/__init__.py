@@ -19,7 +19,7 @@ __all__ = ["check_embedded", "check_read_only", "check_setup", "split_statements
 
 
 def check_read_only(query: str) -> None:
-    """Raise `QueryError`, with its column, unless `query` is one statement that only reads.
+    """Raise `QueryError` with its column unless `query` is one statement that only reads.
 
     Refused: writing clauses, schema and administration commands, LOAD CSV, USE, FOREACH, subqueries IN
     TRANSACTIONS, procedures that are not on a short list of reading ones, several statements, empty text,
@@ -39,7 +39,7 @@ def check_setup(query: str) -> None:
 
 
 def split_statements(text: str) -> list[str]:
-    """Return the statements that semicolons part, empty ones left out; a text that cannot be read is one."""
+    """Return the statements, separated by semicolons, without empty ones; unreadable text counts as one statement."""
     try:
         ends = [token.column - 1 for token in tokens(text) if token.upper == ";"]
     except QueryError:

@@ -33,7 +33,7 @@ Rule = Callable[[Query, list[Clause]], None]
 
 
 def check(query: Query, parameters: Mapping[str, Any]) -> None:
-    """Raise `QueryError` for the first thing that the embedded graph would answer wrong."""
+    """Raise `QueryError` for the first construct that the embedded graph would answer wrongly."""
     _lengths(query)
     _parameters(query, parameters)
     found = clauses(query)

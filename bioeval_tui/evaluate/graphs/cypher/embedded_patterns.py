@@ -58,7 +58,7 @@ def _writing_after_optional(query: Query, found: list[Clause]) -> None:
 
 
 def _shared_relationships(query: Query, found: list[Clause]) -> None:
-    """In Neo4j one MATCH uses a relationship once; graphqlite sees to that only along one path."""
+    """In Neo4j, a MATCH uses each relationship once; graphqlite ensures this only within one path."""
     apart = _told_apart(query)
     for clause in found:
         if clause.word not in _READING:
@@ -229,7 +229,7 @@ def _bound(query: Query, found: list[Clause], clause: Clause) -> set[str]:
 
 
 def _relationships(query: Query, path: list[PatternPart]) -> Iterator[PatternPart]:
-    """Yield the relationships of a path, those without brackets too."""
+    """Yield the relationships of a path, including those without brackets."""
     for place, part in enumerate(path):
         if not part.node:
             yield part

@@ -1,4 +1,4 @@
-"""Cypher text → tokens. Comments and space go; everything that is not understood is an error."""
+"""Cypher text → tokens. Comments and white space are dropped; unknown characters are an error."""
 
 from __future__ import annotations
 

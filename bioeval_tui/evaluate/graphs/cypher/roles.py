@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from bioeval_tui.errors import ForbiddenQueryError, QueryError
 from bioeval_tui.evaluate.graphs.cypher.lexer import CypherToken, tokens
 
-# After these an operand, a pattern or another keyword is due.
+# After these, an operand, a pattern or another keyword follows.
 _BEFORE_OPERAND = frozenset([
     "MATCH", "RETURN", "WITH", "WHERE", "UNWIND", "AND", "OR", "XOR", "NOT", "AS", "BY", "IN", "DISTINCT", "CASE",
     "WHEN", "THEN", "ELSE", "CONTAINS", "SKIP", "LIMIT", "OFFSET", "YIELD", "CALL", "CREATE", "MERGE", "SET",
@@ -47,7 +47,7 @@ _SUBQUERY = frozenset(("CALL", "EXISTS", "COUNT", "COLLECT"))
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query's tokens; `keyword[i]` says that token i is a keyword (in `upper`) and no name."""
+    """A query's tokens; `keyword[i]` says that token i is a keyword (in `upper`) and not a name."""
 
     tokens: tuple[CypherToken, ...]
     keyword: tuple[bool, ...]
@@ -138,7 +138,7 @@ class _Roles:
             if upper in ("ALL", "ANY", "NONE", "SINGLE"):
                 return False
             return after not in (".", ":", "=") or upper in ("NULL", "TRUE", "FALSE")
-        # A writing word before something that it could write is never taken for a name.
+        # A writing keyword before something that it could write is never treated as a name.
         return upper in STATEMENT_WORDS and self.starts_operand(index + 1) and before not in ("(", "[")
 
     def starts_operand(self, index: int) -> bool:
