@@ -25,7 +25,7 @@ _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Of one model, in dollars for a million tokens in and out."""
+    """The price of one model, in dollars per million tokens in and out."""
 
     tokens_in: float
     tokens_out: float
@@ -36,7 +36,7 @@ class Price:
 
 
 class Prices:
-    """Prices by model; the user's own win over the shipped ones."""
+    """Prices by model; the user's own override the included ones."""
 
     def __init__(self, shipped: Mapping[str, Mapping[str, Price]], own: Mapping[str, Price]) -> None:
         """`shipped` is by host, then by model."""
@@ -58,7 +58,7 @@ class Prices:
 
 
 def load_prices(own_file: Path | None) -> Prices:
-    """Read the shipped table and the user's own file, where it exists.
+    """Read the included table and, if it exists, the user's own file.
 
     Raises:
         InputError: the user's file is wrong, with every problem in it.
@@ -77,7 +77,7 @@ def load_prices(own_file: Path | None) -> Prices:
 
 @lru_cache(maxsize=1)
 def shipped_prices() -> Prices:
-    """Return the prices that ship with the program."""
+    """Return the included prices."""
     return load_prices(None)
 
 

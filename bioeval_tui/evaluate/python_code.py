@@ -84,7 +84,7 @@ def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Calla
 
 @contextlib.contextmanager
 def printing_elsewhere() -> Iterator[None]:
-    """Let what this task prints meanwhile, and threads that it starts, go to stderr: a report may go to stdout."""
+    """Redirect the output of this task and its threads to stderr, because a report may go to stdout."""
     if sys.stdout is not None and not isinstance(sys.stdout, _Stdout):
         sys.stdout = _Stdout(sys.stdout)
     before = _inside.get()
@@ -128,7 +128,7 @@ async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
 
 
 def reference_to(function: Callable[..., Any]) -> str:
-    """Return how a function is called in jobs and recordings: `module:function`, whatever its name is made of."""
+    """Return a function's name in jobs and recordings: `module:function`."""
     named = function if hasattr(function, "__qualname__") else type(function)
     place = [re.sub(r"[^\w.]+", "_", str(part)) for part in (named.__module__, named.__qualname__)]
     return ":".join(part if part[:1].isidentifier() else f"_{part}" for part in place)
@@ -147,7 +147,7 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
 
 
 def _imported(module: str, folders: tuple[Path, ...]) -> Any:
-    """Import a module from where it was located: another of that name earlier on the path is not taken for it."""
+    """Import a module from where it was located, even if another one of that name is earlier on the path."""
     top = module.partition(".")[0]
     spec = PathFinder.find_spec(top, [str(folder) for folder in folders]) or _installed(top)
     assert spec is not None
@@ -202,7 +202,7 @@ def _site_folders() -> tuple[str, ...]:
 
 
 def _lacks(spec: ModuleSpec, name: str) -> bool:
-    """Return whether a module's source certainly binds no such name."""
+    """Return whether a module's source certainly does not define a name."""
     if spec.origin is None or not spec.origin.endswith(".py"):
         return False
     try:

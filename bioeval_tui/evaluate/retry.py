@@ -21,12 +21,12 @@ from bioeval_tui.evaluate.seams import PeerError
 
 Answer = TypeVar("Answer")
 RETRIED_STATUS = frozenset({408, 425, 429})
-"""With these, and with 5xx, the same request may succeed later."""
+"""Statuses after which, as after 5xx, the same request may succeed later."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryRule:
-    """How often a request is sent, and the waits in between, in seconds.
+    """How many times a request is sent, and the waits in between, in seconds.
 
     The first wait is multiplied by `growth` each time and lengthened by up to `jitter` of itself; a peer's
     Retry-After is honoured where it is longer. No wait is longer than `longest_wait_s`.
@@ -39,16 +39,16 @@ class RetryRule:
     longest_wait_s: float = 30.0
 
     def wait_s(self, error: PeerError, failures: int) -> float:
-        """Return how long to wait after that many failures, the last of which is `error`."""
+        """Return how long to wait after that many failures; `error` is the last one."""
         own = self.first_wait_s * self.growth ** min(failures - 1, 10)
         own *= 1 + random.uniform(0, self.jitter)  # noqa: S311 - spreads requests, hides nothing
         return min(max(own, error.retry_after_s or 0.0), self.longest_wait_s)
 
 
 AGENT_RULE = RetryRule()
-"""As embabel-agent-eval publishes it: four attempts, 100 ms apart."""
+"""As in embabel-agent-eval: four attempts, 100 ms apart."""
 MODEL_RULE = RetryRule(first_wait_s=0.5, growth=2.0, jitter=0.25)
-"""As providers ask for: 0.5, 1, 2 s and a little more, so that many who were refused do not come back together."""
+"""As providers ask for: 0.5, 1, 2 s plus a random extra, so that rejected requests do not all return at once."""
 
 
 async def send(

@@ -101,7 +101,7 @@ class Agent(Protocol):
         ...
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the session's object context, or None where the agent has none."""
+        """Return the session's object context; None if the agent has none."""
         ...
 
     async def seed_text(self, text: str) -> None:
@@ -109,7 +109,7 @@ class Agent(Protocol):
         ...
 
     async def seed_history(self, role: Role, content: str) -> bool:
-        """Record a given message as history without an answer; False where the protocol has no way."""
+        """Record a message as history, without an answer; return False if the protocol cannot do that."""
         ...
 
     async def aclose(self) -> None:
@@ -134,7 +134,7 @@ class TranscriptMessage:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorView:
-    """All that an evaluator may know. `facts` is empty when they are withheld; criteria are never in it."""
+    """Everything that an evaluator may know. `facts` is empty if they are withheld; criteria are never included."""
 
     job: EvaluationJob
     condition: Condition
@@ -146,14 +146,14 @@ class EvaluatorView:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """An evaluator's whole message. Always the last thing that `Evaluator.speak` yields."""
+    """An evaluator's complete message, which `Evaluator.speak` always yields last."""
 
     content: str
     tokens_in: int | None = None
     tokens_out: int | None = None
     model: str | None = None
     facts: tuple[int, ...] = ()
-    """Facts (from 1) that the evaluator knows it gave; the ledger finds others by reading."""
+    """Facts (from 1) that the evaluator says it gave; the ledger finds others in the text."""
 
 
 class Evaluator(Protocol):
@@ -170,7 +170,7 @@ class Evaluator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A quotation from the transcript; `message` is the number of its message, None if it was not found."""
+    """A quotation from the transcript; `message` is the number of its message, or None if it is not there."""
 
     quote: str
     message: int | None = None
@@ -196,12 +196,12 @@ class Verdict:
     tokens_in: int | None = None
     tokens_out: int | None = None
     error: str = ""
-    """Why a member of a panel gave none; `tasks` is empty then, and the others count."""
+    """Why a member of a panel gave no verdict; then `tasks` is empty, and the others count."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeView:
-    """All that a judge may know: the job with its facts and criteria, the finished transcript, and what happened.
+    """Everything that a judge may know: the job with its facts and criteria, the finished transcript, and the agent's events.
 
     As `scorer.context` allows: messages have their `generation` unless that is `none`; the object contexts before
     the greeting and after the last message are there only with `all`. Made by `conversation.transcript.for_judge`.
@@ -215,7 +215,7 @@ class JudgeView:
 
 
 class Judge(Protocol):
-    """Scores a finished transcript. Raises `NotMeasuredError` when it cannot."""
+    """Scores a finished transcript. Raises `NotMeasuredError` if it cannot."""
 
     identity: str
 
@@ -258,12 +258,12 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class AssertionView:
-    """What an assertion may look at: the agent's object context, and the evaluation so far (protocols.md 4)."""
+    """The variables of an assertion: the agent's object context, and the evaluation so far."""
 
     object_context: Mapping[str, Any] | None
     evaluation: Mapping[str, Any]
     untraced_turns: tuple[int, ...] = ()
-    """Turns (the user's first message is 1) whose spans did not all come, so that tool calls may be missing."""
+    """Turns (the user's first message is 1) with missing spans, so that tool calls may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,7 @@ class CheckResult:
 
 
 class KnowledgeGraph(Protocol):
-    """A property graph that is queried in Cypher.
+    """A property graph that is queried with Cypher.
 
     Both methods raise `QueryError` when the query is wrong, refused or not supported, and `PeerError`
     (peer `graph`) when the graph is away or too slow.
@@ -301,7 +301,7 @@ class KnowledgeGraph(Protocol):
         ...
 
     async def snapshot(self) -> GraphSnapshot:
-        """Return a summary of the content, for telling whether a run starts clean."""
+        """Return a summary of the content, to check whether a run starts clean."""
         ...
 
     async def aclose(self) -> None: ...

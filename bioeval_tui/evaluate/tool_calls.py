@@ -17,7 +17,7 @@ from typing import Any
 from bioeval_tui.text import clean_line, clean_value, shorten
 
 MAX_VALUE = 100_000
-"""Longest text that is kept of arguments and results, in characters."""
+"""Maximum number of recorded characters of arguments and results."""
 _RESULTS = ("output", "result", "response")
 
 
@@ -78,7 +78,7 @@ def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:
 def paired(
     events: Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[Mapping[str, Any] | None, tuple[Any, bool] | None]]:
-    """Yield each call of one message with its result, and results to which no call belongs; in the order of the calls."""
+    """Yield each call of one message with its result, and results without a call, in the order of the calls."""
     found: list[list[Any]] = []
     waiting: dict[int, None] = {}
     # The calls without a result, by their place in `found`.
@@ -152,7 +152,7 @@ def tool_calls_text(asked: Mapping[str, Any]) -> str:
 
 
 def call_text(name: str, arguments: Any) -> str:
-    """Return a call in one line, as `createReminder(dose=5)`; its arguments by name, as protocols give them no order."""
+    """Return a call on one line, such as `createReminder(dose=5)`; arguments are sorted, because protocols give them no order."""
     if isinstance(arguments, Mapping):
         listed = sorted(arguments.items(), key=lambda item: str(item[0]))[:20]
         given = ", ".join(f"{key}={shorten(_sorted_json(value), 80)}" for key, value in listed)

@@ -278,7 +278,7 @@ async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
 
 
 async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption | None]:
-    """Read a resumed run's recording, which is locked by now, and return the run with as many trials as it has.
+    """Read a resumed run's recording, which is locked by now, and return the run with its number of trials.
 
     Raises:
         RecordingError: another program finished the run meanwhile, or the recording cannot be read.

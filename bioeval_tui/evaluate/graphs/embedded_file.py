@@ -111,7 +111,7 @@ class EmbeddedFile:
         return Rows(columns, tuple(tuple(row.get(name) for name in columns) for row in answer))
 
     def write(self, cypher: str, parameters: Mapping[str, Any] | None, allowance: Allowance) -> None:
-        """Run one query in a transaction: it happens whole or not at all.
+        """Run one query in a transaction.
 
         Raises:
             PeerError: the time is used up, or SQLite rolled the write back.

@@ -9,7 +9,7 @@ from bioeval_tui.files import write_new
 
 
 def graph_id(path: Path) -> str:
-    """Return the id of the graph at `path`; the first to ask makes it.
+    """Return the id of the graph at `path`; create it if it does not exist.
 
     Raises:
         StorageError: it cannot be written.

@@ -37,7 +37,7 @@ _GUARDS: tuple[Callable[[EvaluatorView, str], Violation | None], ...] = (
 
 
 def check(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> list[Violation]:
-    """Return what is wrong with the evaluator's message `text`, the most serious first; empty if nothing is.
+    """Return the violations in the evaluator's message `text`, the most serious first.
 
     `prompt` is the evaluator's prompt, whose words must not appear. The job's
     `evaluator.guards` decides the effect of a finding: with `strict`, every finding voids the message.

@@ -18,7 +18,7 @@ from typing import Any
 # asm-generic/socket.h, which Python does not name; other architectures have other numbers.
 _SO_TIMESTAMPNS = 35
 STAMPED = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
-"""Whether the kernel can be asked."""
+"""Whether the kernel provides timestamps."""
 _SPACE = 64
 _MOST_S = 0.5
 """Older timestamps are ignored: the clock was set, or this process was suspended,
@@ -26,13 +26,13 @@ which is reported elsewhere."""
 
 
 class Arrivals:
-    """Makes the sockets of one client, whose answers come one after the other, and notes what arrives on them."""
+    """Creates the sockets of one client, whose answers arrive one after the other, and records when bytes arrive."""
 
     def __init__(self) -> None:
         self._at: float | None = None
 
     def make_socket(self, address: tuple[Any, ...]) -> socket.socket:
-        """Return a socket for an address as `getaddrinfo` gives it."""
+        """Return a socket for an address from `getaddrinfo`."""
         family, kind, protocol = address[:3]
         if not STAMPED:
             return socket.socket(family, kind, protocol)
@@ -43,7 +43,7 @@ class Arrivals:
         return made
 
     def last(self) -> float:
-        """Return when the newest bytes that were read had arrived, in monotonic seconds; at most the present."""
+        """Return when the latest bytes that were read arrived, in monotonic seconds; never later than now."""
         return time.monotonic() if self._at is None else self._at
 
     def note(self, ancillary: list[tuple[int, int, bytes]]) -> None:

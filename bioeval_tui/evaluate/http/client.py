@@ -31,11 +31,11 @@ from bioeval_tui.evaluate.traces import registry
 from bioeval_tui.text import clean_line
 
 MAX_ANSWER_BYTES = 5_000_000
-"""Longest answer that is read unless more is allowed; a longer one, or one without an end, is an error."""
+"""Default maximum size of an answer, in bytes; a longer one, or one without an end, is an error."""
 MAX_REFUSAL_BYTES = 100_000
 """Maximum number of bytes read of an error response."""
 KEEPALIVE_S = 4.0
-"""Shorter than the 5 s after which common servers close: a message must not meet a closing connection."""
+"""Shorter than the 5 s after which common servers close idle connections, so that no message meets a closing one."""
 STOOD_STILL_S = 0.5
 """If a timer fires later than this, in seconds, this process was suspended."""
 _EVENT_STREAM = "text/event-stream"
@@ -44,19 +44,19 @@ _HEAD_BYTES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Time limits in seconds: to connect, and for the whole answer. The first byte may take all of it."""
+    """Timeouts in seconds: to connect, and for the whole answer, all of which the first byte may take."""
 
     connect: float = 5.0
     whole: float = 180.0
 
 
 def timeouts_of(whole_s: float | None) -> Timeouts:
-    """Return the usual timeouts, with so long for a whole answer where that is given."""
+    """Return the default timeouts, or with another one for the whole answer."""
     return Timeouts() if whole_s is None else Timeouts(whole=whole_s)
 
 
 class Exchange:
-    """One request and its answer as it is read. `response.extensions["exchange"]` has it.
+    """One request and its answer while it is read; it is in `response.extensions["exchange"]`.
 
     Time in which this process did not run (stopped, or the machine was asleep) does not count as the peer's.
     """
@@ -66,7 +66,7 @@ class Exchange:
         self.hider = hider
         self.started = time.monotonic()
         self.head = b""
-        """The first bytes of the answer, for saying what was received."""
+        """The first bytes of the answer, for error messages."""
         self._peer = peer
         self._whole_s = whole_s
         self._ends = self.started + whole_s
@@ -114,12 +114,12 @@ class Exchange:
         return late_s >= 0
 
     def error(self, what: str) -> PeerError:
-        """Return what to raise for an answer that is of no use."""
+        """Return the error for an unusable answer."""
         return PeerError(self._peer, f"{self.host} {what}", received=received_text(self.head))
 
 
 class _Body(httpx2.AsyncByteStream):
-    """The bytes of one answer; of an error's status only the beginning, whatever becomes of the rest."""
+    """The bytes of one answer; with an error status, only the beginning."""
 
     def __init__(self, response: httpx2.Response, exchange: Exchange, most: int) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
@@ -161,7 +161,7 @@ class _Body(httpx2.AsyncByteStream):
 
 
 class BoundedTransport(httpx2.AsyncBaseTransport):
-    """Another transport, whose answers end in time and whose failures are `peer`'s `PeerError`s."""
+    """Wraps another transport: limits the time of answers, and converts failures to `PeerError`s of `peer`."""
 
     def __init__(
         self,
@@ -206,13 +206,13 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
 
 
 class _LostError(aiohttp.ClientConnectionError):
-    """The connection broke. Of a type that aiohttp does not quietly answer by sending the request again."""
+    """The connection broke. Of a type after which aiohttp does not silently send the request again."""
 
 
 async def _send_once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    # aiohttp repeats a PUT by itself when the connection breaks. Here each attempt is counted, and a
+    # aiohttp itself repeats a PUT if the connection breaks. Here each attempt is counted, and a
     # message must not reach the agent twice without anybody knowing.
     try:
         return await handler(request)
@@ -234,7 +234,7 @@ def make_client(
     most: int = MAX_ANSWER_BYTES,
     secrets: Collection[str] = (),
 ) -> httpx2.AsyncClient:
-    """Return a client with connections of its own to call `urls`. Raises `PeerError`.
+    """Return a client with its own connections to call `urls`. Raises `PeerError`.
 
     `arrivals` notes when the bytes of answers come. `secrets` are hidden in answers like the credentials that a request
     shows by their place.

@@ -16,25 +16,25 @@ HIDDEN = "[key]"
 SHORTEST = 8
 """Shorter ones are placeholders such as `none`, or ordinary words."""
 PUBLISHED_KEY = "treehorn"
-"""The X-API-KEY that the published client sends without a key, and that published agents expect. It is not a secret."""
+"""The X-API-KEY that the published client sends by default and published agents expect. It is not a secret."""
 _NAMED = re.compile(r"auth|cookie|credential|key|passw|secret|sig|token", re.IGNORECASE)
 
 
 class Hider:
-    """Takes credentials out of texts, and out of bytes that come in pieces."""
+    """Removes credentials from texts, and from bytes that arrive in pieces."""
 
     def __init__(self, credentials: Iterable[str]) -> None:
         self._texts, self._bytes = _written(frozenset(credentials))
         self._held = b""
 
     def text(self, text: str) -> str:
-        """Return a text without them."""
+        """Return a text without the credentials."""
         for known in self._texts:
             text = text.replace(known, HIDDEN)
         return text
 
     def feed(self, piece: bytes) -> bytes:
-        """Take the next piece; return what can be handed on: what may be the beginning of a credential waits."""
+        """Add a piece; return what can be passed on, without a possible beginning of a credential at the end."""
         if not self._bytes:
             return piece
         data = self._held + piece
@@ -45,13 +45,13 @@ class Hider:
         return data[: len(data) - kept]
 
     def rest(self) -> bytes:
-        """Return what waited, at the end of the answer."""
+        """Return the rest, at the end of the answer."""
         held, self._held = self._held, b""
         return held
 
 
 def credentials_of(request: httpx2.Request) -> set[str]:
-    """Return the credentials that a request carries: in headers, before the host, in the query."""
+    """Return the credentials of a request: in headers, before the host, in the query."""
     found: set[str] = set()
     for name, value in request.headers.items():
         if _NAMED.search(name):
@@ -67,7 +67,7 @@ def credentials_of(request: httpx2.Request) -> set[str]:
 
 
 def _userinfo(text: str) -> set[str]:
-    """Return `user:password` and the password, as they are written and as they are meant."""
+    """Return `user:password` and the password, both as written and decoded."""
     return {form for part in (text, text.partition(":")[2]) for form in (part, unquote(part))}
 
 

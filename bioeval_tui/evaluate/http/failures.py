@@ -22,7 +22,7 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM,
 """Errors of this machine's own limits, which are not the peer's fault."""
 
 _NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"})
-"""OpenSSL's reasons where what answered is not TLS."""
+"""OpenSSL's reasons if the server does not speak TLS."""
 
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError, ValueError)
 
@@ -68,7 +68,7 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
 
 
 def _no_tls(host: str, error: BaseException) -> str:
-    """Return why no TLS connection came about, and what to write where the port speaks HTTP alone."""
+    """Return why TLS failed, and a hint if the port speaks only plain HTTP."""
     inner = getattr(error, "os_error", None) or error
     reason = str(getattr(inner, "reason", None) or inner)
     if reason in _NO_TLS:
@@ -99,6 +99,6 @@ def status_error(peer: Peer, host: str, response: httpx2.Response) -> PeerError:
 
 
 def received_text(data: bytes | str) -> str:
-    """Return what came, cut and cleaned for showing."""
+    """Return what was received, shortened and cleaned for messages."""
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     return clean(text[: RECEIVED_LIMIT * 2], RECEIVED_LIMIT)

@@ -16,7 +16,7 @@ _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
 
 
 def tls_context(peer: Peer) -> ssl.SSLContext:
-    """Return the context that all connections share: making one reads hundreds of certificates.
+    """Return the context that all connections share, because creating one reads hundreds of certificates.
 
     Raises:
         PeerError: SSL_CERT_FILE or SSL_CERT_DIR cannot be used.
@@ -37,7 +37,7 @@ def no_tls_context() -> ssl.SSLContext:
 
 
 def not_trusted(host: str, error: ssl.SSLCertVerificationError) -> str:
-    """Return one sentence on a certificate that was refused."""
+    """Return one sentence about a rejected certificate."""
     said = (
         f"the TLS certificate of {host} is not trusted: {clean_line(error.verify_message, 150).rstrip('.')}"
     )

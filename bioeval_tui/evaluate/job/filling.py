@@ -1,4 +1,4 @@
-"""Templates in a job's texts (gaps, `{{ … }}`), filled from the rows of its cases.
+"""Templates in a job's texts (placeholders, `{{ … }}`), filled from the rows of its cases.
 
 A gap is a Jinja expression in the program's sandbox, limited to what can neither run long nor grow large: columns,
 their parts, a few filters, and conditions. No loops, calls or arithmetic. The value of a gap is data, never a template.
@@ -21,11 +21,11 @@ from bioeval_tui.text import clean_line
 from bioeval_tui.yaml_positions import Path as FieldPath
 
 FILLED = ("greetings", "tasks", "facts", "rubric", "seeds", "setups", "assertions")
-"""The parts of a job whose texts may have gaps, in addition to the evaluator's `lines` and `voice`."""
+"""The parts of a job whose texts may have placeholders, in addition to the evaluator's `lines` and `voice`."""
 MAX_TEXT = 200_000
-"""Longest text, in characters, that a gap's text may become."""
+"""Maximum length of a text after filling in, in characters."""
 _TYPED = frozenset({"expected", "arguments"})
-"""Below these keys a value stays a number or a truth value; elsewhere it becomes a text."""
+"""Under these keys, numbers and booleans keep their type; elsewhere they become text."""
 Language = Literal["text", "expression", "cypher", "pattern"]
 _LANGUAGES: dict[str | int, Language] = {
     "expression": "expression",
@@ -46,7 +46,7 @@ _TESTS = frozenset(
     {"defined", "divisibleby", "even", "in", "none", "number", "odd", "string", "true", "false"}
 )
 _WRONG = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, AttributeError)
-"""What a filter raises for a value that it is not for."""
+"""The exceptions of a filter for an unsuitable value."""
 
 
 class _Gaps(Sandbox):
@@ -64,12 +64,12 @@ class _Gaps(Sandbox):
 
 
 class GapError(Exception):
-    """A gap is wrong, or a row cannot fill it; the message says how."""
+    """A placeholder is invalid, or a row cannot fill it; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class GapText:
-    """A text with gaps: its path in the job, its columns, and the function that fills it."""
+    """A text with placeholders: its path in the job, its columns, and the function that fills it."""
 
     path: FieldPath
     columns: frozenset[str]
@@ -77,7 +77,7 @@ class GapText:
 
 
 def texts_of(job: Any) -> Iterator[tuple[FieldPath, str]]:
-    """Yield every text of a job's data that may have gaps, with its path."""
+    """Yield every text of a job's data that may have placeholders, with its path."""
     if not isinstance(job, dict):
         return
     evaluator = job.get("evaluator")
@@ -100,12 +100,12 @@ def _texts(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
 
 
 def has_gaps(text: str) -> bool:
-    """Return whether a text has gaps."""
+    """Return whether a text has placeholders."""
     return "{{" in text or "{%" in text
 
 
 def read_gaps(path: FieldPath, text: str) -> GapText:
-    """Parse a text with gaps.
+    """Parse a text with placeholders.
 
     Raises:
         GapError: it is not a valid template, or it does more than fill gaps.
@@ -140,7 +140,7 @@ def _columns(tree: nodes.Template) -> frozenset[str]:
             raise GapError(f"{{{{ … }}}} takes a column, a part of one, or a filter; `{what}` is not allowed")
         if isinstance(node, nodes.Name) and node.name not in ("case", "persona"):
             raise GapError(
-                f"a gap takes {{{{ case.COLUMN }}}} or {{{{ persona.name }}}}; there is no `{node.name}`"
+                f"only {{{{ case.COLUMN }}}} and {{{{ persona.name }}}} can be used here; there is no `{node.name}`"
             )
         if isinstance(node, nodes.Filter):
             if node.name not in _FILTERS:
@@ -191,7 +191,7 @@ def _rendered(template: Template, context: Mapping[str, Any]) -> str:
 
 
 def _value(found: Any, path: FieldPath) -> Any:
-    """Return the value of a text that is a single gap: a list inside a list, otherwise text or, if allowed, a number."""
+    """Return the value of a text that is a single placeholder: a list inside a list, otherwise text or, if allowed, a number."""
     if isinstance(found, list) and isinstance(path[-1], int):
         return found
     if _TYPED.intersection(map(str, path)) or (isinstance(found, dict) and isinstance(path[-1], int)):
@@ -202,7 +202,7 @@ def _value(found: Any, path: FieldPath) -> Any:
 def filled(
     job: Mapping[str, Any], gaps: Mapping[FieldPath, GapText], context: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a job's data with every gap filled. What a gap gives for an item of a list may be several.
+    """Return a job's data with every placeholder filled. An item of a list may become several items.
 
     Raises:
         Unfilled: with the text that could not be filled, and why.
@@ -229,7 +229,7 @@ def filled(
 
 
 class Unfilled(Exception):
-    """A row does not fill a text."""
+    """A row that cannot fill a text."""
 
     def __init__(self, gap: GapText, why: str) -> None:
         super().__init__(why)

@@ -39,7 +39,7 @@ class LoadedJob:
 
     @property
     def name(self) -> str:
-        """The file's name without its ending: how the job is called on screen."""
+        """The file's name without its extension, which is the job's name on screen."""
         return clean_line(self.path.stem, 80)
 
     def place(self, path: FieldPath) -> Place:
@@ -98,7 +98,7 @@ def parse_job(text: str, path: Path, sha256: str = "") -> LoadedJob:
 def job_from_data(data: Any) -> EvaluationJob:
     """Build a job from JSON-like data, its texts cleaned. Raises pydantic's `ValidationError`.
 
-    Where there is a rubric and no prompt of the job's own, the judge has that for rubrics.
+    If the job has a rubric and no prompt of its own, the judge uses the prompt for rubrics.
     """
     job = EvaluationJob.model_validate_json(
         json.dumps(clean_value(data), default=str), by_alias=True, by_name=False
@@ -136,7 +136,7 @@ def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> Ev
 def job_snapshot(job: EvaluationJob) -> dict[str, Any]:
     """Return the job as JSON-like data under its published keys; `job_from_data` reads it back.
 
-    Users, passwords and queries of URLs are left out: a snapshot is written down.
+    Users, passwords and queries of URLs are left out, because a snapshot is written to a file.
     """
     snapshot = job.model_dump(mode="json", by_alias=True)
     target = snapshot["target"]
@@ -205,7 +205,7 @@ def field_path(detail: ErrorDetails) -> FieldPath:
 
 def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
     path = field_path(detail)
-    # A missing key, or one that was cleaned, has no position in the file; its parent has.
+    # A missing key, or one that was cleaned, has no position in the file, but its parent has.
     has_no_value = detail["type"] in ("missing", "extra_forbidden")
     known = path[:-1] if has_no_value else path
     while known and known not in document.values:
@@ -254,7 +254,7 @@ _FORMS = {
     "function": "of the form module:function, such as my_agent:answer",
     "name": "a name of at most 64 letters, digits, points, hyphens and underscores",
 }
-"""What a text must be whose pattern does not fit, by key."""
+"""What a text must be if it does not match its pattern, by key."""
 
 
 def _is_scalar(value: object) -> bool:

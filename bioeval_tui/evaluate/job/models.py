@@ -234,7 +234,7 @@ class TelemetryConfig(JobPart):
     """Receive the agent's OpenTelemetry spans, as with `run --otlp`."""
 
     port: Annotated[int, Field(ge=0, le=65_535)] = 4318
-    """Where on 127.0.0.1 OTLP over HTTP is received; 0 takes a free port. --otlp wins."""
+    """The port of 127.0.0.1 on which spans are received (OTLP over HTTP); 0 chooses a free one. --otlp overrides it."""
     wait_ms: Annotated[float, Field(ge=0, le=600_000)] = 6_000.0
     """How long to wait for spans after the last answer, before the conversation is checked, in milliseconds."""
 
@@ -242,7 +242,7 @@ class TelemetryConfig(JobPart):
 def _only_a_gap(text: str) -> str:
     if not text.strip().startswith("{{") or not text.strip().endswith("}}"):
         raise PydanticCustomError(
-            "gap", "must be a mapping of keys or, in a job with cases, a gap such as `{{ case.messages }}`"
+            "gap", "must be a mapping of keys or, in a job with cases, a placeholder such as `{{ case.messages }}`"
         )
     return text
 
@@ -279,11 +279,11 @@ class ConversationSeed(JobPart):
     """Messages that are replayed before the conversation begins."""
 
     conversation: Annotated[tuple[SeedMessageOrGap, ...], Field(min_length=1)]
-    """Messages that the agent gets before the greeting; with cases, also a gap that a list of messages fills."""
+    """Messages that the agent gets before the greeting; with cases, also a placeholder for a list of messages."""
 
     @property
     def messages(self) -> tuple[SeedMessage, ...]:
-        """The messages, without gaps."""
+        """The messages, without placeholders."""
         return tuple(message for message in self.conversation if isinstance(message, SeedMessage))
 
 
@@ -332,7 +332,7 @@ class RubricItem(JobPart):
     """A criterion of a rubric. The judge says whether it is met."""
 
     criterion: Text
-    """What must be so for the item to be met."""
+    """What must be true for the item to be met."""
     points: Annotated[float, Field(ge=-1000, le=1000)]
     """The points if it is met; below 0 for something that the agent must not do."""
     tags: tuple[Text, ...] = ()
@@ -356,15 +356,15 @@ class Persona(JobPart):
     """Who the simulated user is, apart from its tasks and facts. Each case runs with each persona."""
 
     name: Text
-    """How it is called on screen and in reports."""
+    """Its name on screen and in reports."""
     voice: Text | None = None
-    """How it speaks, in the place of the evaluator's `voice`."""
+    """How it speaks, instead of the evaluator's `voice`."""
     patience: Literal["low", "usual", "high"] = "usual"
     """How soon it loses patience with questions and long answers."""
     literacy: Literal["low", "usual", "high"] = "usual"
     """How well it knows the technical terms."""
     language: Text | None = None
-    """The language that it writes, such as Spanish."""
+    """The language in which it writes, such as Spanish."""
     tells: Literal["asked", "some", "all"] = "asked"
     """Which facts it gives: those that the agent asks for, some without being asked, or all at the first opportunity."""
 
@@ -390,13 +390,13 @@ class CasesConfig(JobPart):
     """The rows of a table, each of which fills in the job's texts: `{{ case.COLUMN }}`."""
 
     file: Text | None = None
-    """A CSV, JSONL or Parquet file in the job's folder; --cases-file wins."""
+    """A CSV, JSONL or Parquet file in the job's folder; --cases-file overrides it."""
     id: Text | None = None
-    """The column with each case's id; the number of the row where it is left out."""
+    """The column with each case's id; the default is the row's number."""
 
 
 class AssertionPart(JobPart):
-    """What every assertion has.
+    """The fields of every assertion.
 
     An `invariant` is expected to pass from the start ("nothing was deleted"), which does not make a run unclean.
     """
@@ -593,11 +593,11 @@ class EvaluationJob(JobPart):
     sensitive: bool = False
     """Whether to reject every host other than this machine."""
     rubric: tuple[RubricItemOrGap, ...] = ()
-    """Items with points that the judge scores instead of the tasks; with cases, also a gap that a list of items fills."""
+    """Items with points that the judge scores instead of the tasks; with cases, also a placeholder for a list of items."""
     cases: Annotated[
         CasesConfig | None, BeforeValidator(_one_file, json_schema_input_type=str | CasesConfig | None)
     ] = None
-    """A file whose rows fill the gaps in the job's texts; the job runs once with each row."""
+    """A file whose rows fill the placeholders in the job's texts; the job runs once with each row."""
     personas: tuple[Persona, ...] = ()
     """Personas of the simulated user; the job runs once with each."""
     compat: Literal["embabel", "v0.1"] | None = None
@@ -625,5 +625,5 @@ class EvaluationJob(JobPart):
 
     @property
     def max_messages(self) -> int:
-        """The most messages in a transcript: while there are fewer than `maxTurns`, user and agent say one more each."""
+        """The maximum number of messages in a transcript: while there are fewer than `maxTurns`, user and agent each send another."""
         return self.max_turns + self.max_turns % 2

@@ -27,7 +27,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What `new` asks. `seconds` is the wished-for average latency; without a `script` the job has no lines."""
+    """The answers to `new`'s questions. `seconds` is the target latency; without a `script`, the job has no lines."""
 
     user: str = "ada"
     chatbot: str = "my-agent"
@@ -42,7 +42,7 @@ class Answers:
 
 
 def script_for(answers: Answers) -> Script | None:
-    """Return the script for the task and fact; it is known only for those of the template."""
+    """Return the script for the task and fact, if they are the template's own."""
     known = Answers()
     return Script() if (answers.task, answers.fact) == (known.task, known.fact) else None
 

@@ -38,7 +38,7 @@ class LLMJudge:
         retries: RetryRule = MODEL_RULE,
         at_once: int = 4,
     ) -> None:
-        """At most `at_once` requests are under way at the same time. `chat` is closed with the judge."""
+        """At most `at_once` requests run concurrently. `chat` is closed with the judge."""
         names = ", ".join(clean_line(model, 100) for model in models)
         self.identity = names + (f" × {repeats}" if repeats > 1 else "")
         self._models = tuple(models)
@@ -133,14 +133,14 @@ def _usable(answer: ChatAnswer) -> str:
 
 
 def _again(answer: ChatAnswer, problem: str) -> list[dict[str, Any]]:
-    """Return what to add to the messages: the answer (cut), and what was wrong with it."""
+    """Return the messages to add: the shortened answer, and what was wrong with it."""
     said = [{"role": "assistant", "content": answer.content[:4000]}] if answer.content.strip() else []
     note = f"That could not be used: {problem}. Score every task exactly once, and answer with the JSON object alone."
     return [*said, {"role": "user", "content": note}]
 
 
 def _missing(label: str, why: str, tokens: _Tokens) -> Verdict:
-    """Return a missing verdict with its cost."""
+    """Return a missing verdict, with the tokens that it cost."""
     return Verdict(label, (), tokens_in=tokens.sent, tokens_out=tokens.received, error=why)
 
 

@@ -1,8 +1,8 @@
-"""How many verdicts on one transcript are enough. `evaluate.conversation.verdicts` combines them."""
+"""The number of verdicts that one transcript needs. `evaluate.conversation.verdicts` combines them."""
 
 from __future__ import annotations
 
 
 def enough(given: int, wanted: int) -> bool:
-    """Return whether at least two thirds of the verdicts are there."""
+    """Return whether at least two thirds of the verdicts exist."""
     return given > 0 and given * 3 >= wanted * 2

@@ -1,4 +1,4 @@
-"""The rules judge: patterns instead of a model, for rehearsal and for work without a network."""
+"""The rules judge: patterns instead of a model, for rehearsals and offline work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RulesJudge:
     identity = "rules"
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
-        """Return one verdict. Raises `NotMeasuredError` where a task has no rules or a pattern fails."""
+        """Return one verdict. Raises `NotMeasuredError` if a task has no rules or a pattern fails."""
         tasks = tuple(
             _judge_task(number, task, view.transcript) for number, task in enumerate(view.job.judged, start=1)
         )
@@ -88,7 +88,7 @@ def _reason(held: Sequence[str], missed: Sequence[str]) -> str:
 
 
 def _quote(message: TranscriptMessage, found: PatternMatch) -> Evidence:
-    """Quote the sentence around what was found; a long one is cut around the find itself."""
+    """Quote the sentence around a match; a long one is shortened around the match."""
     text = message.content
     start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, found.start)), default=0)
     close = _SENTENCE_END.search(text, max(found.start, found.end - 1))

@@ -100,7 +100,7 @@ def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> str:
 def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()) -> int | None:
     """Return the message that contains a quotation, ignoring case, spaces and kinds of dashes.
 
-    The agent's messages are searched first, then the user's, then everything else the judge was shown: tool calls, and in
+    The agent's messages are searched first, then the user's, then everything else that the judge saw: tool calls, and in
     `states` the object contexts, which count as the last message.
     """
     whole = _SPEAKER.sub("", _plain(" ".join(quote.split())))

@@ -21,7 +21,7 @@ REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL 
 
 @dataclass(frozen=True, slots=True)
 class ModelToolCall:
-    """A function that the model wanted called. `written` are the arguments as they came: history repeats them."""
+    """A function call from the model. `written` is the original text of the arguments, which the history repeats."""
 
     name: str
     arguments: Any
@@ -31,7 +31,7 @@ class ModelToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """A whole answer. Times are monotonic seconds; `first_token` is None when it was not streamed."""
+    """A whole answer. Times are monotonic seconds; `first_token` is None if it was not streamed."""
 
     content: str
     started: float
@@ -66,7 +66,7 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
         if answer.tool_calls:
             names = ", ".join(clean_line(call.name, 60) for call in answer.tool_calls[:3])
             raise unusable(f"the model called a tool ({names}) instead of answering with text", "")
-        # A model may well say something the second time; an agent is measured by its first answer.
+        # A model may give a text on a second attempt, but an agent is measured by its first answer.
         raise unusable("the model's answer was empty", "", retryable=peer != "agent")
     return answer.content
 
@@ -107,7 +107,7 @@ class _Usage(BaseModel):
 
 
 class _Completion(BaseModel):
-    """A chat completion or one of its chunks: the fields that are read."""
+    """The fields that are read of a chat completion or one of its chunks."""
 
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
@@ -116,7 +116,7 @@ class _Completion(BaseModel):
 
 
 class AnswerReader:
-    """Puts an answer together. Raises `PeerError` for a shape that no chat endpoint should send."""
+    """Builds an answer. Raises `PeerError` for data that no chat endpoint should send."""
 
     def __init__(
         self, peer: Peer, host: str, started: float, clock: Callable[[], float] = time.monotonic
@@ -188,14 +188,14 @@ class AnswerReader:
         return self._answer(received)
 
     def failed(self, error: Any) -> PeerError:
-        """Return what to raise for an error that came where an answer was expected."""
+        """Return the error for an error object instead of an answer."""
         said = error.get("message") if isinstance(error, Mapping) else error
         shown = hidden(str(said or error), None)
         message = f"{self._host} ended its answer with an error: {shown}"
         return PeerError(self._peer, message, retryable=True, received=shown)
 
     def odd(self, what: str, received: Any) -> PeerError:
-        """Return what to raise for data of a wrong shape."""
+        """Return the error for malformed data."""
         text = (
             received if isinstance(received, str) else json.dumps(received, default=str, ensure_ascii=False)
         )

@@ -29,16 +29,16 @@ _LONGEST_RECEIVED = 300
 
 
 class Refused(PeerError):
-    """The server refused the request as it is; without some option it might take it."""
+    """The server rejected the request, but may accept it without one of the options."""
 
     @property
     def error(self) -> PeerError:
-        """The same failure, for the caller."""
+        """The same failure, as a `PeerError` for the caller."""
         return PeerError(self.peer, str(self), status=self.status, received=self.received)
 
 
 def refusal(peer: Peer, host: str, error: openai.APIStatusError, key: str | None) -> PeerError:
-    """Convert a status other than success: `Refused` if leaving out an option may help."""
+    """Convert an error status: `Refused` if leaving out an option may help."""
     status, told = error.status_code, error.body
     if 300 <= status < 400:
         return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
@@ -55,7 +55,7 @@ def refusal(peer: Peer, host: str, error: openai.APIStatusError, key: str | None
 
 
 def refused_options(problem: Refused, sent: Mapping[str, Any]) -> set[str]:
-    """Return which of the options that were sent to leave out, the one that the server names first."""
+    """Return which option to leave out: the one that the server names first."""
     said = f"{problem} {problem.received}".lower()
     shape = (sent.get("response_format") or {}).get("type")
     for option in ("temperature", "stream_options"):
@@ -67,5 +67,5 @@ def refused_options(problem: Refused, sent: Mapping[str, Any]) -> set[str]:
 
 
 def hidden(text: str, key: str | None) -> str:
-    """Return `text` on one line, with the key and whatever looks like one taken out."""
+    """Return `text` on one line, without the key and anything that looks like a key."""
     return clean_line(_KEY_LIKE.sub("[key]", without_secret(text, key or "")), _LONGEST_RECEIVED)

@@ -58,7 +58,7 @@ def state_text(state: Mapping[str, Any] | None) -> str:
 
 
 def bounded(items: Sequence[dict[str, Any]], limit: int = MAX_LIST) -> list[dict[str, Any]]:
-    """Return the items within `limit` characters; those left out of the middle are counted in their place."""
+    """Return the items within `limit` characters; items in the middle are replaced by their number."""
     sizes = [len(compact_json(item)) for item in items]
     if sum(sizes) <= limit:
         return list(items)
@@ -75,7 +75,7 @@ def bounded(items: Sequence[dict[str, Any]], limit: int = MAX_LIST) -> list[dict
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Return at most about `limit` characters of a text, cut from the middle, saying so."""
+    """Return a text of at most about `limit` characters, shortened and marked in the middle."""
     if len(text) <= limit:
         return text
     half = limit // 2
@@ -83,7 +83,7 @@ def cut_middle(text: str, limit: int) -> str:
 
 
 def as_shown(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
-    """Return the tool calls by message, as text that a judge sees, to locate quotations."""
+    """Return the tool calls by message, in the form that a judge sees, to locate quotations."""
     shown: dict[int, list[str]] = {}
     for call in tool_calls(transcript):
         shown.setdefault(call["message"], []).append(json.dumps(call, ensure_ascii=False))
@@ -91,7 +91,7 @@ def as_shown(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
 
 
 def states_shown(view: JudgeView) -> tuple[str, ...]:
-    """Return the states of a view as text that a judge sees, plain and as JSON."""
+    """Return the states of a view in the forms that a judge sees, plain and as JSON."""
     texts = [text for state in (view.state_before, view.state_after) if (text := state_text(state))]
     return tuple(form for text in texts for form in (text, json.dumps(text, ensure_ascii=False)))
 

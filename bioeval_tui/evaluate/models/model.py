@@ -41,7 +41,7 @@ MOST_CONNECTIONS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What to ask. `schema` is a JSON Schema that the answer must follow, where the server knows how."""
+    """A request to a model. `schema` is a JSON Schema for the answer, if the server supports it."""
 
     model: str
     messages: Sequence[Mapping[str, Any]]
@@ -52,12 +52,12 @@ class ChatRequest:
     tools: Sequence[Mapping[str, Any]] = ()
     """Functions that may be called: `name`, `description` and `parameters` of each."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What else goes into the body."""
+    """Additional keys of the body."""
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class ChatModel:
-    """A model's endpoint. Options that the server refuses are left out and the request is sent again."""
+    """A model's endpoint. If the server rejects an option, the request is sent again without it."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class ChatModel:
                 problem = refusal(self.peer, self.host, error, self._key)
             if not isinstance(problem, Refused):
                 raise problem
-            # Not only what is refused for the first time: others may have met the same refusal meanwhile.
+            # Another request may have met the same rejection in the meantime.
             newly = refused_options(problem, options)
             if not newly:
                 raise problem.error
@@ -249,7 +249,7 @@ def _client(
 
 
 def _options(request: ChatRequest, refused: set[str], *, stream: bool) -> dict[str, Any]:
-    """Return the optional parameters that the server has not refused so far."""
+    """Return the optional parameters that the server has not rejected so far."""
     options: dict[str, Any] = {}
     if request.user:
         options["user"] = request.user

@@ -1,6 +1,6 @@
 """Prompts: found in the job's folder or the package, and the variables that they use.
 
-Whatever comes from a job or a transcript is data: it is put into the template's gaps and never read as a
+Text from a job or a transcript is data: it is inserted into the template and never read as a
 template itself. An evaluator's template sees a job without acceptance criteria, rules, assertions and
 setups, and without facts where they are withheld.
 """
@@ -41,7 +41,7 @@ class Prompt:
 
 
 def find_prompt(name: str, job_dir: Path | None) -> Prompt:
-    """Return the template called `name`. Raises `UsageError` naming the places that were looked at."""
+    """Return the template called `name`. Raises `UsageError` with the places that were searched."""
     relative = PurePosixPath(name)
     if relative.is_absolute() or ".." in relative.parts or "\\" in name or "\0" in name or len(name) > 200:
         raise UsageError(
@@ -69,7 +69,7 @@ def prompt_sha(name: str, text: str) -> str:
 
 
 def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
-    """Return the hash of each prompt that a job's models are given, by name."""
+    """Return the hashes of the prompts for a job's models, by name."""
     wanted = []
     if job.evaluator.kind == "llm":
         wanted.append(job.evaluator.prompt)
@@ -100,7 +100,7 @@ async def rendered(prompt: Prompt, context: Mapping[str, Any], templates: Templa
 
 
 def evaluator_context(view: EvaluatorView) -> dict[str, Any]:
-    """Return what an evaluator's template may show."""
+    """Return the variables of an evaluator's template."""
     config = for_evaluator(view.job, view.facts).model_dump(mode="json", by_alias=True)
     more = {"facts": list(view.facts), "note": view.note, "condition": view.condition}
     return _context(config, _messages(view.transcript), **more)
@@ -142,9 +142,9 @@ def shown_to_judge(prompt: Prompt, job: EvaluationJob) -> Literal["none", "tools
 
 @lru_cache(maxsize=8)
 def _names(template: str) -> frozenset[str]:
-    """Return the names that a template mentions; none of one that is wrong, which rendering it says.
+    """Return the names in a template; none for an invalid one, which rendering reports.
 
-    It is only read here: to compile it, Jinja would work out a constant of any size, in this process.
+    It is parsed but not compiled, because compiling computes constants of any size in this process.
     """
     try:
         return frozenset(node.name for node in Sandbox().parse(template).find_all(nodes.Name))
@@ -172,7 +172,7 @@ def _messages(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
 
 
 def _context(config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    # Derived from the enclosed text, so nobody who writes into the transcript can know it.
+    # A hash of the enclosed text, which therefore cannot contain it.
     digest = hashlib.sha256()
     for said in transcript:
         digest.update(f"{said['role']}\0{said['content']}\0".encode("utf-8", "replace"))

@@ -11,7 +11,7 @@ _ELSEWHERE = ("messages", "response_format", "stream_options", "tools")
 
 
 def as_request(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the request of a chat completion as one of the Responses API; the provider is asked to keep nothing."""
+    """Return a chat completion's request for the Responses API; it asks the provider to store nothing."""
     asked: dict[str, Any] = {"store": False}
     asked |= {name: value for name, value in body.items() if name not in _ELSEWHERE}
     if shape := body.get("response_format"):
@@ -25,7 +25,7 @@ def as_request(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _items(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield what messages are here: tool calls and their results are items of their own."""
+    """Yield messages as items of the Responses API, where tool calls and their results are separate items."""
     for message in messages:
         if message["role"] == "tool":
             yield {
@@ -59,7 +59,7 @@ def as_chunk(event: Any) -> Any:
 
 
 def as_completion(response: Any) -> Any:
-    """Return a whole response as a chat completion. What is of another shape stays as it is."""
+    """Return a whole response as a chat completion; unknown items stay unchanged."""
     if not isinstance(response, Mapping) or not isinstance(response.get("output"), list):
         return response
     items = [item for item in response["output"] if isinstance(item, Mapping)]

@@ -20,16 +20,16 @@ from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
 
 CPU_S = 3
-"""Processor time for one rendering; an ordinary one takes about a millisecond."""
+"""Maximum processor time of one rendering, in seconds; a usual one takes about a millisecond."""
 WALL_S = 30.0
-"""Time for one rendering where the system does not limit a process's own, or the machine is very busy."""
+"""Timeout of one rendering, in seconds, if the system cannot limit processor time or the machine is very busy."""
 MAX_ANSWER = 16 << 20
 LENGTH = struct.Struct(">I")
-"""In front of what goes either way, which is JSON."""
+"""The prefix of each message between the processes, which is JSON."""
 
 
 class Templates:
-    """Renders templates of others, one after another. Lives inside one event loop; start it by using it."""
+    """Renders untrusted templates, one after another. Belongs to one event loop; the process starts with the first template."""
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None

@@ -27,7 +27,7 @@ MAX_PROMPT = 2_000_000
 MEMORY = 512 << 20
 MAX_STEPS = 100_000
 MAX_KEPT = 2_000
-"""Longer texts, in characters, are not kept for the next prompt."""
+"""Maximum length of a text in the cache for the next prompt, in characters."""
 _UNSAFE_STRING_METHODS = frozenset(
     {"center", "ljust", "rjust", "zfill", "format", "format_map", "expandtabs", "translate"}
 )
@@ -39,7 +39,7 @@ _USUAL = (
     "{{ [1] | pprint | upper }}",
     "{{ lipsum(n=1) | striptags }}",
 )
-"""Rendered before files are taken away: Python and Jinja import a few of their modules only when they need them."""
+"""Rendered before access to files ends, because Python and Jinja import some modules only when needed."""
 
 
 def render(name: str, text: str, context: Mapping[str, Any]) -> str:
@@ -74,7 +74,7 @@ def render(name: str, text: str, context: Mapping[str, Any]) -> str:
 
 @functools.lru_cache(maxsize=32)
 def _compile(text: str) -> tuple[Sandbox, Template]:
-    """Compile a template once: that takes ten times as long as rendering it."""
+    """Compile a template once, because that takes ten times as long as rendering it."""
     environment = Sandbox()
     return environment, environment.from_string(text)
 
@@ -96,7 +96,7 @@ def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-# Every message of a conversation is written again into each prompt that follows it.
+# Each prompt contains every previous message of the conversation again.
 @functools.lru_cache(maxsize=4096)
 def _text_as_json(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
@@ -125,7 +125,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             self.filters.pop(name, None)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Refuse the methods of texts that make much out of little."""
+        """Reject string methods that create large results from small arguments."""
         if isinstance(obj, str) and attr in _UNSAFE_STRING_METHODS:
             return False
         return super().is_safe_attribute(obj, attr, value)
@@ -152,7 +152,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def main() -> None:
-    """Render what comes on stdin until it ends."""
+    """Render the requests on stdin until it ends."""
     for text in _USUAL:
         _rendered({"name": "", "text": text, "context": {}})
     _limit()
@@ -180,7 +180,7 @@ def _answer(sink: BinaryIO, answer: dict[str, str]) -> None:
 
 
 def _limit() -> None:
-    """Take away what no template needs: memory, files, and processes."""
+    """Remove access to what no template needs: memory, files, and processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl+C is for who asked
     try:
         import resource  # absent on Windows
@@ -192,7 +192,7 @@ def _limit() -> None:
 
 
 def _allow_cpu(seconds: int) -> None:
-    """Let the system end this process once it has computed for too long, however the template does that."""
+    """Let the system end this process if it computes for too long."""
     try:
         import resource
     except ImportError:

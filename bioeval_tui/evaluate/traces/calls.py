@@ -52,7 +52,7 @@ def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
 
 
 def _stands_within_itself(span: AgentSpan, tool: str, by_id: Mapping[str, tuple[AgentSpan, Meaning]]) -> bool:
-    """Return whether a span is inside another of the same tool, for example if client and server both report a call."""
+    """Return whether a span is inside another one of the same tool, for example if client and server both report a call."""
     seen = {span.span_id}
     while (above := by_id.get(span.parent_id)) is not None and span.parent_id not in seen:
         seen.add(span.parent_id)

@@ -20,7 +20,7 @@ from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.text import clean_line, clean_value
 
 MAX_VALUE = 100_000
-"""Longest text that is kept of an attribute, in characters."""
+"""Maximum number of recorded characters of an attribute."""
 MOST_ATTRIBUTES = 256
 """Maximum number of attributes, events and links kept of a span; the SDKs' own limit is 128."""
 MAX_DEPTH = 20
@@ -111,7 +111,7 @@ def _attributes(pairs: Iterable[KeyValue]) -> dict[str, Any]:
 
 
 def _value(value: AnyValue, depth: int = 0) -> Any:
-    """Return a value as JSON can say it."""
+    """Return a value as JSON."""
     match value.WhichOneof("value"):
         case "string_value":
             return value.string_value
@@ -133,7 +133,7 @@ def _value(value: AnyValue, depth: int = 0) -> Any:
 
 
 def _as_protobuf_json(value: Any) -> Any:
-    """Return OTLP's JSON as protobuf has it: ids are hexadecimal there, and base64 here."""
+    """Return OTLP's JSON in protobuf's form, where ids are base64 instead of hexadecimal."""
     if isinstance(value, dict):
         return dict(_protobuf_pairs(value))
     if isinstance(value, list):

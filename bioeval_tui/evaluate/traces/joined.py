@@ -1,4 +1,4 @@
-"""The spans of one conversation: recorded with their answers, and waited for before it is checked."""
+"""The spans of one conversation, which are recorded with their answers and complete before it is checked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_SPANS = 10_000
 
 @dataclass(slots=True)
 class _Trace:
-    """What came of one attempt to answer."""
+    """The spans of one attempt to answer."""
 
     ids: Traceparent = field(default_factory=Traceparent.new)
     spans: dict[str, AgentSpan] = field(default_factory=dict)
@@ -53,13 +53,13 @@ class ConversationTraces:
         self._wait_s = wait_s
         self._all: list[_Trace] = []
         self._answers: dict[int, _Trace] = {}
-        """By message, the trace of its last attempt."""
+        """The trace of each message's last attempt."""
         self._came = asyncio.Event()
         self._awaited_since = time.monotonic()
         self._is_late = False
 
     def begin(self, message: int) -> str:
-        """Begin the trace of an attempt to answer; return the `traceparent` that the agent is given."""
+        """Start the trace of an attempt to answer; return the `traceparent` for the agent."""
         trace = _Trace()
         self._traces.begin(trace.ids.trace_id, partial(self._take, message, trace))
         self._all.append(trace)
@@ -71,9 +71,9 @@ class ConversationTraces:
         self._awaited_since = time.monotonic()
 
     async def settle(self) -> str:
-        """Wait until the spans of every answer are whole, as long as that may take; return what is missing, in a sentence.
+        """Wait until the spans of every answer are complete, within the time limit; return what is missing, in a sentence.
 
-        Whatever comes afterwards is late.
+        Spans that arrive afterwards are late.
         """
         try:
             async with asyncio.timeout(self._awaited_since + self._wait_s - time.monotonic()):
@@ -96,11 +96,11 @@ class ConversationTraces:
 
     @property
     def told_anything(self) -> bool:
-        """Whether any span of an answer came."""
+        """Whether any span of an answer arrived."""
         return any(trace.spans for trace in self._answers.values())
 
     def incomplete(self) -> list[int]:
-        """Return the messages whose spans are not whole."""
+        """Return the messages whose spans are incomplete."""
         return [message for message, trace in self._answers.items() if not trace.is_whole]
 
     def release(self) -> None:
@@ -109,7 +109,7 @@ class ConversationTraces:
             trace.spans = {}
 
     def close(self) -> None:
-        """Take no further span."""
+        """Stop receiving spans."""
         self._traces.end(trace.ids.trace_id for trace in self._all)
 
     def _take(self, message: int, trace: _Trace, spans: Sequence[AgentSpan]) -> int:
@@ -168,12 +168,12 @@ class RunTraces:
         self._conversations: list[ConversationTraces] = []
 
     def conversation(self, emitter: ConversationEmitter, wait_s: float) -> ConversationTraces:
-        """Return the traces of a new conversation; its spans are waited for up to that many seconds after the last answer."""
+        """Return the traces of a new conversation, which waits up to that many seconds for spans after the last answer."""
         self._conversations.append(ConversationTraces(self._traces, emitter, wait_s))
         return self._conversations[-1]
 
     def close(self) -> str:
-        """Take no further span; return how many came that belong to no conversation, in a sentence, empty for none."""
+        """Stop receiving spans; return the number of spans that belong to no conversation as a sentence, or ''."""
         for conversation in self._conversations:
             conversation.close()
         unknown = self._traces.unknown - self._unknown_before

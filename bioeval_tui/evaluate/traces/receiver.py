@@ -29,14 +29,14 @@ MAX_BODY = 16 * 1024 * 1024
 """Maximum number of bytes of an uncompressed request: an SDK sends 512 spans at a time."""
 BODY_S = 30.0
 IDLE_S = 60.0
-"""How long a connection is kept for the next request. Exporters send every five seconds."""
+"""How long a connection stays open for the next request, in seconds. Exporters send every five seconds."""
 MOST_CONNECTIONS = 64
 """Connections that have not sent a span of our traces yet."""
 _INVALID_ARGUMENT = 3
 
 
 class SpanReceiver:
-    """The routes. What is understood goes to `traces`, within the loop that it is served in."""
+    """The routes. Valid spans are passed to `traces` in the same event loop."""
 
     def __init__(self, traces: Traces) -> None:
         self._traces = traces
@@ -62,7 +62,7 @@ class SpanReceiver:
         except (web.RequestPayloadError, ConnectionError):  # the sender is gone
             return _status(kind, 400, "the body cannot be unpacked, or is not whole")
         try:
-            # In a thread: a large request takes a while, and the clocks of the conversations go on meanwhile.
+            # In a thread, because a large request takes a while and must not delay the conversations.
             spans, invalid = await asyncio.to_thread(decode, body, is_json=kind == JSON)
         except ValueError as error:
             return _status(kind, 400, str(error))
@@ -101,9 +101,9 @@ def _status(kind: str, http_status: int, message: str) -> web.Response:
 
 @asynccontextmanager
 async def receive_spans(port: int, traces: Traces) -> AsyncIterator[str]:
-    """Receive spans on 127.0.0.1 while the block runs; gives the address for OTEL_EXPORTER_OTLP_ENDPOINT.
+    """Receive spans on 127.0.0.1 while the block runs; yields the URL for OTEL_EXPORTER_OTLP_ENDPOINT.
 
-    Port 0 takes a free one.
+    Port 0 chooses a free one.
 
     Raises:
         UsageError: the port is taken.

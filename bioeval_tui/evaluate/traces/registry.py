@@ -1,4 +1,4 @@
-"""Which trace belongs to which answer: ids that agents are given, and the spans that come back with them."""
+"""Assigns traces to answers: ids are sent to agents, and spans come back with them."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import NamedTuple
 from bioeval_tui.record.spans import AgentSpan
 
 TakeSpans = Callable[[Sequence[AgentSpan]], int]
-"""Takes spans of one trace; returns how many of them it had no room for."""
+"""Receives spans of one trace; returns how many of them exceeded the limit."""
 
 current: ContextVar[str] = ContextVar("traceparent", default="")
 """The `traceparent` of the current answer, sent with agents' requests; empty if no spans are received."""
 
 
 class Traceparent(NamedTuple):
-    """The ids that an agent is given with a message (W3C Trace Context, version 00, sampled)."""
+    """The ids that are sent to an agent with a message (W3C Trace Context, version 00, sampled)."""
 
     trace_id: str
     span_id: str
 
     @classmethod
     def new(cls) -> Traceparent:
-        """Return random ids. Nobody can guess them: who knows them was given them."""
+        """Return random ids, which nobody can guess."""
         return cls(secrets.token_hex(16), secrets.token_hex(8))
 
     @classmethod
     def read(cls, header: str) -> Traceparent:
-        """Return the ids of what `header` wrote."""
+        """Return the ids in a value of `header`."""
         _, trace_id, span_id, _ = header.split("-")
         return cls(trace_id, span_id)
 
@@ -40,14 +40,14 @@ class Traceparent(NamedTuple):
 
 
 class Traces:
-    """The traces of the runs of one engine. `unknown` counts spans of others: they are kept nowhere."""
+    """The traces of one engine's runs. `unknown` counts spans of other traces, which are dropped."""
 
     def __init__(self) -> None:
         self._takers: dict[str, TakeSpans] = {}
         self.unknown = 0
 
     def begin(self, trace_id: str, take: TakeSpans) -> None:
-        """Hand spans of a trace to `take` from now on."""
+        """From now on, pass spans of a trace to `take`."""
         self._takers[trace_id] = take
 
     def end(self, trace_ids: Iterable[str]) -> None:

@@ -206,7 +206,7 @@ async def run_sample_agent(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     graph_id: str = "",
 ) -> AsyncIterator[RunningAgent]:
-    """Serve the sample agent on 127.0.0.1 while the block runs. Port 0 takes a free one.
+    """Serve the sample agent on 127.0.0.1 while the block runs. Port 0 chooses a free one.
 
     It stores its records in `graph`, or in memory if that is None; the caller closes the graph.
     `graph_id` is the graph's id under `/api/v1/about`.
