@@ -44,7 +44,7 @@ class Prices:
         self._own = own
 
     def of(self, model: str | None, host: str) -> Price | None:
-        """Return the price of a model that is asked at `host`, None when it is unknown.
+        """Return the price of a model at `host`; None if it is unknown.
 
         A dated name (`gpt-4.1-mini-2025-04-14`) has the price of the undated one unless it has its own.
         """

@@ -97,7 +97,7 @@ def may_retry(status: int) -> bool:
 
 
 def retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds that a Retry-After header asks for (a number or a date), None if it says nothing.
+    """Return the seconds that a Retry-After header asks for (a number or a date); None without a valid value.
 
     `now` is the time of day in seconds since 1970.
     """

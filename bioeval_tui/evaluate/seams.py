@@ -69,7 +69,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An agent's whole answer. Always the last thing that `Agent.send` yields.
+    """An agent's complete answer, which `Agent.send` always yields last.
 
     `started` and `ended` are monotonic seconds: request sent and last byte read; `first_token` is when
     the first piece of text arrived, None when the answer was not streamed.
@@ -119,7 +119,7 @@ class Agent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
-    """One finished message. `message` counts from 1; `operator` is true if a person who took over typed it.
+    """One complete message. `message` counts from 1; `operator` is true if a person who took over typed it.
 
     `latency_ms` of a user message is how long the evaluator took.
     """

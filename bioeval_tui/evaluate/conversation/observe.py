@@ -120,7 +120,7 @@ class Observer:
     async def final(
         self, transcript: SpokenTranscript, turn: int, *, agent_gone: bool = False
     ) -> dict[int, CheckResult]:
-        """Observe once more, persistently, and check every assertion; these results count.
+        """Observe once more, with retries, and check every assertion; these results count.
 
         With `agent_gone` a state that cannot be seen is the agent's doing: what asks for it has failed.
         """

@@ -77,7 +77,7 @@ async def run_job(
 def end_run(
     plan: RunPlan, emitter: Emitter, earlier: Earlier, *, stopped: str = "", early: bool = False
 ) -> events.RunEnded:
-    """Emit the last event, with the means over what `earlier` has.
+    """Emit the last event, with the means over the conversations of `earlier`.
 
     `stopped` says why nothing more was begun, `early` that the plan's trials are fewer than the run began with.
     """

@@ -13,7 +13,7 @@ from bioeval_tui.text import clean_line
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a rehearsal needs: the user's own words, and patterns of what the agent says.
+    """The script of a rehearsal: what the user says, and patterns for the agent's answers.
 
     `asked` matches the agent's message that asks for the fact, `done` the one that completes the task. A
     pattern that matches more (`which`, `ready`) would answer the agent's greeting, or pass every agent.

@@ -138,7 +138,7 @@ class AnswerReader:
         self._model: str | None = None
 
     def add(self, data: Any) -> str:
-        """Take one chunk of a stream, or a whole completion; return the text that it brought.
+        """Add one chunk of a stream, or a whole completion; return its text.
 
         Raises:
             PeerError: the provider reports an error, or the data is not a completion.
@@ -176,7 +176,7 @@ class AnswerReader:
         return self._answer(text)
 
     def streamed(self) -> ChatAnswer:
-        """Return the answer when the stream is over. A stream without a finish reason was cut off.
+        """Return the answer after the stream has ended. A stream without a finish reason was cut off.
 
         Raises:
             PeerError: the stream was cut off.

@@ -207,7 +207,7 @@ class ChatModel:
 
 
 def provider_url(provider: Provider) -> str:
-    """Return where a provider is asked when no URL is given, as the package derives it from the environment.
+    """Return a provider's default URL, which the package derives from the environment.
 
     Raises:
         UsageError: the package misses something.

@@ -89,7 +89,7 @@ def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
 
 
 async def rendered(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
-    """Return the prompt with `context` in its gaps; one of the job's folder is rendered where it can be killed.
+    """Return the prompt filled with `context`; a prompt from the job's folder is rendered in a process that can be killed.
 
     Raises:
         UsageError: the template is wrong, or takes too much time or memory.

@@ -131,7 +131,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().is_safe_attribute(obj, attr, value)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Allow arithmetic on numbers of ordinary size, and nothing else.
+        """Allow only arithmetic on numbers of ordinary size.
 
         Raises:
             SecurityError: an operand is too large, or not a number.

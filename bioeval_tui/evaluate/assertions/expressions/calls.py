@@ -221,7 +221,7 @@ class Calls:
         names: Names,
         expected: Type | None,
     ) -> Type:
-        """Return the result of the first signature that takes the arguments.
+        """Return the result of the first signature that accepts the arguments.
 
         Raises:
             ExpressionError: no signature takes the arguments.

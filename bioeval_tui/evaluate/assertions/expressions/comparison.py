@@ -79,7 +79,7 @@ def equal(left: Value, right: Value, budget: Budget) -> bool:
 
 
 def order(left: Value, right: Value, budget: Budget) -> int:
-    """Return -1, 0 or 1 as `left` comes before, with or after `right`. NaN comes last.
+    """Return -1, 0 or 1 if `left` is less than, equal to or greater than `right`. NaN is the greatest.
 
     Raises:
         ExpressionError: the values have no common order.

@@ -158,7 +158,7 @@ class ExpressionEvaluation:
         }
 
     def run(self, finish: Callable[[Value], Value]) -> Value:
-        """Return the value of the expression, put through `finish` within the same bounds.
+        """Return the value of the expression, converted by `finish` within the same limits.
 
         Raises:
             ExpressionError: with the expression's text, and the column of what failed.
