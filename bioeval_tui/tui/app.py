@@ -62,7 +62,7 @@ def _commands() -> type[Provider]:
 
 OnQuit = Literal["cancel", "ask", "leave"]
 CANCEL_WAIT_S = 3.0
-"""How long quitting waits for a cancelled run to end."""
+"""How long quitting waits for a cancelled run to end, in seconds."""
 
 
 class BioevalApp(App[None]):
@@ -193,11 +193,11 @@ class BioevalApp(App[None]):
         cast("RunsScreen", self.screen).search(words)
 
     def caption(self, state: RunState, trial: int) -> str:
-        """Nothing: only a demo has captions."""
+        """Return an empty caption; only a demo has captions."""
         return ""
 
     def introduction(self) -> list[Cell]:
-        """Nothing: only a demo has one."""
+        """Return an empty introduction; only a demo has one."""
         return []
 
     def conclude(self, state: RunState) -> str:
@@ -321,7 +321,7 @@ class BioevalApp(App[None]):
         self.notify(f"Saved {home_relative(path)}", markup=False)
 
     def action_share(self) -> None:
-        """Offer what can be copied from this screen, and a picture of it with its caption."""
+        """Show what can be copied from this screen, and the dialog for a picture with its caption."""
         from bioeval_tui.tui.shared.share import ShareDialog
 
         screen = self.screen
@@ -340,7 +340,7 @@ class BioevalApp(App[None]):
         self.push_screen(ShareDialog(copies, picture), self._shared)
 
     def _shared(self, chosen: Copied | Picture | None) -> None:
-        """Copy what was chosen, or write the picture; the dialog is closed by now."""
+        """Copy the selection, or write the picture, after the dialog has closed."""
         if chosen is None:
             return
         if isinstance(chosen, Copied):
@@ -364,7 +364,7 @@ class BioevalApp(App[None]):
         super().notify(_masked(message), **options)
 
     def clear_selection(self) -> None:
-        """Clear the selected text, if a screen is up.
+        """Clear the selected text, if a screen exists.
 
         Every `Input` calls this when it starts. From Python 3.12 on `App.run` starts tasks eagerly, so that the
         inputs of the first mode start before their screen is on the stack (Textual's issue 6444).
@@ -410,7 +410,7 @@ class BioevalApp(App[None]):
         self._exit_renderables.clear()
 
     async def action_leave_app(self) -> None:
-        """Quit; a run in progress is cancelled, left running or asked about. The second time, quit at once."""
+        """Quit: cancel a run in progress, leave it running or ask. The second time, quit immediately."""
         if self._leaving or not self._goes_on or self._on_quit == "leave":
             self.exit()
         elif self._on_quit == "cancel":
@@ -454,7 +454,7 @@ class BioevalApp(App[None]):
     # Colours
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return the theme's variables; with 16 colours, lines in a grey that is not the background's black."""
+        """Return the theme's variables; with 16 colours, lines are grey, so that they differ from the black background."""
         variables = super().get_css_variables()
         return {**variables, "line": "#808080"} if self.few_colours else variables
 
@@ -479,5 +479,5 @@ def _masked(text: str) -> str:
 
 
 _NOT_OFFERED = ("textual-ansi", "ansi-dark", "ansi-light")
-"""They leave all colours to the terminal, and with them the shades that cursors and boxes are drawn in."""
+"""Themes that use only the terminal's colours, and so lack shades for cursors and boxes."""
 _SAFE_LINES = SafeLines()

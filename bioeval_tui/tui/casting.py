@@ -24,14 +24,14 @@ from bioeval_tui.tui.services import Services
 LAST_S = 6.0
 """How long the score card is shown."""
 MOST_WAITS = 200
-"""How many times the screen is given time to settle before a frame is taken anyway."""
+"""Maximum number of waits for the screen to settle before a frame is taken."""
 
 Piece = tuple[str, Style]
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The screen from `at_s` on. `marker` names the place, where it is one to jump to."""
+    """The screen from `at_s` on. `marker` is the name of a position to which one can jump."""
 
     at_s: float
     marker: str
@@ -39,7 +39,7 @@ class Frame:
 
 
 class _Filmed(ReplayedRun):
-    """A replay that jumps from place to place but looks as if it were playing."""
+    """A replay that jumps between positions but looks as if it were playing."""
 
     @property
     def paused(self) -> bool:
@@ -48,7 +48,7 @@ class _Filmed(ReplayedRun):
 
 
 class _FilmedApp(BioevalApp):
-    """The application in all its colours: what it is run in shows none of them, what plays it will."""
+    """The application in full colour, even if the terminal in which it runs has none."""
 
     @property
     def few_colours(self) -> bool:
@@ -123,7 +123,7 @@ async def _settle(pilot: Pilot[None]) -> None:
 
 
 def screen_lines(app: BioevalApp) -> tuple[tuple[Piece, ...], ...]:
-    """Return what is on the screen, boxes included: for each line its pieces of text with their styles."""
+    """Return the content of the screen, including dialogs: the styled pieces of text of each line."""
     compositor = app.screen._compositor
     update = compositor.render_update(full=True, screen_stack=app._background_screens, simplify=True)
     strips: list[list[Strip]] = [list(line) for line in getattr(update, "strips", ())]

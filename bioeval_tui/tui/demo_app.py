@@ -32,7 +32,7 @@ PACES: dict[Pace, float] = {"slow": 0.7, "normal": 1.0, "fast": 1.8}
 TICK_S = 0.25
 CARD_S, MEDALS_S, OWN_S = 11.0, 8.0, 12.0
 BATCH_S = 25.0
-"""How long each of the last scenes is shown at the normal pace."""
+"""How long each of the last scenes is shown at the normal pace, in seconds."""
 LETS_GO_ON = frozenset({"space", "s", "question_mark"})
 """Keys after which the demo keeps playing; any other key hands control to the viewer."""
 

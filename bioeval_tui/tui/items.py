@@ -33,7 +33,7 @@ class JobItem:
     """False while the check of many new files is still under way; then nothing is known but the text."""
     agent_url: str = ""
     sample: bool = False
-    """Whether it ships with the program, and so can be tried with the sample agent."""
+    """Whether it is included in the program, and so can be tried with the sample agent."""
     needs_code: bool = False
     """Whether it can run as soon as the folder with its Python functions is given."""
     runs: int = 0
@@ -72,7 +72,7 @@ class BenchmarkItem:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A leaderboard: scores best first, its thresholds, human baselines, what is doubtful about it, where it is from."""
+    """A leaderboard: scores (best first), thresholds, human baselines, warnings, and its source."""
 
     scores: tuple[float, ...]
     lower_is_better: bool
@@ -84,12 +84,12 @@ class Board:
     warnings: tuple[str, ...] = ()
     origin: str = ""
     reference: tuple[str, float] | None = None
-    """A plain model that is no entry, and its score."""
+    """The reference model, which has no place, and its score."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkDetail:
-    """What is slow to read: the description (Markdown) and the leaderboard, or why there is none."""
+    """The parts that are slow to read: the description (Markdown) and the leaderboard, or why it is missing."""
 
     description: str = ""
     board: Board | None = None

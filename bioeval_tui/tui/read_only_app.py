@@ -20,7 +20,7 @@ CLOSED = frozenset(
         "note", "override", "pause", "picture", "prepare", "report", "resume", "run", "step", "take_over", "undo", "validate",
     }
 )  # fmt: skip
-"""Actions of screens that a read-only session has no use for."""
+"""Actions that are disabled in a read-only session."""
 
 
 class ReadOnlyApp(BioevalApp):
@@ -40,7 +40,7 @@ class ReadOnlyApp(BioevalApp):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Do nothing that is closed."""
+        """Disable actions that a read-only session does not have."""
         if self._is_closed(action, default_namespace or self):
             return False
         return await super().run_action(action, default_namespace, namespaces)

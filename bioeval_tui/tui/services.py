@@ -103,7 +103,7 @@ class Services(Protocol):
         ...
 
     async def conclusion(self, run_ids: Sequence[str]) -> str:
-        """Return what a run found, or which of several models did best, in one sentence."""
+        """Return a run's conclusion, or which of several models did best, in one sentence."""
         ...
 
     async def compare(self, a: str, b: str) -> RunComparison:
@@ -141,7 +141,7 @@ class Services(Protocol):
         ...
 
     async def examine(self, task_id: str, file: str) -> Examined:
-        """Say everything that is wrong with a file as a submission. Cancelling ends the work."""
+        """Return everything that is wrong with a file as a submission. Cancelling ends the work."""
         ...
 
     async def grade(self, task_id: str, file: str) -> MedalRow:

@@ -60,7 +60,7 @@ _TONES: dict[Rank, Tone] = {
 
 
 class GlanceKey(NamedTuple):
-    """Which conversation of which run."""
+    """Identifies a conversation of a run."""
 
     run_id: str
     condition: ConditionName

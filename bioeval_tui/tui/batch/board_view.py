@@ -15,9 +15,9 @@ from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score, 
 
 Line = list[Cell]
 NARROWEST, ROOMY = 60, 110
-"""Narrower than the one there is no table; narrower than the other its words are short."""
+"""Minimum widths for the table, and for its long words."""
 FIELD, WIDEST = 6, 13
-"""How wide a field of the heat map is, and half of the widest column of it."""
+"""Width of a field of the heat map, and half the width of its widest column."""
 OVER = (Rank.SPOILT, Rank.AGENT_FAILED, Rank.DONE)
 HEAT: tuple[Tone, ...] = ("heat0", "heat1", "heat2", "heat3", "heat4")
 

@@ -1,4 +1,4 @@
-"""Every conversation of a batch, or of a run of several trials, at a glance."""
+"""The grid: every conversation of a batch, or of a run with several trials."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOOK_S = 0.25
 """Waiting times grow, and the order may change, even without new events."""
 
 Source = Callable[[], AsyncIterator[Sequence[Glance]]]
-"""Yields all conversations whenever one has changed, until none can change any more."""
+"""Yields all conversations whenever one has changed, until all have ended."""
 
 
 class GridScreen(BaseScreen):
@@ -75,14 +75,14 @@ class GridScreen(BaseScreen):
         self._filter = ""
         self._loaded = self._source_over = False
         self._began: tuple[float, int] | None = None
-        """When the grid first saw the batch, and how many conversations had ended by then."""
+        """When the grid was opened, and how many conversations had ended by then."""
         self._failure = ""
         self._ranked: Sequence[Glance] | None = None
         self._standings = ""
 
     @property
     def ended(self) -> bool:
-        """Whether every conversation has ended, and nothing more comes."""
+        """Whether every conversation has ended."""
         return self._loaded and self._source_over
 
     def compose_body(self) -> Iterable[Widget]:
@@ -239,7 +239,7 @@ class GridScreen(BaseScreen):
             )
 
     def copies(self) -> Sequence[Copied]:
-        """The cell looked at, and every cell."""
+        """The selected cell, and every cell."""
         shown, at = self.shown, self.grid.cursor
         if not shown:
             return ()

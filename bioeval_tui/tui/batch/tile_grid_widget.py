@@ -76,11 +76,11 @@ class TileGrid(ScrollView, can_focus=True):
 
     @property
     def tile_width(self) -> int:
-        """How wide a tile is, the space after it included: what is left over is shared."""
+        """Width of a tile, including the space after it; the remaining width is shared."""
         return max(1, self.scrollable_content_region.width // self.columns)
 
     def show(self, keys: Sequence[Hashable], painter: TilePainter) -> None:
-        """Show tiles drawn by `painter`; the cursor stays on its tile once it was moved."""
+        """Show tiles drawn by `painter`; a cursor that was moved stays on its tile."""
         here = self._keys[self.cursor] if self._steered and self.cursor < len(self._keys) else None
         resized = len(keys) != len(self._keys)
         self._keys, self._painter = keys, painter
@@ -94,7 +94,7 @@ class TileGrid(ScrollView, can_focus=True):
         self.refresh()
 
     def on_resize(self) -> None:
-        """Another width, other columns."""
+        """Recompute the columns for the new width."""
         self._fit()
 
     def _fit(self) -> None:
@@ -158,7 +158,7 @@ class TileGrid(ScrollView, can_focus=True):
             self._move_to(at)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw what is seen. What all lines have in common is looked up once; where it changed, nothing is kept."""
+        """Draw the visible lines. Shared styles are looked up once; if they changed, cached lines are dropped."""
         style = self.visual_style
         frame = _Frame(
             self.scrollable_content_region.width,
@@ -175,7 +175,7 @@ class TileGrid(ScrollView, can_focus=True):
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line: a slice of every tile of its row. What looks the same as before is not made again."""
+        """Draw one line: a slice of every tile of its row. Unchanged slices are reused."""
         frame = self._frame
         if frame is None:
             return Strip([])
@@ -204,7 +204,7 @@ class TileGrid(ScrollView, can_focus=True):
         return strip
 
     def _draw(self, cells: tuple[Cell, ...] | None, here: bool, frame: _Frame) -> Strip:
-        """Draw a slice straight to segments: it is one line of known width, which needs no layout."""
+        """Draw a slice directly to segments; one line of known width needs no layout."""
         if cells is None:
             return Strip.blank(frame.across, frame.blank)
         segments = [Segment("▌" if here else " ", self._ink("$accent", here, frame))]
@@ -228,6 +228,6 @@ class TileGrid(ScrollView, can_focus=True):
         return found
 
     def notify_style_update(self) -> None:
-        """Take new colours when the theme has changed."""
+        """Use the new theme's colours."""
         super().notify_style_update()
         self._frame = None

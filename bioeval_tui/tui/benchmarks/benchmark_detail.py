@@ -13,7 +13,7 @@ from bioeval_tui.tui.shared.dialog import Dialog
 
 
 class BenchmarkDialog(Dialog[None]):
-    """One task, closely."""
+    """The details of one task."""
 
     NAME: ClassVar[str] = "Benchmark"
     ABOUT: ClassVar[str] = "The task's description and the scores on its leaderboard."
@@ -37,5 +37,5 @@ class BenchmarkDialog(Dialog[None]):
         self.query_one(BenchmarkCard).focus()
 
     def show(self, detail: BenchmarkDetail) -> None:
-        """Show what has been read since."""
+        """Show what has been loaded since."""
         self.query_one(BenchmarkCard).show(self._item, detail)

@@ -121,7 +121,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         return "Reading the tasks…"
 
     def look(self, item: BenchmarkItem | None) -> None:
-        """Follow the cursor, once it stands still."""
+        """Follow the cursor once it rests."""
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(SETTLE_S, self._show)

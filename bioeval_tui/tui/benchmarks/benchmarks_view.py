@@ -29,7 +29,7 @@ _DRIVE = re.compile(r"^/[A-Za-z]:")
 
 
 def listing(boards: Mapping[str, BenchmarkDetail]) -> Listing[BenchmarkItem]:
-    """Return an empty table of tasks, by domain and name; `boards` is looked up when keys are made."""
+    """Return an empty table of tasks, sorted by domain and name; `boards` is read when sort keys are computed."""
 
     def keys(item: BenchmarkItem) -> tuple[Key, ...]:
         board = board_of(boards, item)

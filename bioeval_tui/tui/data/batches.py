@@ -30,14 +30,14 @@ CHUNK = 1 << 18
 ASK_AGAIN_S = 3.0
 """Interval of checks for stopped engines and new runs of the batch."""
 UNREAD = (b'"kind":"message_delta"', b'"kind":"state_observed"')
-"""Most of a recording, and nothing that a glance shows: message texts as they stream, and the agent's state."""
+"""Events that the grid does not need, although they are most of a recording: streamed text and the agent's state."""
 HEAD = 400
 """Number of bytes of each line searched for its kind."""
 
 
 @dataclass(slots=True)
 class _Run:
-    """One recording, as far as it was read."""
+    """One recording that is being read."""
 
     path: Path
     glances: list[Glance] = field(default_factory=list)
@@ -72,7 +72,7 @@ class _Run:
             apply(self._state, event)
 
     def _ask(self) -> bool:
-        """Check now and then whether the engine has stopped: then no more events come."""
+        """Check at intervals whether the engine has stopped, after which no more events arrive."""
         if self.over or self._state is None or not self.offset or monotonic() - self.asked_at < ASK_AGAIN_S:
             return False
         self.asked_at = monotonic()
@@ -99,7 +99,7 @@ class _Run:
 
 
 class Batch:
-    """The runs of one batch. `spec` is known where it was started from here: then runs to come are shown, too.
+    """The runs of one batch. If it was started from here, `spec` is known, and queued runs are shown, too.
 
     `find` returns the recordings of the batch; it is called regularly while the batch is in progress.
     """
@@ -164,7 +164,7 @@ class Batch:
         if not live:
             return "no run of this batch is live any more"
         if os.name != "nt":
-            # The engine itself is told: a cancelled run would only make room for the next one.
+            # Cancel through the engine, because cancelling one run would only let the next one start.
             for pid in {info.pid for info in live}:
                 try:
                     os.kill(pid, signal.SIGTERM)
@@ -176,7 +176,7 @@ class Batch:
 
 
 class Batches:
-    """The batches that the screens show; those started from here are known before they start."""
+    """The batches that the screens show, including those started from here that have not begun."""
 
     def __init__(self, settings: Settings, runs: RunList) -> None:
         self._runs_dir = settings.runs_dir

@@ -195,7 +195,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         if sys.platform == "win32":
             process.terminate()
         else:
-            # An interrupt, not SIGTERM: what was half done is then tidied away.
+            # An interrupt, not SIGTERM, so that partial results are removed.
             os.killpg(process.pid, signal.SIGINT)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(process.wait(), _KILL_WAIT_S)

@@ -29,7 +29,7 @@ ENDINGS = (".yml", ".yaml")
 SHOWN_BYTES = 1_000_000
 FIRST_CASES = 100
 """Only this many cases of a job are checked here; `bioeval-tui check` and running the job check all."""
-"""More of a file is not shown."""
+"""Maximum number of characters of a file that are shown."""
 MOST_FILES = 2_000
 BUDGET_S = 0.3
 """Maximum time for checking new files before the results so far are returned."""
@@ -64,7 +64,7 @@ class JobList:
         self._items: dict[Path, JobItem] = {}
 
     def items(self, runs: Iterable[RunSummary]) -> list[JobItem]:
-        """Return the jobs with their last scores. What has not changed is the same object as the last time.
+        """Return the jobs with their latest scores. Unchanged jobs are the same objects as the last time.
 
         Checking takes `BUDGET_S` at most, however many files are new; the rest is checked the next time.
         """

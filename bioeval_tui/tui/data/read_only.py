@@ -24,7 +24,7 @@ REFUSED = "this session is read-only: it shows recordings"
 
 
 class ReadOnlyServices:
-    """Passes on the recordings of `inner`, and refuses everything else with an error message."""
+    """Provides the recordings of `inner`, and rejects everything else with an error message."""
 
     def __init__(self, inner: Services) -> None:
         self._inner = inner
@@ -40,7 +40,7 @@ class ReadOnlyServices:
         return WatchedRun(view.path) if isinstance(view, FollowedRun) else view
 
     async def preview(self, run_id: str) -> RunPreview:
-        """Return what a recorded run found.
+        """Return a recorded run's conclusion.
 
         Raises:
             UsageError: the path is not a recorded run.
@@ -50,7 +50,7 @@ class ReadOnlyServices:
         return await self._inner.preview(run_id)
 
     async def conclusion(self, run_ids: Sequence[str]) -> str:
-        """Return what recorded runs found.
+        """Return the conclusion of recorded runs.
 
         Raises:
             UsageError: a path is not a recorded run.
@@ -74,10 +74,10 @@ class ReadOnlyServices:
         return await self._inner.recorded(run_id)
 
     reviewer = ""
-    """Nobody: reviews are shown but cannot be given."""
+    """Empty: reviews are shown, but cannot be given."""
 
     async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
-        """Return what was reviewed in recorded runs.
+        """Return the reviewed items of recorded runs.
 
         Raises:
             UsageError: a path is not a recorded run.
@@ -111,7 +111,7 @@ class ReadOnlyServices:
     looked: Sequence[str] = ()
     """There are no folders to search."""
     has_submissions = True
-    """Opening them is refused with a message."""
+    """Reject opening them with a message."""
 
     async def medals(self) -> AsyncIterator[MedalRow | None]:
         """No submissions: they would be graded here."""
@@ -129,7 +129,7 @@ class ReadOnlyServices:
         self._preferences[name] = value
 
     def __getattr__(self, name: str) -> Callable[..., NoReturn]:
-        """Refuse what is not above."""
+        """Reject every other call."""
         if name.startswith("_"):
             raise AttributeError(name)
 
@@ -143,5 +143,5 @@ class WatchedRun(FollowedRun):
     """A run in progress, watched without control."""
 
     async def send(self, intent: Intent) -> str | None:
-        """Refuse: a read-only session cannot control the run."""
+        """Reject the intent: a read-only session cannot control the run."""
         return REFUSED

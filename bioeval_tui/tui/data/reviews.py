@@ -1,6 +1,6 @@
 """Reviews for the screens: the queue of reviewable items, and the overlay files that reviews are saved in.
 
-Everything here blocks; call it from a thread. A run's reviews stand beside its recording. Those of graded
+Everything here blocks; call it from a thread. A run's reviews are stored beside its recording. Those of graded
 submissions stand in `reviews.overlay.jsonl` in the folder of the grading report, which itself never changes.
 """
 
@@ -158,7 +158,7 @@ class ReviewDesk:
 
 
 def _drawn(items: Sequence[ReviewItem], paths: Sequence[Path], source: ReviewSource) -> list[ReviewItem]:
-    """Return the items that were drawn, in the order of the draw, with what the reviews so far are worth."""
+    """Return the sampled items in the order of the sample, with the estimate from the reviews so far."""
     places: dict[tuple[str, ConversationKey | None, int | None], int] = {
         (run_id, ConversationKey(each.condition, each.trial), each.task): each.place
         for run_id, path in zip(source.run_ids, paths, strict=True)

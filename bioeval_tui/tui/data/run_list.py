@@ -74,7 +74,7 @@ class RunList:
             private_dir(self._trash)
             folder = private_dir(self._trash / folder_name(datetime.now(UTC)))
             for run_id in run_ids:
-                # The recording first: without the mark of an import it would be taken for one of the user's own.
+                # The recording first: without the mark of an import, it would count as the user's own.
                 recording = recording_path(self._runs_dir, run_id)
                 beside = [path for path in self._runs_dir.glob(f"{run_id}.*") if path != recording]
                 for path in (recording, *beside):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 SAMPLES_SHOWN = 3
-"""How many of the sample submissions the demo grades: a good, a poor and an invalid one for one task."""
+"""Number of sample submissions that the demo grades: a good, a poor and an invalid one for the same task."""
 
 
 class _Part(Generic[Made]):
@@ -300,7 +300,7 @@ class AppServices:
         return self._benchmarks.prepare(task_id)
 
     async def examine(self, task_id: str, file: str) -> Examined:
-        """Say everything that is wrong with a file; cancelling ends the worker."""
+        """Return everything that is wrong with a file; cancelling ends the worker."""
         try:
             return await asyncio.to_thread(lambda: self._benchmarks.examine(task_id, file))
         except asyncio.CancelledError:
@@ -327,7 +327,7 @@ class AppServices:
         return bool(self._reports or self._submissions)
 
     def medals(self) -> AsyncIterator[MedalRow | None]:
-        """Give the session's reports as they are written, or grade its submissions one by one; the samples by default."""
+        """Yield the session's reports as they are written, or grade its submissions one by one; by default, the samples."""
         submissions = self._submissions or ([] if self._reports else sample_list())
         rows: AsyncIterator[MedalRow | None] = self._rows.all_rows(self._grading, submissions, self._reports)
         return rows

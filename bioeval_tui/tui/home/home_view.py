@@ -26,7 +26,7 @@ COLUMN, TALL = 3, 3
 """A run's column in the plot of scores: its width with the gap after it, and its height."""
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 Does = Literal["", "sample", "open", "compare", "review", "run", "job", "go"]
-"""What enter does, on what `HomeEntry.on` names."""
+"""What enter does with the object that `HomeEntry.on` names."""
 
 
 class HomeEntry(NamedTuple):

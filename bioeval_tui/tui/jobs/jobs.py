@@ -88,7 +88,7 @@ class JobsScreen(ListScreen[JobItem]):
         return notes
 
     def state(self) -> Cell:
-        """The folders are watched."""
+        """Show that the folders are watched."""
         return Cell("● watching", "quiet") if self.loaded and not self.failure else Cell("")
 
     def empty(self) -> list[Cell]:

@@ -206,11 +206,11 @@ CHOICES: dict[str, dict[str, str]] = {
         "yes": "at the same time; the agent must keep sessions apart",
     },
 }
-"""What each choice of the form stands for, in words."""
+"""The label of each choice of the form."""
 
 
 def wrong(form: RunForm, *, needs_code: bool = False) -> str:
-    """Return the first error of the form in one sentence; empty if there is none."""
+    """Return the first error of the form in one sentence; empty if it is valid."""
     if needs_code and not Path(form.code.strip() or "/nowhere").expanduser().is_dir():
         return "code: give the folder with the job's Python functions"
     if form.agent == "url":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RunField(FormField):
-    """A line to type in; enter starts the run from here, too."""
+    """An input line; enter starts the run."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("~run-field")
 
@@ -61,7 +61,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         return f"Run {self._job.name}"
 
     def compose_body(self) -> Iterable[Widget]:
-        """One line a question."""
+        """One line per question."""
         form = self._form
         with Vertical(classes="dialog--body"):
             yield self._choice("agent", "agent", form.agent)

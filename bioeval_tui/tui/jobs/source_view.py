@@ -57,7 +57,7 @@ class Source:
 
     @property
     def first_problem(self) -> Problem | None:
-        """The problem to begin with: the first error, else the first warning."""
+        """The problem to show first: the first error, otherwise the first warning."""
         errors = [problem for problem in self.problems if problem.severity == "error"]
         return min(errors or self.problems, key=lambda problem: problem.line, default=None)
 
@@ -113,7 +113,7 @@ def wrapped(text: str, width: int, indent: int = 0) -> list[str]:
 
 
 def _coloured(line: str, block: bool) -> tuple[Cell, ...]:
-    """Return a YAML line with its key and its comment told apart; what is not understood stays plain."""
+    """Return a YAML line with its key and comment in different tones; unknown syntax stays plain."""
     if block:
         return (Cell(line),)
     if line.lstrip().startswith("#"):

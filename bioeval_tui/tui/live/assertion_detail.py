@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 LABEL = 12
-"""How wide the column of labels is, in cells."""
+"""Width of the column of labels, in cells."""
 
 
 class AssertionDetail(Dialog[None]):

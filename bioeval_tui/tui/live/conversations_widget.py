@@ -42,7 +42,7 @@ class Conversations(Vertical):
     """
 
     class Switched(Message):
-        """Another conversation is active now."""
+        """A different conversation has become active."""
 
     def __init__(self, watched: Watched) -> None:
         super().__init__()
@@ -230,7 +230,7 @@ class Conversations(Vertical):
         self.look_at(both[(at + 1) % len(both)], self.watched.trial)
 
     def action_other_trial(self, by: int) -> None:
-        """Look at another trial of the run."""
+        """Switch to another trial of the run."""
         state, trial = self.watched.state, self.watched.trial
         if state is not None:
             trials = sorted({key.trial for key in state.conversations}) or [1]
@@ -269,7 +269,7 @@ class Conversations(Vertical):
             self.app.push_screen(self._waterfall)
 
     def action_density(self) -> None:
-        """Leave out the empty lines between turns, or show them again."""
+        """Show or hide the empty lines between turns."""
         dense = self._program.services.preferences.get("live.dense") is not True
         self._program.services.keep("live.dense", dense)
         for talk in self.talks.values():
@@ -300,7 +300,7 @@ class Conversations(Vertical):
             self._align(event.transcript)
 
     def _align(self, transcript: Transcript) -> None:
-        """Show in the other conversation the turn that is on top in this one; at its end, the other's end."""
+        """Scroll the other conversation to the top turn of this one; at the end, to its end."""
         state, trial = self.watched.state, self.watched.trial
         here = next((name for name, talk in self.talks.items() if talk.transcript is transcript), None)
         if state is None or here is None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FRAME_S = 1 / 60
 SLICE_S = 0.008
-"""How long a backlog is folded before control returns to the screen."""
+"""How long a backlog of events is processed before control returns to the screen, in seconds."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Feed:
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
-        """Fold until the events end. The first change after a quiet frame is posted at once, later ones are joined."""
+        """Apply events until they end. The first change after a quiet frame is posted immediately; later ones are combined."""
         batches = self.view.events()
         try:
             async for batch in batches:
@@ -118,7 +118,7 @@ class Feed:
         self._tell_soon()
 
     def _tell_soon(self) -> None:
-        """Post now if the last post was a frame ago, else as soon as it will be."""
+        """Post now if the last post was at least a frame ago, otherwise after a frame."""
         if self._timer is not None:
             return
         wait = self._posted_at + FRAME_S - self._clock()

@@ -1,4 +1,4 @@
-"""The live screen's title and the heads of its conversations, from a RunState alone."""
+"""The live screen's title and the headings of its conversations, from a RunState."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def played_by_hand(state: RunState, condition: ConditionName) -> bool:
 
 
 def _newest_turn(state: RunState, condition: ConditionName) -> OperatorActed | None:
-    """Return when somebody last took over or gave back."""
+    """Return when a person last took over or gave back."""
     for act in reversed(state.operator):
         if act.condition in (None, condition) and act.action in ("take_over", "give_back"):
             return act

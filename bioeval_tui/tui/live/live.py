@@ -102,7 +102,7 @@ class LiveScreen(BaseScreen):
         self.operator = Operator(self.watched)
         self._card_shown = False
         self._left_card: LookedAt | None = None
-        """The score card row that led to the evidence; `esc` goes back there."""
+        """The row of the score card from which the evidence was opened; `esc` returns there."""
         self._banner = ""
         for owner in (self.operator, self.replay, self.conversations, self.panels, self.stage, self.find):
             self.key_owners.add(owner, owner.KEYS)
@@ -222,7 +222,7 @@ class LiveScreen(BaseScreen):
                 self.stage.show()
         self.refresh_keys()
 
-    # What the widgets did
+    # Messages from widgets
 
     @on(Conversations.Switched)
     def _switched(self) -> None:
@@ -408,7 +408,7 @@ class LiveScreen(BaseScreen):
 
             self.app.push_screen(MannerDialog(self.state))
 
-    # Every conversation at a glance
+    # The grid
 
     @property
     def known_batch(self) -> str | None:
@@ -490,7 +490,7 @@ class LiveScreen(BaseScreen):
         self.app.push_screen(card, partial(self._card_closed, card))
 
     def action_to_card(self) -> None:
-        """Go back to the row of the score card that led here."""
+        """Return to the row of the score card from which this was opened."""
         self.action_score_card()
 
     def _card_closed(self, card: ScoreCard, evidence: CardEvidence | None) -> None:

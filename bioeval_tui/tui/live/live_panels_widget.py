@@ -37,7 +37,7 @@ def _names(look: Look, column: int) -> Content:
 
 
 class TasksPanel(Panel):
-    """The checklist of tasks, one column a condition."""
+    """The checklist of tasks, with a column for each condition."""
 
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""
@@ -71,7 +71,7 @@ class TasksPanel(Panel):
 
 
 class LatencyPanel(Panel):
-    """One row a turn: how long the agent took, against the target."""
+    """One row per turn: the agent's latency compared with the target."""
 
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""

@@ -20,7 +20,7 @@ NEWS_S = 15.0
 
 
 class Keys(NamedTuple):
-    """The current keys that an empty live screen names; empty for a key that does nothing."""
+    """The keys that an empty live screen mentions; empty for a key that does nothing."""
 
     jobs: str
     runs: str

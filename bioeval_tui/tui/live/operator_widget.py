@@ -22,7 +22,7 @@ class Operator(AskLine):
     KEYS: ClassVar[str] = "live/operator"
 
     class Done(Message):
-        """The input is closed: nobody plays the user any more."""
+        """Posted when the input is closed because no person plays the user any more."""
 
     def __init__(self, watched: Watched) -> None:
         super().__init__(
@@ -35,7 +35,7 @@ class Operator(AskLine):
         """Whether the input was opened for the current operator."""
 
     def forget(self) -> None:
-        """Forget what was taken over in the previous run."""
+        """Reset the conditions that were taken over in the previous run."""
         self.taken = set()
 
     def put_away(self) -> None:
@@ -86,15 +86,15 @@ class Operator(AskLine):
             self.app.notify(refused, severity="warning", markup=False)
 
     def action_pause(self) -> None:
-        """Ask both conversations to wait."""
+        """Pause both conversations."""
         self._intend("pause")
 
     def action_resume(self) -> None:
-        """Go on."""
+        """Continue."""
         self._intend("resume")
 
     def action_step(self) -> None:
-        """Let one message through."""
+        """Step: allow one message."""
         self._intend("step")
 
     def action_take_over(self) -> None:
@@ -103,7 +103,7 @@ class Operator(AskLine):
         self._intend("take_over", self.watched.condition)
 
     def action_say(self) -> None:
-        """Get the line for the user's message back."""
+        """Reopen the line for the user's message."""
         self.open()
 
     def action_give_back(self) -> None:

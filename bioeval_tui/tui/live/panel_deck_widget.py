@@ -82,7 +82,7 @@ class PanelDeck(Vertical):
 
     @property
     def look(self) -> Look:
-        """What is drawn: both conditions if there is room, else the active one."""
+        """The conditions to draw: both if there is room, otherwise the active one."""
         state, watched = self.watched.state, self.watched
         both = heads_view.conditions(state) if state else heads_view.CONDITIONS
         wide = self.app.size.width >= 120

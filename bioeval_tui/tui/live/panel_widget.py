@@ -1,4 +1,4 @@
-"""A lower panel of the live screen: a heading, rows, and lines that sum up."""
+"""A lower panel of the live screen: a heading, rows, and summary lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DrawnPanel(Widget):
         self._painter: LinePainter | None = None
 
     def draw(self, painter: LinePainter) -> None:
-        """Draw by `painter` from now on."""
+        """Draw with `painter` from now on."""
         self._painter = painter
         self.refresh()
 

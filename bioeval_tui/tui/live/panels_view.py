@@ -52,7 +52,7 @@ class LatencyRow:
 
 
 def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[LatencyRow]:
-    """Return one row a turn, oldest first."""
+    """Return one row per turn, oldest first."""
     turns: dict[int, dict[ConditionName, Bar]] = {}
     for condition in conditions(state):
         talk = state.conversation(condition, trial)
@@ -71,7 +71,7 @@ def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[Late
 
 
 def marks(checks: Sequence[AssertionChecked]) -> dict[int, Cell]:
-    """Return a mark a turn. `·` is not true yet, `✗` no longer true or false at the end."""
+    """Return one mark per turn: `·` for not true yet, `✗` for no longer true, or false at the end."""
     marks: dict[int, Cell] = {}
     held = False
     for check in checks:
@@ -88,7 +88,7 @@ def marks(checks: Sequence[AssertionChecked]) -> dict[int, Cell]:
 
 
 def final_mark(check: AssertionChecked | None) -> Cell | None:
-    """Return the mark of the check at the end; None before it."""
+    """Return the mark of the final check; None before it."""
     if check is None:
         return None
     if check.status == "not_measured":

@@ -26,7 +26,7 @@ class QuitScreen(Dialog[bool]):
         self._run_id = run_id
 
     def compose_body(self) -> Iterable[Widget]:
-        """Say what each answer means."""
+        """Explain each answer."""
         yield Static(
             Content(
                 "The engine runs by itself. Left alone, it continues and is recorded;\n"
@@ -37,5 +37,5 @@ class QuitScreen(Dialog[bool]):
         )
 
     def action_answer(self, stop: bool) -> None:
-        """Give the answer."""
+        """Close with the answer."""
         self.dismiss(stop)

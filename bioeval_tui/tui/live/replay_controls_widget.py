@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.shared.base import BaseScreen
 
 SCORE_ROWS, ROOMY = 2, 32
-"""How many lines the scores take, and from which height of the terminal on they are drawn."""
+"""Number of lines for the scores, and the minimum terminal height at which they are drawn."""
 SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
 class ReplayControls(Widget, can_focus=True):
-    """Shows the position of a replay and changes it. Posts `Moved` when it did."""
+    """Shows the position of a replay and changes it; posts `Moved`."""
 
     KEYS: ClassVar[str] = "live/replay"
     BINDINGS: ClassVar[list[BindingType]] = bindings("~bar")
@@ -84,7 +84,7 @@ class ReplayControls(Widget, can_focus=True):
         return Content("\n").join([*above, line])
 
     def _scores(self, marks: Sequence[TurnMark], now_s: float, width: int) -> list[list[Cell]]:
-        """Return the score over the turns, where there is room for it: a click on it goes to the turn as well."""
+        """Return the score over the turns, if there is room; a click on it also goes to the turn."""
         return timeline_view.scores(marks, now_s, width, SCORE_ROWS) if self.app.size.height >= ROOMY else []
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -130,7 +130,7 @@ class ReplayControls(Widget, can_focus=True):
             self.post_message(self.Moved(mark, back=back))
 
     def action_turn(self, by: int) -> None:
-        """Go to the turn before or after."""
+        """Go to the previous or next turn."""
         playback = self.watched.playback
         if playback is not None:
             # Relative to the last requested position, which it may not have reached yet.
@@ -145,7 +145,7 @@ class ReplayControls(Widget, can_focus=True):
             self.seek(marks[place])
 
     def action_hold(self) -> None:
-        """Wait."""
+        """Pause."""
         self._set_paused(True)
 
     def action_play(self) -> None:

@@ -51,7 +51,7 @@ class ReplayDialog(Dialog[float]):
         yield SpeedRows()
 
     def on_mount(self) -> None:
-        """Begin at the speed of the last time."""
+        """Select the speed of the last time."""
         rows = self.query_one(RowList)
         rows.set_rows(len(SPEEDS), self._row)
         rows.move_to(self._at)

@@ -57,7 +57,7 @@ class EvidenceRows(RowList):
 
 
 class ScoreCard(Dialog[CardEvidence]):
-    """Opened over the live screen; enter goes to the evidence of the row and condition looked at."""
+    """Opened over the live screen; enter goes to the evidence of the selected row and condition."""
 
     NAME = "Score card"
     ABOUT = (
@@ -100,7 +100,7 @@ class ScoreCard(Dialog[CardEvidence]):
     """
 
     def __init__(self, state: RunState, trial: int, looked_at: LookedAt | None = None) -> None:
-        """`looked_at` is the row and condition to begin with; else the condition with the lower score."""
+        """`looked_at` is the row and condition to select first; by default, the condition with the lower score."""
         super().__init__()
         self._state = state
         self._trial = trial
@@ -194,7 +194,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     @staticmethod
     def _line(label: Cell, cells: list[Cell], uplift: Cell, width: int) -> Content:
-        """Return a label, a column a condition, and what the facts changed where there are two of them."""
+        """Return a label, a column for each condition, and the difference if there are two."""
         columns = [right(cell, COLUMN) for cell in (cells if len(cells) == 1 else [*cells, uplift])]
         return Content.assemble(left(label, width - COLUMN * len(columns)), *columns)
 
@@ -224,7 +224,7 @@ class ScoreCard(Dialog[CardEvidence]):
         return Content("\n").join(lines)
 
     def _steps(self, width: int) -> list[Content]:
-        """Return the score over the turns, a line a condition."""
+        """Return the score over the turns, with a line for each condition."""
         drawn = [
             Steps(
                 name, report_steps, heavy=name == self._condition, tone=score_card_view.tone(self._both[name])
@@ -262,7 +262,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     @property
     def evidence(self) -> CardEvidence | None:
-        """What enter goes to: the first quotation of the row and condition looked at."""
+        """The target of enter: the first quotation of the selected row and condition."""
         return self._rows[self._list.cursor].evidence.get(self._condition)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -277,7 +277,7 @@ class ScoreCard(Dialog[CardEvidence]):
             self.dismiss(self.evidence)
 
     def action_other(self) -> None:
-        """Look at the other condition."""
+        """Switch to the other condition."""
         both = heads_view.conditions(self._state)
         at = both.index(self._condition) if self._condition in both else -1
         self._condition = both[(at + 1) % len(both)]
@@ -288,11 +288,11 @@ class ScoreCard(Dialog[CardEvidence]):
         return (Copied("the score card", lambda: score_card_view.as_text(self._state, self._trial)),)
 
     def caption(self) -> str:
-        """What the run found."""
+        """The run's conclusion."""
         return score_card_view.conclusion(self._state).text
 
     def action_review(self) -> None:
-        """Review the run; the card is still here afterwards."""
+        """Review the run; the card stays open below."""
         if self._state.started is not None:
             self.bioeval.review(ReviewSource((self._state.started.run_id,)))
 
@@ -312,7 +312,7 @@ class ScoreCard(Dialog[CardEvidence]):
         line.update(paint(*words))
 
     async def action_medals(self) -> None:
-        """Go to the medal table; the card is still here afterwards."""
+        """Go to the medal table; the card stays open below."""
         await self.bioeval.action_go("medals")
 
     def action_again(self) -> None:

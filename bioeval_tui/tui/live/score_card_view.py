@@ -64,7 +64,7 @@ _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plai
 
 
 def conclusion(state: RunState) -> Cell:
-    """Return what the run found, in one sentence."""
+    """Return the run's conclusion in one sentence."""
     found = conclude(state)
     return Cell(found.sentence, _TONES[found.standing])
 
@@ -75,7 +75,7 @@ def tone(talk: ConversationState | None) -> Tone:
 
 
 def to_explain(both: report_rows.Talks) -> ConditionName:
-    """Return the condition with more to explain: the lower score, one without a score before any."""
+    """Return the condition with more to explain: one without a score, otherwise the one with the lower score."""
     held = {name: talk for name, talk in both.items() if talk is not None} or both
     values = {name: talk.score.score if talk and talk.score else None for name, talk in held.items()}
     return min(values, key=lambda name: -1.0 if values[name] is None else values[name] or 0.0)
@@ -223,7 +223,7 @@ def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> lis
 
 
 def _turn_of(talk: ConversationState | None, checks: Sequence[AssertionChecked]) -> CardEvidence | None:
-    """Return the agent's message after which an assertion became what it was at the end: the last one if it never changed."""
+    """Return the agent's message after which an assertion got its final result; the last message if it never changed."""
     if talk is None:
         return None
     changed = [

@@ -21,7 +21,7 @@ PENALTY_SIGN, REST_SIGN = "╌", "·"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one part adds to the score: `value` · `weight` / sum of the weights, in [0, 1]."""
+    """One part's contribution to the score: `value` · `weight` / sum of the weights, in [0, 1]."""
 
     name: str
     value: float
@@ -39,7 +39,7 @@ def shares(talk: ConversationState) -> list[Share]:
 
 
 def score_bar(talk: ConversationState, width: int) -> list[Cell]:
-    """Return the stacked bar of a conversation: parts, what the penalty took away, and what is missing to 1."""
+    """Return the stacked bar of a conversation: parts, penalty, and the rest up to 1."""
     if talk.score is None:
         return [Cell(REST_SIGN * width, "quiet")]
     found = shares(talk)
@@ -78,5 +78,5 @@ def legend(talk: ConversationState) -> list[Cell]:
 
 
 def score_words(talk: ConversationState | None) -> str:
-    """Return the score with two decimals, a dash when there is none."""
+    """Return the score with two decimals, or a dash."""
     return score(talk.score.score if talk and talk.score else None)

@@ -18,7 +18,7 @@ MOST_ROWS = 500
 """Maximum number of spans in a waterfall."""
 LEAST_BAR = 16
 _TIME = 9
-"""How wide the column of durations is, in cells."""
+"""Width of the column of durations, in cells."""
 _TONES: dict[str, Tone] = {"tool": "good", "model": "busy", "retrieval": "warn"}
 
 
@@ -128,7 +128,7 @@ def _rows(
 
 
 def _answer(talk: ConversationState | None, turn: int | None) -> MessageState | None:
-    """Return the answer of a turn; None for the turn is the newest of which spans came."""
+    """Return the answer of a turn; if the turn is None, of the newest turn with spans."""
     if talk is None:
         return None
     found = [

@@ -1,4 +1,4 @@
-"""The side of a presentation: scores in large digits, and response times."""
+"""The side panel of a presentation: scores in large digits, and response times."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class StageScore(Vertical):
         self._title, self._digits, self._note = StageLine(), Digits(""), StageLine()
 
     def compose(self) -> ComposeResult:
-        """Condition, figures, and what is going on."""
+        """The condition, its score, and its state."""
         yield self._title
         yield self._digits
         yield self._note
@@ -157,7 +157,7 @@ class Stage(Vertical):
     """
 
     class Changed(Message):
-        """A presentation began or ended."""
+        """A presentation started or ended."""
 
     def __init__(self, watched: Watched) -> None:
         super().__init__()

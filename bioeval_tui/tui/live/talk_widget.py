@@ -23,10 +23,10 @@ WHOLE = frozenset({"conversation_ended", "seed_applied", "setup_applied"})
 
 
 class LiveTranscript(Transcript):
-    """A transcript whose `e` and `f` are left to the screen, which has two of them."""
+    """A transcript without its own keys `e` and `f`, because the screen handles them for both transcripts."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide what the screen does for both."""
+        """Hide the actions that the screen handles for both transcripts."""
         return action not in ("toggle_events", "follow")
 
 

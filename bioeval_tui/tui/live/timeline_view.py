@@ -12,7 +12,7 @@ PLAYED, AHEAD, TURN_PLAYED, TURN_AHEAD, FAILED = "━", "─", "●", "○", "�
 
 
 def at_mark(marks: Sequence[TurnMark], given: int) -> int:
-    """Return the index of the last place that was reached, -1 before the first."""
+    """Return the index of the last position that was reached; -1 before the first."""
     return bisect_right([mark.given for mark in marks], given) - 1
 
 
@@ -36,7 +36,7 @@ def nearest(marks: Sequence[TurnMark], share: float) -> TurnMark | None:
 
 
 def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> str:
-    """Return where the replay is, in words as far as there is room."""
+    """Return the position of the replay, in as many words as fit."""
     if not marks:
         return ""
     at = at_mark(marks, given)

@@ -19,11 +19,11 @@ Line = list[Cell]
 AROUND = 2
 EIGHTHS, EIGHTHS_ACROSS = " ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉"
 CHANCE = 24
-"""How wide the bar of a chance of 1 is."""
+"""Width of the bar of a chance of 1."""
 _CHANCES: dict[str, Tone] = {"gold": "gold", "silver": "silver", "bronze": "bronze"}
 FEWEST_FOR_COLUMNS = 8
 LOW, TALL, WIDE = 4, 9, 80
-"""How high the columns are: beside the table, and from this width on."""
+"""Height of the columns: beside the table, and at larger widths."""
 UNKNOWN = "unknown"
 """The report's placeholder for an agent without a name, which cards leave out."""
 

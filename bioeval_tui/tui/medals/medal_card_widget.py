@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 TALL = 30
-"""From so many rows of the terminal on the card draws the board as columns."""
+"""Minimum number of terminal rows at which the card draws the leaderboard as columns."""
 
 
 class MedalCard(VerticalScroll, can_focus=False):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class MedalDetail(Dialog[None]):
-    """One submission, closely."""
+    """The details of one submission."""
 
     NAME: ClassVar[str] = "Medal card"
     ABOUT: ClassVar[str] = "Where the submission stands on the leaderboard, and what the next medal needs."

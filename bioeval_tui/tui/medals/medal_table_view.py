@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
     @property
     def domain(self) -> str:
-        """The task's domain; without one, what stands before the slash of its id."""
+        """The task's domain; without one, the part of its id before the slash."""
         return self.row.domain or self.row.task_id.partition("/")[0]
 
 
@@ -77,7 +77,7 @@ class Tally:
 
 
 class MedalTable:
-    """Rows, sorted and filtered. `visible` holds what is shown, in order; call `arrange` after `add`."""
+    """Rows, sorted and filtered. `visible` has the shown rows in order; call `arrange` after `add`."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -91,7 +91,7 @@ class MedalTable:
         self._keys: dict[int, list[float]] = {}
 
     def add(self, row: MedalRow) -> None:
-        """Take in one row."""
+        """Add one row."""
         entry = Entry(row, standing(row))
         self.entries.append(entry)
         self._names.append(f"{row.task_id} {row.agent}".lower())
@@ -139,7 +139,7 @@ class MedalTable:
         self.arrange()
 
     def place_of(self, entry: Entry | None) -> int:
-        """Return where an entry stands now; 0 when it is not shown."""
+        """Return the current position of an entry; 0 if it is not shown."""
         return next((at for at, other in enumerate(self.visible) if other is entry), 0)
 
     def totals(self) -> Totals:
@@ -147,7 +147,7 @@ class MedalTable:
         return self._tally.totals()
 
     def read_words(self) -> None:
-        """Get ready to search: half of what the first search in 100,000 rows takes."""
+        """Prepare the search, which is half the work of the first search in 100,000 rows."""
         for entry in self.entries[len(self._words) :]:
             row = entry.row
             text = f"{row.task_id} {row.domain} {row.agent} {MEDALS[entry.standing].text} {row.file}"

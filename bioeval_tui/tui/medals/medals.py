@@ -57,13 +57,13 @@ if TYPE_CHECKING:
 
 FRAME_S = 0.05
 SHARE = 10
-"""A redrawing while rows stream in is followed by a pause of this many times what it took."""
+"""After a redraw while rows stream in, wait for this many times its duration."""
 SLICE_S = 0.008
-"""How long rows are added before control returns to the screen."""
+"""How long rows are added before control returns to the screen, in seconds."""
 
 
 INTERVALS_S = 0.5
-"""How often what is known of intervals is drawn while more are computed."""
+"""Interval of redraws while confidence intervals are computed, in seconds."""
 MOST_REVIEWED = 1000
 """Maximum number of rows in one review queue."""
 NEEDS_ROWS = frozenset({"filter", "export"})
@@ -83,7 +83,7 @@ class GroupRows(RowList):
 
 
 class MedalsScreen(BaseScreen):
-    """Submissions, their medals, and where each stands."""
+    """Submissions, their medals and their places."""
 
     NAME = "Medals"
     ABOUT = (
@@ -128,7 +128,7 @@ class MedalsScreen(BaseScreen):
         self.grouped = False
         self.groups: list[Group] = []
         self.standings: dict[str, Standing] = {}
-        """How each agent stands over its tasks, as far as it has been computed."""
+        """The standings of the agents over tasks, as far as they have been computed."""
         self.hidden: frozenset[str] = medals_view.HIDDEN_AT_FIRST
         self.table = MedalTable()
         self.rows = MedalRows()
@@ -262,7 +262,7 @@ class MedalsScreen(BaseScreen):
         self._pause = max(FRAME_S, SHARE * (monotonic() - began))
 
     def show_rows(self) -> None:
-        """Draw the rows as they are arranged."""
+        """Draw the rows in their order."""
         table = self.table
         filled = bool(table.entries)
         if filled != self.has_class("-filled"):
@@ -546,7 +546,7 @@ class MedalsScreen(BaseScreen):
             self.bioeval.services.keep("medals.hidden", sorted(hidden))
             self.show_rows()
 
-    # Taking away
+    # Export
 
     def copies(self) -> Sequence[Copied]:
         """The row under the cursor and all rows that are shown, numbers unrounded; by agent, as they are shown."""
@@ -591,7 +591,7 @@ class MedalsScreen(BaseScreen):
         self.bioeval.review(ReviewSource(rows=rows))
 
     def action_validate(self) -> None:
-        """Say everything that is wrong with the file of this row."""
+        """Show everything that is wrong with this row's file."""
         if self.looked_at is not None:
             examine(self.bioeval, self.looked_at.row)
 
@@ -631,7 +631,7 @@ class MedalsScreen(BaseScreen):
         self.refresh_bindings()
 
     def _read_intervals(self) -> None:
-        """Have the scores resampled, in the background."""
+        """Resample the scores in the background."""
         self.run_worker(self._take_intervals(), group="intervals", exclusive=True)
 
     async def _take_intervals(self) -> None:

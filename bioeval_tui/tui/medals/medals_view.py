@@ -39,13 +39,13 @@ COLUMNS: tuple[Column, ...] = (
     Column("file", 24, False, 7),
 )
 HIDDEN_AT_FIRST = frozenset({"domain", "file"})
-"""Columns that are shown only when they are asked for."""
+"""Columns that are hidden by default."""
 MIN_TASK = 18
-"""Cells that the first column has at least."""
+"""Minimum width of the first column, in cells."""
 
 
 def standing(row: MedalRow) -> Standing:
-    """Return the medal, or why there is none."""
+    """Return the medal, or why the submission has none."""
     if row.report is None:
         return "not_graded"
     if not row.report.valid_submission:
@@ -55,7 +55,7 @@ def standing(row: MedalRow) -> Standing:
 
 
 def graded_as(row: MedalRow) -> Mark:
-    """Return the standing of the file as reviewers would mark it."""
+    """Return the state of the file in the reviewers' terms."""
     return "valid" if row.report is not None and row.report.valid_submission else "invalid"
 
 

@@ -47,7 +47,7 @@ class QueueRows(RowList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("~queue-rows")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enter needs a quotation."""
+        """Disable enter if there is no quotation."""
         screen = self.screen
         if action != "choose":
             return super().check_action(action, parameters)
@@ -449,7 +449,7 @@ class ReviewScreen(RefreshedScreen):
         return (Copied("this item", lambda: "\n".join("".join(c.text for c in line) for line in lines)),)
 
     def action_back(self) -> None:
-        """From what stands beside the queue to the queue; from there back to where the review was opened."""
+        """Go from the transcript or card to the queue; from there, back to where the review was opened."""
         if not self.rows.has_focus:
             self.rows.focus()
         else:

@@ -29,7 +29,7 @@ PLACEHOLDERS: dict[review_view.Kind, str] = {
 
 
 class ReviewField(FormField):
-    """A line to type in; enter gives the review from here, too."""
+    """An input line; enter saves the review."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("~review-field")
 
@@ -58,7 +58,7 @@ class ReviewDialog(FormDialog[review_view.ReviewForm]):
         return f"{HEADINGS[self._kind]}: {self._about}"
 
     def compose_body(self) -> Iterable[Widget]:
-        """One line a field."""
+        """One line per field."""
         with Vertical(classes="dialog--body"):
             if self._kind == "override":
                 yield self.row(

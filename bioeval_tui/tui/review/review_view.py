@@ -107,7 +107,7 @@ def mark_lines(opinions: Mapping[str, Reviewed]) -> list[Line]:
 
 
 LABEL = 11
-"""How wide the column of labels is, in cells."""
+"""Width of the column of labels, in cells."""
 
 
 def label(name: str) -> Cell:
@@ -222,7 +222,7 @@ def _said(entry: Reviewed) -> Line:
 
 
 def quotes(item: ReviewItem, blind: bool, me: str) -> list[tuple[int, str]]:
-    """Return the judge's quotations that stand in the transcript, as (message, quote); none while hidden."""
+    """Return the judge's quotations that are in the transcript, as (message, quote); none while hidden."""
     if item.judged is None or hidden(item, blind, me):
         return []
     return [(found.message, found.quote) for found in item.judged.evidence if found.message is not None]

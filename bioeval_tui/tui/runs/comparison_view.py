@@ -12,9 +12,9 @@ from bioeval_tui.tui.shared.times import latency
 Line = list[Cell]
 NUMBER = 8
 SCORE = "score"
-"""What the first row of a condition is about."""
+"""The title of the first row of a condition."""
 PLOT, WIDE = 25, 105
-"""How wide the plot of differences is, and from which width on there is room for it."""
+"""Width of the plot of differences, and the minimum width at which it is shown."""
 VERDICTS: dict[str, Cell] = {
     "better": Cell("▲ better", "good"),
     "worse": Cell("▼ worse", "bad"),
@@ -62,7 +62,7 @@ def notes(found: RunComparison) -> list[Line]:
 
 
 def _reach(found: RunComparison) -> float:
-    """Return how far the plot goes to both sides: as far as the largest difference or end of an interval."""
+    """Return the range of the plot: the largest difference or end of an interval."""
     values: list[float] = [
         abs(end)
         for condition in found.conditions

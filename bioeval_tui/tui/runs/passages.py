@@ -68,7 +68,7 @@ def _row(state: RunState, trial: int, title: str) -> score_card_view.Row | None:
 
 
 def _is_about(label: str, title: str) -> bool:
-    """Say whether a row of the score card is the one of this title: `1 TITLE`, `3× TITLE`, `TITLE`."""
+    """Return whether a row of the score card has this title: `1 TITLE`, `3× TITLE`, `TITLE`."""
     label = label.strip()
     return title in (label, label.partition(" ")[2])
 
@@ -128,7 +128,7 @@ class PassagesDialog(Dialog[None]):
         return action != "other_trial" or len(self._trials) > 1
 
     def action_other_trial(self, by: int) -> None:
-        """Look at another trial that both runs held."""
+        """Switch to another trial that both runs have."""
         self._at = max(0, min(len(self._trials) - 1, self._at + by))
         self._show()
 

@@ -167,7 +167,7 @@ class RunsScreen(ListScreen[RunSummary]):
             self.bioeval.open_run(partial(self.bioeval.services.open_recording, run.run_id))
 
     def action_mark(self) -> None:
-        """Mark the run, or take the mark away, and go to the next one."""
+        """Mark or unmark the run, and go to the next one."""
         run = self.looked_at
         if run is None:
             return

@@ -137,7 +137,7 @@ def card(
 
 
 def _preview_lines(found: RunPreview) -> list[Line]:
-    """Return what the lower score lacks most, and how that conversation ended."""
+    """Return the largest possible gains of the lower score, and how that conversation ended."""
     lines: list[Line] = []
     if found.gains:
         lines.append([Cell(f"what would raise {found.condition} most", "quiet")])

@@ -11,7 +11,7 @@ from textual.widgets import Input, Static
 
 
 class TypedLine(Input):
-    """The input; what enter does stands in the footer."""
+    """The input; the footer shows what enter does."""
 
     def __init__(self, placeholder: str, enter: str) -> None:
         super().__init__(placeholder=placeholder, compact=True, select_on_focus=False)

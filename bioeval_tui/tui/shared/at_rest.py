@@ -9,7 +9,7 @@ from typing import Any
 from textual.screen import Screen
 
 REST_S = 0.1
-"""How long a cursor must not move to be at rest."""
+"""How long the cursor must not move to be at rest, in seconds."""
 
 
 class AtRest:

@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 
 class Dialog(ModalScreen[Result], Generic[Result]):
-    """Closed by `esc`. `HEADING` stands at the top; subclasses yield the body."""
+    """Closed by `esc`. `HEADING` is at the top; subclasses yield the body."""
 
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""

@@ -1,4 +1,4 @@
-"""What the signs and terms on the screens mean, for the help."""
+"""The signs and terms on the screens, for the help."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ MARKS: tuple[tuple[str, Tone], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many entries fall into each of equal steps from `worst` to `best`, and where the marks stand.
+    """The number of entries in each of equal steps from `worst` to `best`, and the positions of the marks.
 
     `below` counts entries worse than the axis shows; they are not in `counts`.
     """

@@ -34,9 +34,9 @@ _NAMES = {
 
 _CHARACTERS = {"space": " ", "slash": "/", "question_mark": "?"}
 _FIRST_TO_GO = ("share", "command_palette", "leave_app")
-"""What a narrow line leaves out; `? help` names the rest."""
+"""Keys that a narrow footer leaves out; `? help` lists all."""
 _CHOOSE_SCREEN = "screens"
-"""What a click on all screens at once does."""
+"""The action of a click on `0…5`."""
 
 
 class Hint(NamedTuple):

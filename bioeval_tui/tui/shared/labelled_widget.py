@@ -1,4 +1,4 @@
-"""Labels on the left, what they say on the right: a text that needs several lines stays in its column."""
+"""Labels on the left and their texts on the right; long texts wrap within their column."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class MaskedLines(LineFilter):
     """Masks names that were not masked elsewhere, such as in a file's path, without changing a line's width."""
 
     def __init__(self, spans: Callable[[str], Sequence[tuple[int, int, str]]]) -> None:
-        """`spans` finds what to replace in a line: start, end, and what stands there instead."""
+        """`spans` finds what to replace in a line: start, end, and the replacement."""
         super().__init__()
         self._spans = spans
 

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown
 
 MAX_TEXT = 20_000
-"""Longer descriptions are cut: a page of that length takes a noticeable moment to lay out."""
+"""Longer descriptions are cut, because laying out a longer page takes noticeable time."""
 
 _PLAIN = ("paragraph", "text", "list", "item")
 

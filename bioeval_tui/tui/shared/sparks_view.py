@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 LEVELS = "▁▂▃▄▅▆▇█"
 GAP = "·"
-"""Stands for a run that could not be measured."""
+"""The sign for a run that could not be measured."""
 
 
 def spark(values: Sequence[float | None], width: int, low: float = 0.0, high: float = 1.0) -> str:

@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 
 MISSING = "–"
-"""Stands where there is no value: not measured, not yet, not applicable."""
+"""The sign for a missing value: not measured, not yet, not applicable."""
 
 
 def latency(ms: float | None) -> str:

@@ -27,7 +27,7 @@ class ServedDriver(WebDriver):
         super().write(data)
 
     def run_input_thread(self) -> None:
-        """Hand over input until there is no more."""
+        """Pass on input until it ends."""
         super().run_input_thread()
         if not self.exit_event.is_set():
             self._app.post_message(messages.ExitApp())

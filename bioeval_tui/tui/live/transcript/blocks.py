@@ -35,7 +35,7 @@ class Mark(NamedTuple):
     text: str
     style: str
     optional: bool = False
-    """Omitted if it does not fit beside the text; other marks get their own line."""
+    """Whether it is omitted if it does not fit beside the text; other marks get their own line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """A run of lines that is painted at once.
+    """A group of lines that is painted together.
 
     `role` is set on the first block of a message and gives its speaker a colour; `side`, on every block of it, tints the gutter. `style` and `sign` are
     of notes. `marks` stand at the right; `timer` says that a running time stands there. `live` text is
@@ -76,7 +76,7 @@ class Block:
     height: int = 1
     lines: list[Line] | None = field(default=None, repr=False)
     before: list[Line] | None = field(default=None, repr=False)
-    """The lines painted in its place before, reused where they did not change."""
+    """The previously painted lines, which are reused if they did not change."""
     found: Any = field(default=None, repr=False)
 
     @property

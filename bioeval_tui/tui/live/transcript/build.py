@@ -31,7 +31,7 @@ class Choices:
     parting: int | None = None
     """The first message that the other condition does not share."""
     roomy: bool = False
-    """An empty line between all messages, for people who look from afar."""
+    """Whether there is an empty line between all messages, for an audience at a distance."""
 
 
 def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[Block]:
@@ -152,7 +152,7 @@ def _text(item: Item, message: MessageState) -> Iterator[Block]:
             yield Block("gap")
         last = index == len(chunks) - 1
         live = last and not message.done
-        # Colouring code costs more than anything else here: that waits until the fence closes.
+        # Colouring code is the most expensive step, so it waits until the fence is closed.
         kind: BlockKind = "plain-code" if live and chunk.kind == "code" else chunk.kind
         block = Block(kind, chunk.markdown, chunk.language, live=live, chunk=chunk)
         if index == 0:

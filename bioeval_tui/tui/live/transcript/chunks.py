@@ -22,7 +22,7 @@ MAX_LINES = 40
 """A block of more lines than this is cut."""
 
 LIST_CHARS = 400
-"""A list longer than this is cut before its next item, which changes nothing of what is seen."""
+"""A list longer than this is cut before its next item, which does not change how it looks."""
 
 _STOP = re.compile(
     r"^[ \t]*\n|^ {0,3}(?P<marker>`{3,}(?=[^`\n]*$)|~{3,})[ \t]*(?P<language>[^`\n]*)$", re.MULTILINE
@@ -86,7 +86,7 @@ def cut(text: str, after: list[Chunk] | None = None) -> list[Chunk]:
 
 
 def pieces(text: str) -> list[str]:
-    """Return `text` cut at lines into pieces of at most `MAX_CHARS` and `MAX_LINES`, whatever it holds."""
+    """Return `text` cut at lines into pieces of at most `MAX_CHARS` and `MAX_LINES`."""
     found, start = [], 0
     while start < len(text):
         end = _piece_end(text, start, len(text))
@@ -113,7 +113,7 @@ def _cut(text: str, start: int, gap: bool, fence: Fence | None, heading: str) ->
 
 
 def _paragraphs(text: str, start: int, gap: bool, heading: str) -> Generator[Chunk, None, int | None]:
-    """Yield the chunks up to the next fence; return where it stands, or None at the end of the text."""
+    """Yield the chunks up to the next fence; return its position, or None at the end of the text."""
     at = start
     while True:
         stop = _STOP.search(text, at)
@@ -139,7 +139,7 @@ def _paragraphs(text: str, start: int, gap: bool, heading: str) -> Generator[Chu
 def _code(
     text: str, start: int, body: int, gap: bool, fence: Fence, *, inside: bool
 ) -> Generator[Chunk, None, int]:
-    """Yield the pieces of a fenced block; return where the text goes on."""
+    """Yield the pieces of a fenced block; return the position after it."""
     closing = fence.closing.search(text, body)
     end = closing.start() if closing else len(text)
     while True:

@@ -1,4 +1,4 @@
-"""A conversation as one tall page: which line holds what, without painting more of it than is seen."""
+"""A conversation as one tall page, of which only the visible lines are painted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Spot(NamedTuple):
 
 
 class Document:
-    """The items of a conversation (0 is what stands before the messages) and their heights.
+    """The items of a conversation (0 is everything before the messages) and their heights.
 
     Heights of items that were never looked at are estimates; `measure_*` paint and put them right.
     """
@@ -155,7 +155,7 @@ class Document:
         return block.lines
 
     def locate(self, line: int) -> Spot:
-        """Return what stands at a line of the page."""
+        """Return the content at a line of the page."""
         index, rest = self._heights.find(line)
         if index >= len(self.items):
             return Spot(0, 0, 0)

@@ -178,7 +178,7 @@ class PageView(ScrollView):
             self._reveal(wanted)
 
     def _refresh_from(self, spot: Spot) -> None:
-        """Draw again what stands in view at and below a spot."""
+        """Redraw the visible lines at and below a position."""
         if not self._laid_out:
             return
         height = self._view_height

@@ -23,14 +23,14 @@ MARK_CELLS = 9
 """Cells kept free at the right for a latency: a space, then up to `59.9 s…`, then a space."""
 
 MAX_BODY = 110
-"""Wider text is hard to read: marks stand behind it and the rest stays empty."""
+"""Maximum width of text, because wider text is hard to read; marks follow it, and the rest stays empty."""
 
 NARROW = 46
-"""Below this width nothing is kept free, and marks stand on lines of their own."""
+"""Below this width, marks are on their own lines instead of at the right."""
 
 
 RULE = "│ "
-"""Stands before code and opened details, and is no part of their text."""
+"""The prefix of lines of code and of expanded details, which is not part of their text."""
 
 
 class Painter:
@@ -61,7 +61,7 @@ class Painter:
         )
 
     def estimate(self, text: str) -> int:
-        """Return about how many lines `text` will take."""
+        """Return the approximate number of lines of `text`."""
         return text.count("\n") + len(text) // self.body + 1
 
     def paint(self, block: Block) -> list[Line]:

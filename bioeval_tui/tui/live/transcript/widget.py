@@ -26,17 +26,17 @@ from bioeval_tui.tui.live.transcript.selecting import line_key, selected_text
 from bioeval_tui.tui.live.transcript.style import CSS, STYLE_NAMES
 
 STREAM_INTERVAL = 0.1
-"""Least seconds between two paintings of a growing message. Its first words never wait."""
+"""Minimum seconds between two repaints of a growing message. Its first words never wait."""
 
 BESIDE_CLOCKS = STREAM_INTERVAL / 2
-"""So much sooner or later a growing message is painted together with clocks: one painting of the screen, not two."""
+"""A growing message is repainted up to this many seconds earlier or later, together with clocks, in one repaint."""
 
 STREAM_SHARE = 10
-"""A painting of a growing message is followed by a pause of this many times what it took."""
+"""After a repaint of a growing message, wait for this many times its duration."""
 
 
 class Transcript(PageView, can_focus=True):
-    """A conversation: who said what, how long it took, what was done, tried again and given away.
+    """A conversation: messages with speakers and times, events, failed attempts and disclosed facts.
 
     Bind it with `show`, then tell it with `update` which messages have changed; it reads the state that
     it was given and copies nothing. Only what is in view is painted, so appending costs the same at the
