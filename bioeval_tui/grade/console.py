@@ -1,4 +1,4 @@
-"""What grading prints: tables and cards of reports on stdout, progress on stderr."""
+"""The output of grading: tables and cards of reports on stdout, progress on stderr."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ LISTED = 10
 
 
 def lines_out() -> Console:
-    """Return a console for lines that are not to be broken."""
+    """Return a console that does not break lines."""
     return plain_console(soft_wrap=True)
 
 
 class _Rate(ProgressColumn):
-    """Items a second."""
+    """Items per second."""
 
     def render(self, task: Task) -> Text:
         """Return the rate of a progress row."""
@@ -61,7 +61,7 @@ def long_work(what: str, total: int | None) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def batch_progress() -> Iterator[Callable[[run.GradingProgress], None]]:
-    """Show how far a batch is on stderr; yields what `run_batch` reports to."""
+    """Show the progress of a batch on stderr; yields the object that `run_batch` reports to."""
     with _bar() as bar:
         row = bar.add_task("grading", total=None)
 
@@ -88,7 +88,7 @@ def _bar() -> Progress:
 
 
 def batch_summary(result: BatchResult) -> None:
-    """Print how a batch went."""
+    """Print the result of a batch."""
     out, totals = lines_out(), result.totals
     invalid = f", {result.invalid:,} invalid" if result.invalid else ""
     not_graded = f", {len(result.not_graded):,} not graded" if result.not_graded else ""
@@ -119,7 +119,7 @@ def others_words(invalid: int, not_graded: int) -> str:
 
 
 def _say_invalid(result: BatchResult, out: Console) -> None:
-    """Print which submissions are invalid, and why: the count alone sends people to the report's JSON."""
+    """Print which submissions are invalid, and why."""
     invalid = [report for report in load_reports(result.report_path) if not report.valid_submission]
     for report in invalid[:LISTED]:
         reason = report.extra.error if report.extra and report.extra.error else "no reason was given"
@@ -278,7 +278,7 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
 
 
 def sure_lines(found: Uncertainty) -> list[str]:
-    """Return how sure a score is, in lines: its interval, the chance of each medal and the places it may have."""
+    """Return the uncertainty of a score as lines: its interval, the chance of each medal, and its possible places."""
     if found.low is None:
         return [clean_line(found.interval_words, 400)]
     places = f"; place {found.place_words}" if found.place_words else ""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.tasks.task import Task
 
 LARGE_BYTES = 300_000_000
-"""A submission may have as many bytes, or a hundred times as many as the answers."""
+"""Maximum size of a submission in bytes, unless a hundred times the size of the answers is larger."""
 
 
 NOTHING_HANDED_IN = "nothing was submitted"
@@ -50,7 +50,7 @@ NUMPY_SCALARS = "only 0-dimensional arrays can be converted to Python scalars"
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Which of a task's own files its grader scored; None with its exception or message if it scored none."""
+    """Which of a task's own files its grader scored; None, with its exception or message, if it scored none."""
 
     scored: str | None
     failed: Exception | None = None
@@ -58,7 +58,7 @@ class Proof:
 
 
 class TaskGrading:
-    """A task made ready to grade many files: leaderboard, human baselines and answers loaded once.
+    """A task that is ready to grade many files: leaderboard, human baselines and answers are loaded once.
 
     Raises:
         NotGradedError: the task is not prepared, or its leaderboard cannot be used.
@@ -162,7 +162,7 @@ class TaskGrading:
 
     @cached_property
     def proof(self) -> Proof:
-        """Whether the grader works: it is tried once on the task's sample submission, then on its answers."""
+        """Whether the grader works: it is tested once on the task's sample submission, then on its answers."""
         failed: Exception | None = None
         refused = ""
         for name, file in (
@@ -201,7 +201,7 @@ class TaskGrading:
         return error
 
     def _refusal(self, path: Path | None, shown: str, handed_in: bool) -> str | None:
-        """Return why a file is invalid without a look into it; None if nothing speaks against it."""
+        """Return why a file is invalid without reading it; None if it may be valid."""
         if path is None:
             return NOTHING_HANDED_IN
         reason = why_not_a_file(path, shown) or self._too_large(path)
@@ -272,7 +272,7 @@ class TaskGrading:
             is_lower_better=ranking.is_lower_better,
             created_at=now(),
             submission_path=shown,
-            # NumPy's own type, as published, because its averages are rounded by NumPy's rule.
+            # NumPy's own type, as published, because averages are rounded by NumPy's rule.
             leaderboard_percentile=None if ranking.percentile is None else np.float64(ranking.percentile),
             leaderboard_size=ranking.size,
             beats_human=beats_human,
@@ -328,7 +328,7 @@ def failure(error: BaseException, task_id: str) -> str:
 
 
 def explained(error: BaseException, task_id: str) -> BaseException:
-    """Return a grader's error as one that says what to install, where a package or a version of one is missing."""
+    """Return an error that says what to install, if a grader's package or version is missing."""
     if isinstance(error, ImportError):
         return import_problem(error, task_id)
     if isinstance(error, TypeError) and NUMPY_SCALARS in str(error):
@@ -339,7 +339,7 @@ def explained(error: BaseException, task_id: str) -> BaseException:
 
 
 def raised(error: BaseException) -> str:
-    """Return what was raised and where: `KeyError: 'y' (grade.py, line 5)`."""
+    """Return the exception and its place: `KeyError: 'y' (grade.py, line 5)`."""
     message = clean_line(str(error), 500)
     where = ""
     trace = error.__traceback__
@@ -368,7 +368,7 @@ _KEPT = 64
 
 
 def grading_of(task: Task) -> TaskGrading:
-    """Return the task made ready, from the last time if its files have not changed since.
+    """Return the task ready to grade, cached as long as its files do not change.
 
     Raises:
         NotGradedError: the task cannot be graded.

@@ -81,7 +81,7 @@ class Grader:
         try:
             score = self.grade_fn(submission, answers)
         except Exception as error:
-            # Told by its name: a published grader raises BioML-bench's own InvalidSubmissionError, which cannot
+            # Recognised by its name: a published grader raises BioML-bench's own InvalidSubmissionError, which cannot
             # be imported here. Everything else is passed to the caller.
             if is_invalid_submission(error):
                 return None
@@ -89,7 +89,7 @@ class Grader:
         return None if score is None else to_score(score)
 
     def is_lower_better(self, leaderboard: pd.DataFrame) -> bool:
-        """Return whether lower scores are better: as configured, else guessed from first and last row."""
+        """Return whether lower scores are better: as configured, otherwise guessed from the first and last row."""
         return self._board(leaderboard).is_lower_better
 
     def rank_score(self, score: float | None, leaderboard: pd.DataFrame) -> dict[str, Any]:

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.tasks.task import Task
 
 CODE_LIMIT_S = 60.0
-"""How long a grader with code may be called on resampled rows, if nothing else is said."""
+"""Default time limit for calling a grader with code on resampled rows, in seconds."""
 
 FEWEST_CALLS = 200
-"""Calls of a grader with code that an interval needs at least."""
+"""Minimum number of calls of a grader with code for an interval."""
 
 NOT_ASKED = "its grader is code, which is called on resampled rows only if you ask for it (--intervals all)"
 _PROTEINGYM_SPLITS = 3
@@ -69,7 +69,7 @@ def uncertainty_of(
 
 
 def score_uncertainty(submission: Path, task: Task, *, call_code: bool = False) -> Uncertainty:
-    """Return how sure the score of a valid submission is, in this process; see `uncertainty_of`.
+    """Return the uncertainty of a valid submission's score, computed in this process; see `uncertainty_of`.
 
     Raises:
         NotGradedError: (a ValueError) the task is not prepared, or its leaderboard cannot be used.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALL_BOARD = 50
-"""A board with fewer entries is warned about: a single entry moves its thresholds."""
+"""Leaderboards with fewer entries get a warning, because a single entry changes their thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaderboard:
-    """A board ready to rank scores: `ascending` has shape (entries,); `warnings` go into every report.
+    """A leaderboard that is ready to rank scores: `ascending` has shape (entries,); `warnings` are added to every report.
 
     `origin` says in one line where it comes from, and how many entries it has.
     """
@@ -145,7 +145,7 @@ def build_leaderboard(
     self_trained: bool = False,
     partial: bool = False,
 ) -> Leaderboard:
-    """Return the board of scores in file order, shape (entries,), with what is doubtful about it as warnings.
+    """Return the leaderboard of scores in file order, shape (entries,), with warnings about anything doubtful.
 
     Raises:
         ValueError: no row has a score.

@@ -30,7 +30,7 @@ FIRST = "0" * 64
 
 GRADED, SHOWN = "graded", "answers shown"
 LADDER_STEP = 3.0
-"""How many standard errors of the score an attempt must be better by to count as better.
+"""Number of standard errors by which an attempt must be better to count as better.
 
 With one, the best of a few dozen random submissions would still rise: it is about two above the first.
 """
@@ -63,7 +63,7 @@ class Ledger:
         self._of_agent: Counter[tuple[str, str | None]] = Counter()
 
     def look(self, task_id: str, submission: str, answers: str, agent: str | None, score: float) -> Looks:
-        """Add a look and return the number of looks. The same file again does not count.
+        """Add a scored submission and return the counts. The same file again does not count.
 
         Args:
             task_id: the task.
@@ -80,7 +80,7 @@ class Ledger:
         return Looks(len(self._seen[answers]), self._of_agent[answers, agent] + (first != agent))
 
     def history(self, answers: str, agent: str | None) -> list[float]:
-        """Return the scores of an agent's different submissions for these answers, in the order of its looks.
+        """Return the scores of an agent's different submissions for these answers, in order.
 
         Raises:
             OSError: the ledger cannot be read.
@@ -97,7 +97,7 @@ class Ledger:
         return [score for who, score in seen if who == agent and score is not None]
 
     def note_shown(self, task_id: str, answers: str, submission: str, agent: str | None) -> None:
-        """Add that answers were shown to a person.
+        """Record that answers were shown to a person.
 
         Raises:
             OSError: the ledger cannot be written.
@@ -122,7 +122,7 @@ class Ledger:
             os.close(descriptor)
 
     def _write_head(self) -> None:
-        # Written over and cut afterwards: to empty the file first takes longer than all else together.
+        # Overwritten and then truncated, because emptying the file first is slow.
         descriptor = os.open(self.path.parent / HEAD, os.O_WRONLY | os.O_CREAT | BINARY, 0o644)
         try:
             text = f"{self._number} {self._last}\n".encode("ascii")
@@ -170,7 +170,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What checking a ledger found: how many lines it has, and what is wrong; nothing if `problems` is empty."""
+    """The result of checking a ledger: the number of lines, and the problems."""
 
     lines: int
     problems: tuple[str, ...]

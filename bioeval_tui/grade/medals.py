@@ -1,4 +1,4 @@
-"""The medal rule of Kaggle's progression system, as BioML-bench applies it, and nothing else."""
+"""The medal rule of Kaggle's progression system, as BioML-bench applies it."""
 
 from __future__ import annotations
 

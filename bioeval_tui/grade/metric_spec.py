@@ -14,7 +14,7 @@ H5AD_KINDS = ("obs", "obsm", "layers", "X")
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """What a declarative grader compares.
+    """The settings of a declarative grader.
 
     `targets` are columns of the answers and `predictions` those of the submission, one for each; several
     are scored one by one and averaged. `h5ad` is `(kind, key)` with kind one of `H5AD_KINDS`, else None.

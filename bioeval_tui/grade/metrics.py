@@ -307,7 +307,7 @@ _ALL = (
     Metric("concordance_index", concordance_index, False, "survival", "concordance index"),
 )
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
-"""Every metric by the name that a config uses. `mae` and `auroc` are understood, too."""
+"""Every metric by its name in a config. `mae` and `auroc` also work."""
 
 ALIASES = {
     "mae": "mean_absolute_error",

@@ -10,7 +10,7 @@ from bioeval_tui.text import clean_line
 
 _MARK = "_run-group_"
 UNKNOWN_AGENT = "unknown"
-"""What `extract_agent_from_submission_path` returns, as published, for a path that names none."""
+"""The published result of `extract_agent_from_submission_path` for a path without an agent."""
 
 
 def extract_agent_from_submission_path(submission_path: Any) -> str:

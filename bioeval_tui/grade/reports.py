@@ -22,12 +22,12 @@ class ReportTotals:
 
     @property
     def runs(self) -> int:
-        """How many reports were counted."""
+        """The number of counted reports."""
         return self._counts["total_runs"]
 
     @property
     def valid(self) -> int:
-        """How many of them are valid."""
+        """The number of valid reports."""
         return self._counts["total_valid_submissions"]
 
     def count(self, report: Mapping[str, Any]) -> None:

@@ -38,7 +38,7 @@ _UNDEFINED = 0.02
 
 _TILTS = 64
 _REACH = 4.5
-"""How many standard errors the saddlepoint approximation is computed to either side."""
+"""Range of the saddlepoint approximation, in standard errors to either side."""
 
 _PROBABILITIES = (np.arange(RESAMPLES) + 0.5) / RESAMPLES
 
@@ -218,7 +218,7 @@ def mean_percentiles(strata: Sequence[Floats]) -> Floats:
             generating[n] += size * (top + np.log(total / size))
             at[n] += first
             curvature[n] += max(0.0, weights @ squares / total - first * first) / size
-    # Where one value outweighs all others the curvature vanishes: the ends of what can be drawn.
+    # If one value outweighs all others, the curvature vanishes: use the ends of the possible range.
     inside = curvature > 1e-9 * spread**2
     tilts, generating, at, curvature = (each[inside] for each in (tilts, generating, at, curvature))
     root = np.sign(tilts) * np.sqrt(np.maximum(2 * (tilts * (at - centre) - generating), 1e-300))
@@ -315,7 +315,7 @@ _INFLUENCE: dict[str, Callable[[Any, Any], list[Floats]]] = {
 
 
 def _of_confusion(metric: Metric, true: Any, guess: Any, random: np.random.Generator) -> Draws:
-    """Draw whole tables of true and predicted classes: rows of one cell are alike."""
+    """Draw whole tables of true and predicted classes, because rows of one cell are interchangeable."""
     size = int(max(true.max(), guess.max())) + 1
     table = np.bincount(true * size + guess, minlength=size * size).reshape(size, size)
     score = counts_metric(metric.name)

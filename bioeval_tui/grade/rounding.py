@@ -1,4 +1,4 @@
-"""Rounding as the published grading does it: the result depends on the number's type."""
+"""Rounding as in the published grading: the result depends on the number's type."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _groups(folder: Path) -> list[Path]:
 
 
 def _submissions(group: Path) -> list[Submission]:
-    """Return a group's submissions: as listed, else as `metadata.json` lists the runs, else as the folders lie."""
+    """Return a group's submissions: from the list, otherwise from the runs in `metadata.json`, otherwise from the folders."""
     if (group / _LIST).is_file():
         listed = read_submissions(group / _LIST).submissions
         return [replace(item, path=_moved(item.path, group)) for item in listed]
@@ -146,7 +146,7 @@ def _is_checkout(folder: Path) -> bool:
 
 
 def _data_dir(tasks: set[str], chosen: Path | None, places: Sequence[Path]) -> tuple[Path, list[str]]:
-    """Return the folder with most of the tasks' data, the first of equals, and what was found in each."""
+    """Return the folder with data for the most tasks (the first of equals), and the number in each."""
     places = list(dict.fromkeys([chosen] if chosen is not None else places))
     counts = [sum((place / task / "prepared").is_dir() for task in tasks) for place in places]
     best = counts.index(max(counts))

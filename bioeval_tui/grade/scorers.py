@@ -27,7 +27,7 @@ CSV, H5AD = ".csv", ".h5ad"
 
 
 class Scorer(Protocol):
-    """What grades the files of one task."""
+    """Grades the files of one task."""
 
     suffixes: tuple[str, ...]
 
@@ -79,7 +79,7 @@ class CodeScorer:
         return submission, self._answers.copy(deep=True) if is_table else copy.deepcopy(self._answers)
 
     def call(self, submission: pd.DataFrame, answers: Any) -> Any:
-        """Call the function on tables that are at hand."""
+        """Call the function on tables in memory."""
         return self._function(submission, answers)
 
     def examine(self, path: Path) -> list[Problem]:
@@ -215,7 +215,7 @@ class CsvScorer:
             return [], [Problem("the file is empty")]
         problems = alignment.missing_columns(list(frame.columns), [spec.id, *spec.predictions])
         if frame.index.dtype.kind != "i" or (len(frame) and frame.index[-1] != len(frame) - 1):
-            # pandas takes the surplus for row names and moves every column by one.
+            # pandas reads the surplus as row names and shifts every column by one.
             problems.insert(0, Problem("line 2 has more fields than the header has columns", line=2))
         where = None
         if spec.id in frame.columns:

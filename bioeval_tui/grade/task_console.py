@@ -1,4 +1,4 @@
-"""What the commands for tasks print: the list, one task, its leaderboard, what checking found."""
+"""The output of the commands for tasks: the list, one task, its leaderboard, the result of a check."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
             table.add_row(Text(entry.id), Text("broken config", style="red"), "", "", "", "", "")
             continue
         words = (row[key] or NOTHING for key in ("domain", "task_type", "difficulty", "data_source"))
-        # Not prepared yet is nothing wrong: no cross.
+        # A task that is not prepared yet is not an error, so it gets no cross.
         prepared = Text("✓ yes", style="green") if row["prepared"] else Text(NOTHING, style="dim")
         board = _board_of(entry.task)
         if isinstance(board, PublishedBoard):
@@ -105,7 +105,7 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
 
 
 def task_details(task: Task) -> dict[str, Any]:
-    """Return what `tasks show --json` says: the row, the leaderboard with its thresholds, paths, the text."""
+    """Return the result of `tasks show --json`: the row, the leaderboard with its thresholds, paths, the description."""
     from bioeval_tui.grade.tasks.board import leaderboard_of  # pandas: the list of tasks does not wait for it
 
     details: dict[str, Any] = {
@@ -192,7 +192,7 @@ def board_csv(task: Task) -> None:
 
 
 def board_table(task: Task) -> None:
-    """Print the leaderboard in use, with where it comes from."""
+    """Print the leaderboard in use, with its source."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("team", overflow="fold")
     table.add_column("score", justify="right")
@@ -210,7 +210,7 @@ def board_table(task: Task) -> None:
 
 
 def check_lines(rows: Sequence[Checked]) -> None:
-    """Print what checking found, and the sum."""
+    """Print the findings and the totals."""
     out = lines_out()
     for row in rows:
         task_id = clean_line(row.task_id, 200)

@@ -101,7 +101,7 @@ class TaskReport:
 
     @property
     def place_words(self) -> str:
-        """The place that the score would take, itself counted: `3 of 1,044` on a board of 1,043; empty if unknown."""
+        """The place of the score, including the submission itself: `3 of 1,044` on a board of 1,043; empty if unknown."""
         if self.extra is None or not self.extra.leaderboard_position:
             return ""
         size = f" of {self.leaderboard_size + 1:,}" if self.leaderboard_size else ""
@@ -116,7 +116,7 @@ class TaskReport:
 
     @property
     def needed_words(self) -> str:
-        """Where the next medal begins, in the five decimals that scores have, rounded towards better; or empty."""
+        """The threshold of the next medal with five decimals, rounded towards better; empty if there is no next medal."""
         if self.extra is None or self.extra.score_needed is None or not self.extra.next_medal:
             return ""
         whole = self.extra.score_needed * 100_000

@@ -81,7 +81,7 @@ class Uncertainty:
 
 
 def percent(share: float) -> str:
-    """Return a share such as `70 %`; one that only rounds to all or nothing as `> 99 %` or `< 1 %`."""
+    """Return a share such as `70 %`; if it only rounds to 100 % or 0 %, `> 99 %` or `< 1 %`."""
     if 0 < share < 0.005:
         return "< 1 %"
     return "> 99 %" if 0.995 < share < 1 else f"{share:.0%}".replace("%", " %")

@@ -1,4 +1,4 @@
-"""Which case a trial of a run is of, and the job as that case has it."""
+"""The case of each trial of a run, and the job filled in from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def in_turn(cases: int, trials: int) -> list[int]:
 
 
 def of_trials(started: RunStarted, places: Iterable[int], before: Sequence[Case] = ()) -> list[Case]:
-    """Return the case of each trial, given its place among the run's; `before` are those of the trials before these."""
+    """Return the case of each trial from its index; `before` are the cases of the earlier trials."""
     met = Counter(case.words for case in before)
     found = []
     for place in places:
@@ -36,7 +36,7 @@ def of_trials(started: RunStarted, places: Iterable[int], before: Sequence[Case]
 
 
 def with_tasks_of(job: dict[str, Any], case: Case) -> dict[str, Any]:
-    """Return a job's snapshot with the tasks and facts that an imported case has in the place of the job's."""
+    """Return a job's snapshot with the tasks and facts of an imported case, if it has its own."""
     if case.facts:
         job = {**job, "facts": list(case.facts)}
     if case.tasks and isinstance(job.get("tasks"), list):

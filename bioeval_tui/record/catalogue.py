@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its mod
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "interrupted")
 TRUSTED_AFTER_NS = 2_000_000_000
-"""A folder's time of change is trusted when it is older than this: clocks of file systems tick coarsely."""
+"""Minimum age in seconds at which a folder's modification time is trusted, because file systems' clocks are coarse."""
 
 LOCKED_S = 5.0
 """How long to wait for another process that writes the list."""
@@ -83,14 +83,14 @@ def _is_damaged(error: sqlite3.DatabaseError) -> bool:
 
 
 def _prepare(database: sqlite3.Connection) -> None:
-    """Make the tables, unless they are there as this version has them."""
+    """Create the tables, unless they exist in this version's form."""
     if database.execute("pragma user_version").fetchone()[0] != _VERSION:
         script = f"drop table if exists runs; drop table if exists folder; drop table if exists overlays; {_SCHEMA} pragma user_version = {_VERSION};"
         database.executescript(script)
 
 
 class CataloguedRun(NamedTuple):
-    """One run as the list shows it. `score` is the mean of both conditions, None when either has no score."""
+    """One run in the list. `score` is the mean of both conditions; None if either has no score."""
 
     run_id: str
     job: str
@@ -105,10 +105,10 @@ class CataloguedRun(NamedTuple):
     batch_id: str | None
     folder: Path
     reviewed: dict[str, Any] | None = None
-    """The scores after people's reviews, as `record.reviews.ReviewedScores.to_dict` gives them; None without any."""
+    """The scores after people's reviews, in the form of `record.reviews.ReviewedScores.to_dict`; None without reviews."""
     clean: bool = True
     judged_again: bool = False
-    """Whether later verdicts are in the scores."""
+    """Whether the scores include later verdicts."""
     imported: bool = False
     """Whether it was imported with `runs import`."""
 
@@ -146,7 +146,7 @@ class CataloguedRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs to list; None means any. `job` and `model` match a part of the name, whatever its case."""
+    """Which runs to list; None means any. `job` and `model` match a part of the name, ignoring case."""
 
     job: str | None = None
     model: str | None = None
@@ -233,7 +233,7 @@ class Catalogue:
         if self.runs_dir.is_dir():
             with os.scandir(self.runs_dir) as entries:
                 for entry in entries:
-                    # Reading a pipe or a device that has such a name might never end.
+                    # Reading a pipe or a device with such a name might never end.
                     if (
                         entry.name.endswith(SUFFIX)
                         and is_run_id(entry.name[: -len(SUFFIX)])
@@ -242,7 +242,7 @@ class Catalogue:
                         yield entry
 
     def json_lines(self, wanted: RunFilter | None = None, limit: int | None = None) -> list[str]:
-        """Return what `runs` does, each run as the JSON of its `to_dict`: ten thousand cost a third of the time."""
+        """Return the same runs as `runs`, each as the JSON of its `to_dict`, in a third of the time."""
         if not self.runs_dir.is_dir():
             return []
         if masking():
@@ -268,7 +268,7 @@ class Catalogue:
                         self._file.unlink(missing_ok=True)
                     with contextlib.suppress(sqlite3.DatabaseError):
                         return self._fetch(query, values)
-        # The folder is full or read-only, or another process has locked the file for long: use memory instead.
+        # The disk is full or read-only, or another process locks the file for too long: use memory instead.
         with self._lock:
             self._memory = self._memory or self._in_memory()
             self._refresh(self._memory)
@@ -327,7 +327,7 @@ class Catalogue:
                 self._file.chmod(0o600)
         database = sqlite3.connect(self._file, timeout=LOCKED_S)
         try:
-            # No journal file: creating one would change the folder, and what is lost here can be made again.
+            # No journal file: creating one would change the folder, and lost data can be rebuilt.
             database.execute("pragma journal_mode = memory").fetchone()
             _prepare(database)
         except sqlite3.Error:
@@ -381,7 +381,7 @@ class Catalogue:
                 self._take_overlay(database, run_id)
 
     def _take_overlay(self, database: sqlite3.Connection, run_id: str, *, anew: bool = False) -> None:
-        """Read what people and later judges said of a run, when its overlay has changed or, with `anew`, the recording has."""
+        """Read a run's reviews and later verdicts if its overlay has changed or, with `anew`, its recording."""
         path = recording_path(self.runs_dir, run_id)
         try:
             stat = overlay_path(path).stat()
@@ -468,14 +468,14 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether it is a file, or a link whose target is one or is gone: a disk that is not there now, perhaps."""
+    """Return whether it is a file, or a link to a file, even if its target is missing (perhaps an unmounted disk)."""
     if not entry.is_symlink():
         return entry.is_file()
     return entry.is_file() or not Path(entry.path).exists()
 
 
 def _faults(state: RunState) -> str:
-    """Return whose faults there are, as the list shows them."""
+    """Return the faults of a run in the form of the list."""
     talks = state.conversations.values()
     ended = {talk.ended.fault for talk in talks if talk.ended}
     scored = {talk.score.fault for talk in talks if talk.score}

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from bioeval_tui.record.spans import AgentSpan
 
 SCHEMA_VERSION = 2
-"""2 added how the run was asked for and who wrote an event; recordings of version 1 open as they are."""
+"""Version 2 added the run's options and the authors of events; recordings of version 1 open unchanged."""
 
 ConditionName = Literal["withheld", "supplied"]
 CONDITIONS: tuple[ConditionName, ...] = ("withheld", "supplied")
@@ -25,35 +25,35 @@ RoleName = Literal["user", "assistant"]
 EndReason = Literal[
     "signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled", "unknown"
 ]
-"""`unknown`: an imported file does not say."""
+"""`unknown`: the imported file does not say why."""
 RESULT_REASONS: frozenset[EndReason] = frozenset(
     {"signed_off", "max_turns", "agent_failed", "timed_out", "unknown"}
 )
-"""Ends that say something of the agent: such a conversation counts as a result."""
+"""Ends after which a conversation counts as a result of the agent."""
 Fault = Literal["agent", "evaluator", "judge", "infrastructure", "none"]
 RunStatus = Literal["completed", "cancelled", "failed"]
 CheckStatus = Literal["passed", "failed", "not_measured"]
 ReviewAction = Literal["accept", "override", "fault", "note", "undo"]
 Mark = Literal["valid", "invalid", "suspicious"]
 MET_ABOVE = 0.5
-"""An item of a rubric is met where its score, the median of the verdicts, is above this."""
+"""An item of a rubric is met if its score, the median of the verdicts, is above this."""
 LARGEST = 1e15
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-"""A number of a run. Larger or infinite numbers, which only foreign files have, are rejected, because reports sum them."""
+"""A number in a recording. Larger or infinite numbers, which only foreign files have, are rejected, because reports sum them."""
 
 
 MOST_TRIALS = 100_000
-"""Ten times what `run --repeat` takes, since `runs resume --rerun` adds some."""
+"""Ten times the maximum of `run --repeat`, because `runs resume --rerun` adds trials."""
 MOST_MESSAGES = 1_000_000
 Trial = Annotated[int, Field(ge=1, le=MOST_TRIALS)]
 Place = Annotated[int, Field(ge=0, le=MOST_MESSAGES)]
-"""Which message, turn, attempt, task or assertion. Views go through all up to it, so what is larger came from elsewhere."""
+"""The number of a message, turn, attempt, task or assertion. Views iterate up to it, so larger numbers are rejected."""
 Tokens = Annotated[int, Field(ge=0, le=int(LARGEST))]
 Conditions = Annotated[tuple[ConditionName, ...], Field(max_length=2)]
 
 
 class EventBase(BaseModel):
-    """What every event carries."""
+    """The fields of every event."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
@@ -97,7 +97,7 @@ class AskedFor(BaseModel):
     submissions: Texts | None = None
     unrestricted_setups: bool | None = None
     agent_function: str | None = None
-    """The agent, if it is a Python object of the calling program: nothing else can call it."""
+    """The agent, if it is a Python object that only the calling program has."""
 
 
 def _asked_for(options: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class ImportedFrom(BaseModel):
     licence: str = "unknown"
     origin: str = "unknown"
     times: Literal["told", "unknown"] = "unknown"
-    """Whether the times of the conversations are the file's; otherwise every event has that of the import."""
+    """Whether the times of the conversations come from the file; otherwise every event has the time of the import."""
     record: dict[str, Any] | None = None
 
 
@@ -184,15 +184,15 @@ class RunStarted(EventBase):
     batch_id: str | None = None
     git_revision: str | None = None
     options: Annotated[dict[str, Any], AfterValidator(_asked_for)] = Field(default_factory=dict)
-    """How the run was asked for (`AskedFor`). No credential is in it."""
+    """The run's options (`AskedFor`), without credentials."""
     source: ImportedFrom | None = None
     """The foreign file that the run was made of; None for one of this program's."""
     cases: Annotated[tuple[JobCase, ...], Field(max_length=MOST_TRIALS)] = ()
-    """The cases that the trials are of, one after another and again from the first; empty where the job has none."""
+    """The cases of the trials, in order and then again from the first; empty if the job has none."""
 
     @property
     def judge_prompt(self) -> str:
-        """The judge's prompt and its version, such as `eval/score 1a2b3c4d`; empty where no model judges."""
+        """The judge's prompt and its version, such as `eval/score 1a2b3c4d`; empty if no model judges."""
         name = (
             self.job.get("scorer", {}).get("prompt", "") if isinstance(self.job.get("scorer"), dict) else ""
         )
@@ -205,9 +205,9 @@ class RunResumed(EventBase):
     kind: Literal["run_resumed"] = "run_resumed"
     program_version: str
     trials: Trial | None = None
-    """How many trials the run is to have from here on; None: as many as before."""
+    """The new number of trials; None if unchanged."""
     cases: tuple[Place, ...] = ()
-    """Of which of the run's cases each of the further trials is, counting from 0."""
+    """The index of the case of each additional trial, from 0."""
 
 
 class SetupApplied(EventBase):
@@ -221,7 +221,7 @@ class SetupApplied(EventBase):
 
 
 class SeedApplied(EventBase):
-    """A seed was handed to the agent, or could not be."""
+    """A seed was sent to the agent, or could not be."""
 
     kind: Literal["seed_applied"] = "seed_applied"
     index: Place
@@ -257,7 +257,7 @@ class MessageStarted(EventBase):
 
 
 class MessageDelta(EventBase):
-    """What has streamed in since the last delta: text, and generation events."""
+    """Text and generation events that arrived since the last delta."""
 
     kind: Literal["message_delta"] = "message_delta"
     message: Place
@@ -266,7 +266,7 @@ class MessageDelta(EventBase):
 
 
 class MessageCompleted(EventBase):
-    """A whole message. `latency_ms` is the successful attempt's alone; `waited_ms` the failed attempts and waits.
+    """A complete message. `latency_ms` covers only the successful attempt; `waited_ms` the failed attempts and waits.
 
     `thought_ms` is how long the evaluator took over a user message.
     """
@@ -291,7 +291,7 @@ class MessageCompleted(EventBase):
 
 
 class SpansReceived(EventBase):
-    """Spans of the trace of an answer, by OTLP, as they came. `late`: after the conversation was checked and judged.
+    """Spans of an answer's trace, received by OTLP. `late`: after the conversation was checked and judged.
 
     `doubled` are ids of spans that had come before; they are kept and counted once.
     """
@@ -373,7 +373,7 @@ class AssertionChecked(EventBase):
 
 
 class FactDisclosed(EventBase):
-    """The evaluator's message gave away a fact; `asked` says whether the agent had asked. `fact` counts from 1."""
+    """The evaluator's message disclosed a fact; `asked` says whether the agent had asked. `fact` counts from 1."""
 
     kind: Literal["fact_disclosed"] = "fact_disclosed"
     fact: Place
@@ -415,7 +415,7 @@ class OperatorActed(EventBase):
 
 
 class Warned(EventBase):
-    """Something that a reader of the result must know. `code` is stable, `message` one sentence."""
+    """A warning about the result. `code` is stable, `message` one sentence."""
 
     kind: Literal["warned"] = "warned"
     code: str
@@ -433,7 +433,7 @@ class ConversationEnded(EventBase):
 
     @property
     def how(self) -> EndReason | Literal["not_held"]:
-        """The reason; `not_held` if nobody cancelled it, but a setup, a seed, the graph or this machine failed."""
+        """The reason; `not_held` if a setup, a seed, the graph or this machine failed and nobody cancelled it."""
         return "not_held" if self.reason == "cancelled" and self.fault == "infrastructure" else self.reason
 
 
@@ -457,18 +457,18 @@ class TaskScored(BaseModel):
     passed: bool = False
     spread: Number = 0.0
     points: Number | None = None
-    """What an item of a rubric is worth where it is met (a score above 0.5), less than 0 for what is not to be done; None for a task."""
+    """The points of a rubric item if it is met (a score above 0.5), below 0 for something undesired; None for a task."""
     tags: tuple[str, ...] = ()
     """The item's tags."""
 
     @property
     def earned(self) -> float:
-        """The points of a rubric's item that is met; 0 of one that is not, and of a task."""
+        """The points of a rubric item if it is met, otherwise 0; 0 for a task."""
         return self.points or 0.0 if self.score > MET_ABOVE else 0.0
 
     @property
     def words(self) -> str:
-        """The score as `0.90`; of a rubric's item its points, all or none of them: `+5`, `0 of +5`."""
+        """The score, such as `0.90`; for a rubric item, its points: `+5`, or `0 of +5`."""
         if self.points is None:
             return f"{self.score:.2f}"
         return f"{self.points:+g}" if self.score > MET_ABOVE else f"0 of {self.points:+g}"
@@ -485,7 +485,7 @@ class TaskScored(BaseModel):
 
 
 class TranscriptScored(EventBase):
-    """The judge's verdict: the median per task over `verdicts`, each kept whole. `error` when not measured."""
+    """The judge's verdict: the median per task over all `verdicts`. `error` if it could not be measured."""
 
     kind: Literal["transcript_scored"] = "transcript_scored"
     judge: str
@@ -496,7 +496,7 @@ class TranscriptScored(EventBase):
     tokens_in: Tokens | None = None
     tokens_out: Tokens | None = None
     prompts: dict[str, str] = Field(default_factory=dict)
-    """Hashes of the prompts, where they are not those of `RunStarted`: a later judging."""
+    """Hashes of the prompts of a later judge, if they differ from those of `RunStarted`."""
 
     @property
     def unproved(self) -> int:
@@ -553,11 +553,11 @@ class RunEnded(EventBase):
     compared: tuple[str, ...] = ()
     """What of the starting states was compared: the agent's `object context`, its `graph`."""
     trials: Trial | None = None
-    """How many trials there are, where it was decided early; None: as many as the run began with."""
+    """The number of trials if the run stopped early; None for the planned number."""
 
     @property
     def measured(self) -> bool:
-        """Whether the run has the score it was held for: the mean of both conditions, or that of its only one."""
+        """Whether the run has its main score: the mean of both conditions, or the score of its only one."""
         return self.mean is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
@@ -588,7 +588,7 @@ class Reviewed(EventBase):
 
 
 class Drawn(BaseModel):
-    """A task that was drawn for review: which, its place in the order to review, and its stratum."""
+    """A task that was sampled for review, with its position in the order and its stratum."""
 
     model_config = ConfigDict(frozen=True)
     condition: ConditionName
@@ -664,7 +664,7 @@ _ANY_JSON: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
 _NOT_NOTED: set[str] = set()
-"""Shared by all events that were read; a copy of an event gets a set of its own."""
+"""Shared by all events that were read; a copy of an event gets its own set."""
 
 
 def read_event(line: bytes | str) -> RunEvent:
@@ -679,7 +679,7 @@ def read_event(line: bytes | str) -> RunEvent:
         if not any(detail["type"] == "union_tag_invalid" for detail in error.errors(include_url=False)):
             raise
     else:
-        # Pydantic notes which fields were given, in a set as large as the event itself. Nobody asks for it, and
+        # Pydantic records which fields were set, in a set as large as the event itself. Nobody uses it, and
         # a long recording is kept in memory.
         object.__setattr__(event, "__pydantic_fields_set__", _NOT_NOTED)
         return event
@@ -688,7 +688,7 @@ def read_event(line: bytes | str) -> RunEvent:
 
 
 def write_event(event: RunEvent) -> bytes:
-    """Return the event as one line of JSON, newline included. Fields that are unset (None) are left out."""
+    """Return the event as one line of JSON, including the newline. Unset fields (None) are left out."""
     if isinstance(event, UnknownEvent):
         return _ANY_JSON.dump_json(event.data) + b"\n"
     return event.__pydantic_serializer__.to_json(event, exclude_none=True, exclude_defaults=False) + b"\n"

@@ -19,7 +19,7 @@ from bioeval_tui.record.paths import live_path
 
 @dataclass(frozen=True, slots=True)
 class LiveInfo:
-    """An engine: process id and its start time, the port that takes intents, and the token it asks for."""
+    """An engine: process id and start time, and the port and token for intents."""
 
     pid: int
     started: str
@@ -27,7 +27,7 @@ class LiveInfo:
     token: str
 
     def alive(self) -> bool:
-        """Return whether that very process still runs (a reused process id does not count)."""
+        """Return whether the process is still running (a reused process id does not count)."""
         if sys.platform == "win32" or not self.started:
             return _listens(self.port)  # the process id may have been reused
         try:
@@ -75,7 +75,7 @@ def is_live(recording: Path) -> bool:
 
 @contextlib.contextmanager
 def only_here(recording: Path) -> Iterator[None]:
-    """Keep every other process from writing a recording: what is read inside stays true until the end.
+    """Lock a recording against writers, so that what is read inside the block stays valid.
 
     Raises:
         RecordingError: a process writes it, or it was deleted or moved just now.

@@ -65,7 +65,7 @@ def link(path: Path, target: Path) -> None:
             part.replace(path)
             sync_folder(path.parent)
         except OSError:
-            # A full disk may have no room for a second name; the copy is whole and synced, so the first can go.
+            # A full disk may have no room for a second name; the copy is complete and synced, so the original can be deleted.
             path.unlink()
             path.symlink_to(whole)
     except OSError as error:

@@ -41,7 +41,7 @@ class Outline:
 
     @property
     def faults(self) -> list[str]:
-        """Whose faults there were, in order of the alphabet."""
+        """The faults, in alphabetical order."""
         return sorted({fault for talk in self.talks.values() for fault in talk.faults} - {"none"})
 
     def scores(self) -> dict[str, float | None]:
@@ -121,7 +121,7 @@ def _events(path: Path) -> Iterator[RunEvent]:
 
 
 def _given(batch: list[RunEvent]) -> Iterable[RunEvent]:
-    """Yield the events and forget each: a batch of long ones must not stay until the next was read."""
+    """Yield the events and drop each, so that a batch of long ones does not stay in memory."""
     batch.reverse()
     while batch:
         yield batch.pop()

@@ -26,12 +26,12 @@ from bioeval_tui.record.reading import CHUNK, LineReader
 from bioeval_tui.record.state import ConversationKey, RunState
 
 MAX_OVERLAY = 64_000_000
-"""Bytes. To show a run, its overlay is read whole, and its events take some ten times as much memory."""
+"""Maximum size in bytes: an overlay is read as a whole, and its events take about ten times as much memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """The events of an overlay in order, and what is wrong with the file."""
+    """The events of an overlay in order, and the file's problems."""
 
     events: tuple[RunEvent, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -39,7 +39,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """One conversation judged again: who asked, when, the new verdict, and the score that follows from it."""
+    """One conversation that was judged again: author, time, new verdict and new score."""
 
     key: ConversationKey
     author: str
@@ -49,7 +49,7 @@ class Judging:
 
 
 def append_overlay(recording: Path, new: Sequence[RunEvent]) -> None:
-    """Append events to a recording's overlay, whole lines, for its owner alone, with the numbers that they have.
+    """Append events to a recording's overlay in whole lines, readable only by its owner, with their own numbers.
 
     Raises:
         RecordingError: the overlay cannot be written.
@@ -58,7 +58,7 @@ def append_overlay(recording: Path, new: Sequence[RunEvent]) -> None:
 
 
 def append_numbered(recording: Path, new: Sequence[RunEvent], *, after: int = 0) -> None:
-    """Append events to an overlay, numbered on from its last event, or from `after`: no two writers get the same number.
+    """Append events to an overlay, numbered from its last event or from `after`, so that numbers are unique.
 
     Raises:
         RecordingError: the overlay cannot be read or written.
@@ -72,7 +72,7 @@ def append_numbered(recording: Path, new: Sequence[RunEvent], *, after: int = 0)
 
 
 def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> int:
-    """Append the reviews that an overlay does not have yet, numbered on from its last event; return how many.
+    """Append the reviews that an overlay does not have yet, numbered from its last event; return how many.
 
     Raises:
         RecordingError: the overlay cannot be read or written.
@@ -101,7 +101,7 @@ def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> N
             _require_there(recording, path)
             data = b"".join(map(write_event, make(_read(path, as_written=True))))
             size = os.fstat(descriptor).st_size
-            # A line that another writer left torn must not swallow ours.
+            # Ours must not be joined to a torn line that another writer left.
             if size and read_at(descriptor, 1, size - 1) != b"\n":
                 data = b"\n" + data
             try:
@@ -118,7 +118,7 @@ def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> N
 
 
 def _require_there(recording: Path, path: Path) -> None:
-    """Leave no overlay of a run that another process deleted meanwhile: a later run of its id would get the scores.
+    """Delete the overlay if another process has deleted the run, because a later run with its id would get the scores.
 
     A deletion removes the overlay before the recording and once more after it.
     """
@@ -161,7 +161,7 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
 
 
 def _in_force(read: Iterable[RunEvent]) -> list[RunEvent]:
-    """Return the events without judgings that a later one of the same conversation has replaced."""
+    """Return the events without verdicts that a later one on the same conversation has replaced."""
     kept: dict[Hashable, RunEvent] = {}
     for number, event in enumerate(read):
         talk = (event.condition, event.trial, event.attempt)
@@ -184,7 +184,7 @@ def last_seq(overlay: Overlay) -> int:
 
 
 def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Judging]]:
-    """Return every later judging of a run's conversations, in order.
+    """Return every later verdict on a run's conversations, in order.
 
     A verdict on an attempt that was abandoned since says nothing about the one that took its place.
     """

@@ -22,7 +22,7 @@ def new_run_ids(count: int, runs_dir: Path) -> list[str]:
     now = datetime.now(UTC)
     found: dict[str, None] = {}
     while len(found) < count:
-        # In a large batch two of the short tags would often be the same.
+        # In a large batch, two of the short tags would often be equal.
         run_id = f"{now:%Y%m%d-%H%M%S}-{os.urandom(2 if count < 50 else 4).hex()}"
         if not recording_path(runs_dir, run_id).exists():
             found[run_id] = None
@@ -50,7 +50,7 @@ def imported_path(recording: Path) -> Path:
 
 
 def is_imported(recording: Path) -> bool:
-    """Return whether a recording was taken in with `runs import`."""
+    """Return whether a recording was imported with `runs import`."""
     return imported_path(recording).exists()
 
 

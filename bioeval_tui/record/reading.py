@@ -21,12 +21,12 @@ CHUNK = 1 << 20
 MAX_LINE = 16 << 20
 MANY_EVENTS = 20_000
 MAX_DAMAGED = 10_000
-"""Damaged lines after which the rest of a file is left out: telling what is wrong with a line takes time."""
+"""Maximum number of damaged lines; the rest of the file is left out, because describing each takes time."""
 
 
 @dataclass(slots=True)
 class LineReader:
-    """Turns bytes as they come into events; keeps the torn last line until it is whole."""
+    """Turns incoming bytes into events; keeps an incomplete last line until the rest arrives."""
 
     name: str
     problems: list[Problem] = field(default_factory=list)
@@ -46,7 +46,7 @@ class LineReader:
         return [event for line in lines if (event := self._read(line)) is not None]
 
     def forget_unfinished(self) -> int:
-        """Forget the last line if it has no end yet, and return its length, to be read again."""
+        """Drop an incomplete last line and return its length, so that it can be read again."""
         length, self._rest = len(self._rest), b""
         return length
 
@@ -93,7 +93,7 @@ def _made_safe(line: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A whole recording and what is wrong with it."""
+    """A complete recording and its problems."""
 
     path: Path
     events: tuple[RunEvent, ...]

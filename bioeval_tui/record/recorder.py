@@ -29,14 +29,14 @@ FLUSH_S = 0.01
 SYNC_S = 1.0
 RETRY_S = 0.5
 GRACE_S = 2.0
-"""How much longer than its patience the writer may take to end, since a disk can be slow to refuse."""
+"""Additional seconds for the writer to end, because a disk can take long to report an error."""
 RELEASED_AT_ONCE = 2
 CHUNK = 1 << 20
 MOVE_S = 30.0
 
 
 class _GaveUpError(Exception):
-    """The disk refused for as long as the run could wait."""
+    """The disk rejected writes for longer than the run could wait."""
 
 
 class Recorder:
@@ -49,7 +49,7 @@ class Recorder:
     def __init__(
         self, path: Path, *, resume: bool = False, on_trouble: Callable[[str | None], None] | None = None
     ) -> None:
-        """Create the file, or with `resume` go on at the end of one, its torn last line cut.
+        """Create the file, or with `resume` continue an existing one, without its incomplete last line.
 
         Raises:
             RecordingError: it cannot be written, exists already, or another process writes it.
@@ -73,7 +73,7 @@ class Recorder:
         self._thread.start()
 
     def append(self, event: RunEvent) -> None:
-        """Queue an event; it is in the file within some milliseconds. After `aclose` nothing is taken any more."""
+        """Queue an event; it is in the file within milliseconds. After `aclose`, events are ignored."""
         line = write_event(event)
         with self._lock:
             if self._closing:
@@ -100,9 +100,9 @@ class Recorder:
         await waiter
 
     def move_to(self, folder: Path) -> None:
-        """Go on in `folder`; what is recorded so far goes along, and a link stays where the file was.
+        """Move the recording to `folder` and continue there; a link stays in its place.
 
-        Blocks until it is done, at most some seconds.
+        Blocks until it is done, for at most a few seconds.
 
         Raises:
             RecordingError: the folder does not take it; the recording stays where it is.
@@ -121,7 +121,7 @@ class Recorder:
             ) from None
 
     def give_up_after(self, seconds: float) -> None:
-        """Stop trying once the disk has refused for so long: the run is to end, whether or not there is room."""
+        """Stop retrying after that many seconds, because the run must end even if the disk is full."""
         self._patience_s = seconds
         self._wake.set()
 
@@ -167,7 +167,7 @@ class Recorder:
             woken = self._wake.is_set()
             self._wake.clear()
             if woken and not self._closing:
-                # A short wait joins events that arrive together, unless a caller waits; flushing stays within FLUSH_S.
+                # A short wait combines events that arrive together, unless a caller is waiting; flushing stays within FLUSH_S.
                 self._hurry.wait(FLUSH_S / 4)
             self._hurry.clear()
             self._move()
@@ -194,7 +194,7 @@ class Recorder:
         return bool(lines)
 
     def _write(self, data: bytes) -> None:
-        """Write all of `data`, waiting as long as the disk refuses; never write a part twice.
+        """Write all of `data`, waiting while the disk rejects it; never write a part twice.
 
         Raises:
             _GaveUpError: it has refused for longer than `give_up_after` allows.
@@ -250,7 +250,7 @@ class Recorder:
 
 
 def _set(event: threading.Event) -> None:
-    """Set an event; looking first is much quicker. The writer clears it before it takes what there is to write."""
+    """Set an event, checking first because that is faster. The writer clears it before it takes the queued data."""
     if not event.is_set():
         event.set()
 
@@ -290,7 +290,7 @@ def _open_private(path: Path, resume: bool) -> io.FileIO:
         except OSError:
             raise RecordingError(f"{path.name}: another process is writing it") from None
         if not is_at(descriptor, path):
-            # Deleted, or gone on in another folder, between opening and locking.
+            # Deleted, or moved to another folder, between opening and locking.
             raise RecordingError(f"{path.name}: was just deleted or moved; try again")
         if resume:
             _cut_torn_line(descriptor)

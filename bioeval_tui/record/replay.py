@@ -97,7 +97,7 @@ class Player:
 
     @property
     def speed(self) -> float | None:
-        """Recorded seconds a second."""
+        """Recorded seconds per second."""
         return self._speed
 
     @speed.setter
@@ -107,7 +107,7 @@ class Player:
 
     @property
     def now_s(self) -> float:
-        """The place in the replay, in recorded seconds; long silences are cut."""
+        """The position in the replay, in recorded seconds; long silences are shortened."""
         if self._speed is None and self.at:
             return self._times[self.at - 1]
         return min(self._now(), self.length_s)
@@ -131,7 +131,7 @@ class Player:
         self._paused = True
 
     async def play(self) -> AsyncIterator[Sequence[RunEvent]]:
-        """Yield batches until the last event was given."""
+        """Yield batches until the last event."""
         self._since = self._clock()
         while self.at < len(self._events) or not self._whole:
             end = self._due()
@@ -143,7 +143,7 @@ class Player:
             yield batch
 
     def _due(self) -> int:
-        """Return how many events are to have been given by now."""
+        """Return the number of events that are due by now."""
         if self._speed is None:
             return len(self._events)
         if self.at < self._target:
@@ -151,7 +151,7 @@ class Player:
             return self._target
         if self._paused:
             return self.at
-        # What is due within a frame comes with it.
+        # Events that are due within the frame are included.
         return bisect_right(self._times, self._now() + FRAME_S * self._speed)
 
     def _now(self) -> float:
@@ -195,7 +195,7 @@ _LONGEST_READ_S = 3.6
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
 """The number of seconds over which an agent's answer appears; less for a short one."""
 _INTRODUCTION_S, _CAPTION_S, _SCORE_S, _FACT_S = 4.0, 3.5, 2.5, 1.0
-"""How long the introduction, a caption, a score and a fact that was given away are looked at."""
+"""How long the introduction, a caption, a score and a disclosed fact are shown, in seconds."""
 
 
 def reading_times(events: Sequence[RunEvent]) -> list[float]:
@@ -240,7 +240,7 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
 
 
 def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list[TurnEnd]:
-    """Return every place to which one can go: the beginning, each turn of each conversation, and the end."""
+    """Return every position to jump to: the beginning, each turn of each conversation, and the end."""
     if not events:
         return []
     times = timing(events)

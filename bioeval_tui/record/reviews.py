@@ -61,7 +61,7 @@ def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Rev
     Reviewers can undo only their own entries. Texts are cleaned, because an overlay may come from somebody else.
     """
     entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
-    # By time: reviews of another machine may have been taken in after newer ones.
+    # By time, because reviews from another machine may have been imported after newer ones.
     entries.sort(key=lambda entry: entry.at if entry.at.tzinfo else entry.at.replace(tzinfo=UTC))
     authors = {entry.review: entry.author for entry in entries}
     undone = {
@@ -90,7 +90,7 @@ def score_of(opinions: Mapping[str, Reviewed]) -> float | None:
 
 
 def fault_of(opinions: Mapping[str, Reviewed]) -> Fault | None:
-    """Return the fault on which all reviewers agree; None if they differ or nobody gave one."""
+    """Return the fault on which all reviewers agree; None if they differ or nobody set one."""
     given = {entry.fault for entry in opinions.values() if entry.fault is not None}
     return given.pop() if len(given) == 1 else None
 
@@ -132,12 +132,12 @@ def plain(value: float | None) -> str:
 
 
 def words(before: float | None, after: float | None) -> str:
-    """Return `0.60 → 0.80 (reviewed)`; `0.60 (reviewed)` when it stayed; a dash for what is not known."""
+    """Return `0.60 → 0.80 (reviewed)`, or `0.60 (reviewed)` if unchanged; a dash for an unknown score."""
     told = [plain(value) for value in (before, after)]
     return f"{told[0]} (reviewed)" if told[0] == told[1] else f"{told[0]} → {told[1]} (reviewed)"
 
 
-# The scores that follow
+# Reviewed scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
 
 
 def with_reviews(state: RunState, reviews: Reviews) -> RunState:
-    """Return the state with people's scores in the place of the judge's; `state` itself does not change.
+    """Return the state with people's scores instead of the judge's; `state` itself does not change.
 
     Timing, assertions and failures stay as recorded. A fault of evaluator, judge or infrastructure takes the
     score away (the judge's does not where people scored every task); `agent` and `none` give it back where every

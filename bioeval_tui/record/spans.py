@@ -22,7 +22,7 @@ Nanoseconds = Annotated[int, Field(ge=0, lt=2**64)]
 
 
 class AgentSpan(BaseModel):
-    """One span. Times are nanoseconds since 1970, as the agent's clock has them; ids are hexadecimal.
+    """One span. Times are nanoseconds since 1970 by the agent's clock; ids are hexadecimal.
 
     `parent_id` is empty for a span without a parent, `status` is `error` only where the agent said so.
     """
@@ -150,12 +150,12 @@ def ordered(spans: Iterable[AgentSpan], root_id: str) -> list[tuple[AgentSpan, i
         span, depth = waiting.pop()
         found.append((span, depth))
         waiting += [(child, depth + 1) for child in reversed(below.pop(span.span_id, []))]
-    # Spans that name each other as parents hang from nothing.
+    # Spans that name each other as parents have no root.
     return found + [(span, 0) for many in below.values() for span in many]
 
 
 def absent_parents(spans: Iterable[AgentSpan], root_id: str) -> list[str]:
-    """Return the ids of spans that did not come although others name them as their parents."""
+    """Return the ids of missing spans that others name as their parents."""
     known = {span.span_id: span for span in spans}
     named = dict.fromkeys(span.parent_id for span in known.values() if span.parent_id)
     return [parent for parent in named if parent not in known and parent != root_id]
@@ -192,7 +192,7 @@ def _value(said: Mapping[str, Any], *names: str) -> Any:
 
 
 def _error(span: AgentSpan) -> str:
-    """Return why a span failed, in a line; empty where the agent did not say that it did."""
+    """Return why a span failed, on one line; empty if the agent reported no failure."""
     if span.status != "error":
         return ""
     for event in span.events:

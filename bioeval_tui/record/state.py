@@ -20,14 +20,14 @@ Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judgi
 
 
 class ConversationKey(NamedTuple):
-    """Which conversation of a run."""
+    """Identifies a conversation of a run."""
 
     condition: events.ConditionName
     trial: int
 
 
 class Change(NamedTuple):
-    """What one event changed: its kind, and where it applies the conversation and message."""
+    """What one event changed: its kind and, if applicable, the conversation and message."""
 
     kind: str
     key: ConversationKey | None = None
@@ -58,7 +58,7 @@ class MessageState:
     violations: list[events.EvaluatorViolated] = field(default_factory=list)
     record: dict[str, Any] | None = None
     traceparent: str | None = None
-    """What the agent was given with the last attempt to answer."""
+    """The trace ids that were sent to the agent with the last attempt to answer."""
     spans: list[AgentSpan] = field(default_factory=list)
     late_spans: set[str] = field(default_factory=set)
     doubled_spans: set[str] = field(default_factory=set)
@@ -66,7 +66,7 @@ class MessageState:
 
     @property
     def text(self) -> str:
-        """What has been said so far."""
+        """The text so far."""
         if len(self._pieces) > 1:
             self._pieces[:] = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
@@ -115,7 +115,7 @@ class ConversationState:
 
     @property
     def latencies_ms(self) -> list[float]:
-        """The agent's latencies, one a turn, in order."""
+        """The agent's latencies in ms, one per turn, in order."""
         return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
 
     @property
@@ -125,12 +125,12 @@ class ConversationState:
 
     @property
     def facts(self) -> list[events.FactDisclosed]:
-        """The facts ledger: what was given away, in order."""
+        """The facts ledger: the disclosed facts, in order."""
         return [fact for message in self.messages for fact in message.facts]
 
     @property
     def violations(self) -> list[events.EvaluatorViolated]:
-        """What the evaluator did wrong, in order."""
+        """The evaluator's violations, in order."""
         return [violation for message in self.messages for violation in message.violations]
 
     def message(self, number: int) -> MessageState | None:
@@ -142,7 +142,7 @@ class ConversationState:
         return next((message for message in self.messages if message.message == number), None)
 
     def sent(self, message: MessageState) -> bool:
-        """Return whether a message reached the other side: the sign-off alone, and what was cut off or void, did not."""
+        """Return whether a message was sent to the other side; a bare sign-off and cut-off or void messages were not."""
         last = self.messages[-1].message == message.message
         return message.done and not (message.signs_off and last)
 
@@ -173,14 +173,14 @@ class RunState:
     unknown: list[events.UnknownEvent] = field(default_factory=list)
     paused: set[str] = field(default_factory=set)
     clean: bool = True
-    """Whether the conditions are known to have started from the same state, as far as the run has gone."""
+    """Whether the conditions are known to have started from the same state, so far."""
     last_seq: int = 0
     last_at: datetime | None = None
     resumed: int = 0
     cases: list[events.Case] = field(default_factory=list)
     """The case of each trial, begun or not; empty where the job has none."""
     _parts: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    """What each case fills in, by its name and its persona's."""
+    """The values of each case, by its name and its persona's."""
 
     @property
     def job(self) -> dict[str, Any]:
@@ -247,7 +247,7 @@ class RunState:
         return [warning for warning in told if warning.code == code]
 
     def conversation(self, condition: events.ConditionName, trial: int = 1) -> ConversationState | None:
-        """Return a conversation, or None when it has not begun."""
+        """Return a conversation, or None if it has not begun."""
         return self.conversations.get(ConversationKey(condition, trial))
 
     def scores(self) -> dict[str, float | None]:
@@ -285,7 +285,7 @@ _PASSED: dict[str, bool | None] = {"passed": True, "failed": False, "not_measure
 
 
 def apply(state: RunState, event: RunEvent) -> Change:
-    """Fold one event into `state`, in place, and say what changed."""
+    """Apply one event to `state` in place, and return what changed."""
     if event.seq:
         state.last_seq = max(state.last_seq, event.seq)
     state.last_at = event.at
@@ -306,14 +306,14 @@ def apply(state: RunState, event: RunEvent) -> Change:
 
 
 def apply_all(state: RunState, many: Iterable[RunEvent]) -> RunState:
-    """Fold many events and return the same state."""
+    """Apply many events and return the same state."""
     for event in many:
         apply(state, event)
     return state
 
 
 def lighten(talk: ConversationState) -> None:
-    """Drop what only a reader of the transcript needs: texts, states, checks by turn, evidence.
+    """Drop what only the transcript needs: texts, states, checks by turn, evidence.
 
     The rest is enough for scores, gates and statistics, including quotations that are not in the transcript.
     """

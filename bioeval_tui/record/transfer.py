@@ -32,7 +32,7 @@ NO_RECORDING = "not a recording: give the .jsonl file of a run, whose first line
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A recording that is now among the runs; `new` is False when it was there already, the same."""
+    """An imported recording; `new` is False if it already existed."""
 
     run_id: str
     path: Path
@@ -206,7 +206,7 @@ def _cleaned(
 
 @contextlib.contextmanager
 def _new_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Give a new file of the owner's alone, which is removed at the end unless it was put elsewhere."""
+    """Yield a new file readable only by its owner, which is removed at the end unless it was moved."""
     copy = folder / f".import-{secrets.token_hex(8)}.part"
     try:
         descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
@@ -229,7 +229,7 @@ def _write(written: BinaryIO, line: bytes, folder: Path) -> None:
 
 
 def _lines(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file; of one that is longer than any event, only enough for that to be said."""
+    """Yield the lines of a file; of a line that is longer than any event, only enough to report it."""
     try:
         with file.open("rb") as opened:
             while line := opened.readline(MAX_LINE + 2):
@@ -257,7 +257,7 @@ def _clean_line(line: bytes) -> bytes:
 
 
 def _mark_imported(target: Path) -> None:
-    """Leave the mark before the recording is there: at no time is it taken for one of the user's own."""
+    """Create the mark before the recording, so that the recording never counts as the user's own."""
     try:
         write_whole(imported_path(target), b"", mode=0o600)
     except StorageError as error:
@@ -265,7 +265,7 @@ def _mark_imported(target: Path) -> None:
 
 
 def _put(copy: Path, target: Path) -> None:
-    """Give a copy its name, unless a file took it meanwhile. Raises `RecordingError`."""
+    """Rename a copy, unless a file of that name was created in the meantime. Raises `RecordingError`."""
     try:
         put_new(copy, target)
     except FileExistsError:

@@ -29,7 +29,7 @@ def folder_name(now: datetime) -> str:
 
 
 def thrown_away(data_dir: Path, before: datetime | None = None) -> list[Thrown]:
-    """Return the deletions that are in the trash, oldest first; with `before` those of before that time."""
+    """Return the deletions in the trash, oldest first; with `before`, only those before that time."""
     found = []
     for path in sorted((data_dir / FOLDER).glob("*")):
         try:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NoReturn
 
 LINUX = sys.platform.startswith("linux") and hasattr(os, "fork")
-"""Whether the system has what this module needs."""
+"""Whether the system supports this module."""
 CHECK_S = 1.0
-"""How often a supervisor looks whether the program is still there."""
+"""Interval at which a supervisor checks whether the program is still running, in seconds."""
 _END_WITHIN_S = 5.0
 _PDEATHSIG, _DUMPABLE, _SUBREAPER, _NO_NEW_PRIVS = 1, 4, 36, 38
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
@@ -28,9 +28,9 @@ _REFER, _SCOPE_SIGNAL = 1 << 13, 1 << 1
 
 
 def hide_process() -> None:
-    """Let no other process of this user read this one's environment and memory (Linux; root can all the same).
+    """Prevent this user's other processes from reading this one's environment and memory (Linux; root still can).
 
-    Neither can a debugger attach from then on, and a crash leaves no core file.
+    Debuggers can no longer attach, and a crash leaves no core file.
     """
     if LINUX:
         _prctl(_DUMPABLE, 0)
@@ -48,7 +48,7 @@ def enter_domain() -> bool:
     version = libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     if version < 2:
         return False
-    # The one right that is handled, moving files between folders, is granted everywhere: nothing changes for files.
+    # The only handled right, moving files between folders, is granted everywhere, so nothing changes for files.
     scoped = _SCOPE_SIGNAL if version >= 6 else 0
     ruleset = struct.pack("QQQ", _REFER, 0, scoped)[: 24 if version >= 6 else 8]
     created = libc.syscall(_LANDLOCK_CREATE, ruleset, ctypes.c_size_t(len(ruleset)), ctypes.c_uint32(0))

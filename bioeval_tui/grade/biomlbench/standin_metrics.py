@@ -12,7 +12,7 @@ __all__ = ["average_precision_at_k", "dice_coefficient", "mean_average_precision
 
 
 def average_precision_at_k(actual: set[Any], predicted: Sequence[Any], k: int) -> float:
-    """Average precision of a ranking's first `k`: a repeated guess counts once, no relevant item gives 0."""
+    """Average precision of a ranking's first `k`: a repeated guess counts once; without relevant items it is 0."""
     if not actual:
         return 0.0
     hits, total = 0, 0.0
@@ -36,7 +36,7 @@ def mean_average_precision_at_k(
 def dice_coefficient(
     predicted_mask: NDArray[Any], true_mask: NDArray[Any], both_empty_value: float = np.nan
 ) -> Any:
-    """Dice's coefficient of two 0/1 masks of one shape; `both_empty_value` when neither marks anything.
+    """Dice's coefficient of two 0/1 masks of the same shape; `both_empty_value` if both are empty.
 
     Raises:
         AssertionError: the masks differ in shape.

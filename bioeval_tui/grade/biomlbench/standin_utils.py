@@ -32,7 +32,7 @@ __all__ = [
 
 
 def get_logger(name: str, level: int = logging.INFO, filename: Path | None = None) -> logging.Logger:
-    """Return a logger. Unlike the published one it leaves the program's logging set-up alone."""
+    """Return a logger. Unlike the published one, it does not change the program's logging configuration."""
     return logging.getLogger(name)
 
 
@@ -111,5 +111,5 @@ def extract(compressed: Path, dst: Path, recursive: bool = False) -> None:
 
 
 def purple(text: str) -> str:
-    """Return `text` as it is: colour belongs to the screen."""
+    """Return `text` unchanged, without colour."""
     return text

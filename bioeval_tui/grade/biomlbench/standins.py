@@ -28,7 +28,7 @@ _ROOT = "biomlbench"
 
 
 def install(tasks_dirs: Iterable[Path] = ()) -> ModuleType:
-    """Make `biomlbench` importable and return it: ours, or the installed one.
+    """Make `biomlbench` importable and return it: the stand-in, or the installed one.
 
     `biomlbench.tasks…` is looked for below `tasks_dirs`. `polaris`, which many graders import without
     using it, becomes an empty module if it is not installed; using it says what to install. A missing
@@ -63,7 +63,7 @@ def _installed() -> ModuleSpec | None:
 
 
 def is_stand_in(module: ModuleType) -> bool:
-    """Whether a module is one of ours."""
+    """Whether a module is a stand-in."""
     return bool(getattr(module, "__bioeval__", False))
 
 

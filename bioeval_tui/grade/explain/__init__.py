@@ -1,1 +1,1 @@
-"""Error views of one submission: where it is right and wrong, and for whom."""
+"""Error views of one submission: where it is right and wrong, and for which groups."""

@@ -1,6 +1,6 @@
 """What error views may disclose of private answers, by the rules of statistical disclosure control.
 
-One look must not reveal the answer of a row, even for predictions made up for that purpose: rows are not named, no figure is
+The views of one submission must not reveal the answer of a row, even for predictions made up for that purpose: rows are not named, no figure is
 about fewer than `FEWEST` rows, counts are in steps of `STEP`, other figures have three digits, and none is the value of
 a single row (a quantile, a median, an extreme). Many looks reveal more, as the score itself does: the ledger counts them.
 """

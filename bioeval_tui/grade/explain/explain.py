@@ -1,4 +1,4 @@
-"""Error views of one submission: where it is right and wrong, and for whom.
+"""Error views of one submission: where it is right and wrong, and for which groups.
 
 Regression: residuals and the worst rows. Classification: confusion, each class, thresholds, calibration. Survival: what
 happened to those predicted to live longest. Every kind: scores for groups of rows. ProteinGym: each split and fold.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FIRST = 5
-"""How many examples a sentence names."""
+"""Number of examples in a sentence."""
 
 
 def examples(values: Iterable[Any], total: int | None = None) -> str:
@@ -32,7 +32,7 @@ def _problem(message: str, field: str = "", line: int = 0) -> Problem:
 
 
 def missing_columns(found: Sequence[str], needed: Sequence[str]) -> list[Problem]:
-    """Return a problem for each needed column that is not there, naming what is."""
+    """Return a problem for each missing column, with the existing ones."""
     has = ", ".join(clean_line(str(name), 40) for name in list(found)[:10]) or "no columns"
     more = f", … ({len(found) - 10} more)" if len(found) > 10 else ""
     return [
@@ -149,7 +149,7 @@ def label_codes(true: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[
 
 
 def invalid(problems: list[Problem]) -> InvalidSubmissionError:
-    """Return the error that says what `problems` say, the first three in full."""
+    """Return the error for `problems`, with the first three in full."""
     sentences = [problem.message for problem in problems]
     more = f"; and {len(sentences) - 3} more" if len(sentences) > 3 else ""
     return InvalidSubmissionError("; ".join(sentences[:3]) + more, tuple(problems))

@@ -58,7 +58,7 @@ class H5adScorer:
         Raises:
             InvalidSubmissionError: the file does not match the answers; it lists every finding.
         """
-        # A sum over elements shows by itself whether all of them are finite.
+        # A sum over elements is finite only if all of them are.
         summed = self.spec.metric.name in SUMMED
         values, problems = self._aligned(path, look_at_values=not summed)
         if problems:
@@ -178,7 +178,7 @@ def _take(values: Any, where: Any) -> Any:
 
 
 def _place(found: pd.Index, expected: pd.Index, noun: str) -> tuple[Any, list[Problem]]:
-    # None as the place means: already in order, nothing to move.
+    # None as the position means that the order is already right.
     if found.equals(expected) and found.is_unique:
         return None, []
     return alignment.compare_names(found, expected, noun)
@@ -202,7 +202,7 @@ def _shape_problems(element: Element, shape: tuple[int, ...], name: str) -> list
 
 def _value_problems(values: Any, name: str) -> list[Problem]:
     data = values.data if sparse.issparse(values) else values
-    # One pass: a sum is finite unless something in it is not (or it overflows, which the second look settles).
+    # One pass: a sum is finite unless an element is not (or it overflows, which a second pass decides).
     if data.dtype.kind == "f" and data.size and not np.isfinite(data.sum(dtype=np.float64)):
         bad = int(data.size - np.isfinite(data).sum())
         if bad:

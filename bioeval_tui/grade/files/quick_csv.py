@@ -25,7 +25,7 @@ SMALL = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expectation:
-    """What the file must look like: the first column's cells, and the columns that are wanted."""
+    """The expected form of a file: the first column's cells, and the required columns."""
 
     id: str
     predictions: tuple[str, ...]
@@ -35,7 +35,7 @@ class Expectation:
 
 
 def expectation(spec: MetricSpec, answers: pd.DataFrame) -> Expectation | None:
-    """Return what to expect of submissions for these answers; None where the quick way is not safe."""
+    """Return the expected form of submissions for these answers; None if the fast path is not safe."""
     ids = answers[spec.id]
     if spec.metric.kind == "label" or ids.isna().any():
         return None
@@ -55,7 +55,7 @@ def _plain_text(item: Any) -> bool:
 
 
 def read(data: bytes, expected: Expectation) -> list[Any] | None:
-    """Return the wanted columns as float arrays of shape (rows,), or None if the file is not as expected."""
+    """Return the required columns as float arrays of shape (rows,), or None if the file does not have the expected form."""
     data = unix_lines(data)
     if not is_plain(data):
         return None
@@ -81,7 +81,7 @@ def read(data: bytes, expected: Expectation) -> list[Any] | None:
 
 def _by_text(data: bytes, names: list[str], expected: Expectation) -> list[Any] | None:
     body = data[data.index(b"\n") + 1 :] if b"\n" in data else b""
-    # float() takes digits of any script, and underscores between them, which no CSV reader takes for numbers.
+    # float() accepts digits of any script, and underscores, which no CSV reader does.
     if not data.isascii() or b"_" in body or b" " in body:
         return None
     text = body.decode("ascii").removesuffix("\n")

@@ -1,4 +1,4 @@
-"""CSV files as DataFrames, the same as pandas reads them; by Arrow's reader where it provably gives the same.
+"""CSV files as DataFrames, as pandas reads them; with Arrow's reader if the result is certain to be the same.
 
 `is_plain` and `_same_as_pandas` are the proof: files without quotes, control characters, blanks beside a comma and
 empty lines, with finite numbers below 2**53 or text that nothing would take for a number.
@@ -24,7 +24,7 @@ from pyarrow import csv
 from bioeval_tui.errors import InvalidSubmissionError
 from bioeval_tui.text import clean_line
 
-# What pandas takes for a missing value.
+# Texts that pandas reads as missing values.
 _MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
@@ -57,10 +57,10 @@ _SMALL = 1 << 15
 _WHOLE_CELL = re.compile(r"-?[0-9]{1,15}")
 _NUMBER_CELL = re.compile(r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?")
 _NAME_CELL = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]*[0-9_][A-Za-z0-9_.:-]*")
-"""Text that nothing takes for a number, a truth value or a missing one: it has a letter first and a digit later."""
+"""Text that no reader takes for a number, a boolean or a missing value: a letter first and a digit later."""
 
 _ONE_CHUNK = 1 << 19
-"""Cells that pandas surely looks at together to find a column's type. It reads longer files in pieces."""
+"""Number of cells that pandas certainly reads together to infer a column's type; it reads longer files in pieces."""
 
 
 def read_frame(path: Path) -> pd.DataFrame:
@@ -186,7 +186,7 @@ def _refuse_columns(path: Path, data: bytes) -> None:
 
 
 def unix_lines(data: bytes) -> bytes:
-    """Return a text whose lines end in a newline alone."""
+    """Return a text with `\\n` line endings."""
     return (
         data.replace(b"\r\n", b"\n") if b"\r" in data else data
     )  # one byte is found ten times as fast as two
@@ -272,11 +272,11 @@ def _same_as_pandas(column: pa.ChunkedArray, in_one_chunk: bool) -> bool:
     if pa.types.is_int64(kind):
         if not column.null_count:
             return True
-        # Beside a missing value pandas reads whole numbers as floats.
+        # In a column with missing values, pandas reads integers as floats.
         ends = pc.min_max(column).as_py()
         return bool(ends["min"] > -_EXACT_INTEGER and ends["max"] < _EXACT_INTEGER)
     if pa.types.is_float64(kind):
-        # Whole numbers beyond int64 are floats to Arrow and something else to pandas, as are some spellings of NaN.
+        # Arrow and pandas read integers beyond int64, and some spellings of NaN, differently.
         largest = pc.max(pc.abs(column)).as_py()
         return largest is None or bool(largest < _EXACT_INTEGER and pc.all(pc.is_finite(column)).as_py())
     if not pa.types.is_string(kind) or not in_one_chunk:

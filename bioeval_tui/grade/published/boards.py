@@ -41,7 +41,7 @@ class BoardEntry:
 
 @dataclass(frozen=True, slots=True)
 class PublishedBoard:
-    """A leaderboard of others; entries come best first.
+    """A published leaderboard; entries are ordered best first.
 
     `graders` are the names of graders and metrics that compute the board's metric.
     """
@@ -54,13 +54,13 @@ class PublishedBoard:
 
     @property
     def origin(self) -> str:
-        """The board in one line: source, metric, date, commit, number of entries."""
+        """The leaderboard on one line: source, metric, date, commit, number of entries."""
         entries = plural(len(self.entries), "entry", "entries")
         source = self.source
         return f"{source.title} ({self.metric}), {source.date}, commit {source.commit[:12]}, {entries}"
 
     def why_unfit(self, graders: tuple[str, ...], is_lower_better: bool | None) -> str | None:
-        """Return why the board cannot rank what these graders score; None if it can.
+        """Return why the leaderboard cannot rank these graders' scores; None if it can.
 
         Args:
             graders: the names of the task's grader and metric.

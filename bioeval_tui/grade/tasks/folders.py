@@ -12,7 +12,7 @@ SHIPPED_TASKS = Path(__file__).parents[2] / "sample" / "tasks"
 
 
 def default_data_dir() -> Path:
-    """Return where prepared data lives: `BIOEVAL_DATA_DIR`/tasks, else the user's data folder."""
+    """Return the folder of prepared data: `BIOEVAL_DATA_DIR`/tasks, otherwise in the user's data folder."""
     chosen = os.environ.get("BIOEVAL_DATA_DIR")
     if chosen:
         return Path(chosen).expanduser() / "tasks"

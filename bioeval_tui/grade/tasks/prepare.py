@@ -40,7 +40,7 @@ UNFINISHED = ".unfinished"
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What `prepare_task` did. `verified` is False where the task has no checksums."""
+    """The result of `prepare_task`. `verified` is False if the task has no checksums."""
 
     task_id: str
     was_ready: bool

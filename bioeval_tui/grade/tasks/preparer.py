@@ -34,11 +34,11 @@ END_WITHIN_S = 10.0
 
 
 class PrepareError(NotMeasuredError):
-    """A task could not be made ready; the sentence says what to do."""
+    """A task could not be prepared; the message says what to do."""
 
 
 def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Path) -> None:
-    """Call `function` with the folders that it asks for: raw, and public and private (or prepared) below `draft`.
+    """Call `function` with the folders that its parameters name: raw, and public and private (or prepared) below `draft`.
 
     Raises:
         PrepareError: it failed; the sentence says how.
@@ -140,7 +140,7 @@ def _offer_polaris(raw: Path) -> None:
 
 
 def main() -> None:
-    """Be the child: read the request, run the preparer, write the outcome."""
+    """The child process: read the request, run the preparer, write the outcome."""
     from bioeval_tui.grade.biomlbench.standins import install  # in the process that was started for it
     from bioeval_tui.grade.tasks.task_code import load_function
 

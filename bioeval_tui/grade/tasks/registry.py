@@ -70,7 +70,7 @@ class UnknownTaskError(InputError, ValueError):
 
 
 class Registry:
-    """Tasks by id, from the folders given and those shipped.
+    """Tasks by id, from the given folders and the included ones.
 
     Args:
         tasks_dirs: roots in the layout above, or checkouts of BioML-bench; the first one that has a
@@ -96,12 +96,12 @@ class Registry:
 
     @property
     def tasks_dirs(self) -> tuple[Path, ...]:
-        """The roots that are searched, in order; the shipped tasks come last."""
+        """The roots that are searched, in order; the included tasks come last."""
         return (*self._roots, SHIPPED_TASKS)
 
     @cached_property
     def data_dir(self) -> Path:
-        """Where prepared data lives, one folder a task."""
+        """The folder of prepared data, with a folder for each task."""
         return self._chosen_data_dir or default_data_dir()
 
     def get_data_dir(self) -> Path:
@@ -240,7 +240,7 @@ def _configs(root: Path) -> Iterator[tuple[str, str, Path]]:
 
 LIKE = 0.6
 MUCH_LIKE = 0.1
-"""A name is suggested that is this much like the one that was asked for, and nearly as much as the nearest."""
+"""Minimum similarity of a suggested name to the requested one, and how much less similar than the nearest it may be."""
 
 
 def _suggestion(task_id: str, known: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""One task: its `config.yaml`, where its files are, its grader. Files are read when they are asked for."""
+"""One task: its `config.yaml`, its files and its grader. Files are read when needed."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ class Task:
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the task can be graded: answers and leaderboard are there."""
+        """Whether the task can be graded: answers and leaderboard exist."""
         return self.why_not_prepared() is None
 
     @property
     def prepare_command(self) -> str:
-        """The command that prepares this task, whole: with the folders that the defaults do not name."""
+        """The complete command that prepares this task, with the folders that differ from the defaults."""
         words = ["bioeval-tui", "tasks", "prepare", self.id]
         roots = {tasks_root(folder) for folder in default_tasks_dirs()}
         if self.root not in roots | {SHIPPED_TASKS}:
@@ -111,7 +111,7 @@ class Task:
         return self.raw_dir.parents[len(Path(self.id).parts)]
 
     def why_not_prepared(self) -> str | None:
-        """Return why the task cannot be graded yet, as a sentence with the thing to do; None if it can."""
+        """Return why the task cannot be graded yet and what to do, as a sentence; None if it can."""
         if not self.answers.is_file():
             return (
                 f"task {self.id} is not prepared: its answers are missing ({self.answers}); "
@@ -125,7 +125,7 @@ class Task:
 
     @property
     def published_board(self) -> PublishedBoard | None:
-        """The published leaderboard of this task that ships with the program."""
+        """The included published leaderboard of this task."""
         return published_board(self.id, self.data_source or {})
 
     def board_in_use(self) -> PublishedBoard | Path:
@@ -349,7 +349,7 @@ def _word(value: Any) -> str | None:
 
 
 def _data_path(entry: TaskEntry, relative: str, config_id: str) -> Path:
-    # A config copied from another folder still names that folder's data: its own come first.
+    # A config copied from another folder still names that folder's data, so its own data comes first.
     as_written = entry.data_dir / relative
     if config_id != entry.id and relative.startswith(config_id + "/"):
         own = entry.data_dir / (entry.id + relative[len(config_id) :])

@@ -40,7 +40,7 @@ class CodeError(NotMeasuredError, ImportError):
 
 
 class MissingPackageError(CodeError):
-    """A task's own code needs a package, or a version of one, that is not installed here."""
+    """A task's own code needs a package, or a version of one, that is not installed."""
 
 
 def load_function(reference: str, folder: Path | None, root: Path | None = None) -> Callable[..., Any]:
@@ -159,7 +159,7 @@ def load_as(name: str, spec: importlib.machinery.ModuleSpec) -> ModuleType:
 class _GraderLoader(importlib.machinery.SourceFileLoader):
     """Loads a grader so that `int(array)` and `float(array)` take an array of one element, as before NumPy 2.4.
 
-    Published graders rely on it. Only these calls in the grader's own file are looked at; line numbers stay.
+    Published graders rely on it. Only these calls in the grader's own file are changed; line numbers stay the same.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -186,7 +186,7 @@ class _ScalarCalls(ast.NodeTransformer):
 
 
 def scalar(kind: Callable[..., Any], value: Any, **named: Any) -> Any:
-    """Return `kind(value)`, taking a NumPy array of one element for that element."""
+    """Return `kind(value)`; a NumPy array of one element counts as that element."""
     if getattr(value, "ndim", 0) and getattr(value, "size", 0) == 1 and type(value).__module__ == "numpy":
         value = value.reshape(-1)[0]
     return kind(value, **named)

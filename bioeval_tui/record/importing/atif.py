@@ -1,4 +1,4 @@
-"""ATIF trajectories (Harbor's Agent Trajectory Interchange Format, v1): one in a file, a list, or one a line."""
+"""ATIF trajectories (Harbor's Agent Trajectory Interchange Format, v1): one document, a list, or one per line."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _rewards(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _generation(extra: Any) -> list[dict[str, Any]]:
-    """Return what this program's exports say that a user did: the format gives tool calls to agents only."""
+    """Return a user's tool calls from this program's exports; the format itself has tool calls only for agents."""
     events = extra.get("generation") if isinstance(extra, dict) else None
     return objects(events)
 

@@ -1,4 +1,4 @@
-"""Messages in the shape of OpenAI's chat format, which many files share: read and written."""
+"""Reads and writes messages in OpenAI's chat format, which many files use."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def chat_pieces(messages: Any) -> Iterable[ToldPiece]:
 
 def _piece(role: Role, message: Mapping[str, Any]) -> ToldPiece:
     if role == "tool":
-        # Only the newer format says which call a result belongs to.
+        # Only the newer format names the call of a result.
         outputs = [Output(text_of(message.get("content")), str(message.get("tool_call_id") or ""))]
         return ToldPiece(role, "", message, outputs=outputs)
     calls = [_call(each) for each in objects(message.get("tool_calls"))]

@@ -33,7 +33,7 @@ class ToldCall:
 
 @dataclass(slots=True)
 class Output:
-    """What a tool gave. `call` is the call's id; empty where the file names none."""
+    """A tool's result. `call` is the call's id; empty if the file has none."""
 
     value: Any
     call: str = ""
@@ -79,7 +79,7 @@ class ToldMessage:
     record: dict[str, Any] | None = None
 
     def keep_raw_unless(self, same: Callable[[ToldMessage], Sequence[Any]]) -> None:
-        """Keep the source's own messages, unless they are what an export would write without them."""
+        """Keep the source's original messages, unless an export would produce the same without them."""
         if list(same(self)) != self.raw:
             self.record = {"raw": self.raw}
 
@@ -104,7 +104,7 @@ class ToldConversation:
     condition: ConditionName | None = None
     scores: list[GivenScore] = field(default_factory=list)
     tasks: tuple[tuple[str, str], ...] = ()
-    """What the user wants in this case, each with its acceptance criteria, in the order of the scores."""
+    """The tasks of this case with their acceptance criteria, in the order of the scores."""
     facts: tuple[str, ...] = ()
     started_at: datetime | None = None
     ended_at: datetime | None = None
@@ -114,7 +114,7 @@ class ToldConversation:
     failures: int = 0
     record: dict[str, Any] | None = None
     whole: float | None = None
-    """The composite, where the source is an export of this program."""
+    """The composite score, if the source is an export of this program."""
 
 
 @dataclass(slots=True)
@@ -201,7 +201,7 @@ def _sum(before: int | None, more: int | None, first: bool) -> int | None:
 
 
 def _place(generation: list[dict[str, Any]], output: Output) -> None:
-    """Put a result behind its call; behind everything where the call is not there."""
+    """Insert a result after its call; at the end if the call is missing."""
     for at, event in enumerate(generation):
         request = event.get("request")
         if output.call and isinstance(request, dict) and request.get("id") == output.call:
@@ -218,7 +218,7 @@ def in_unit(value: Any) -> float | None:
 
 
 def moment(value: Any) -> datetime | None:
-    """Return a time that is written as in ISO 8601; without a zone it is UTC. None for anything else."""
+    """Parse an ISO 8601 time, which is UTC without a zone; None for anything else."""
     if not isinstance(value, str) or not value:
         return None
     try:

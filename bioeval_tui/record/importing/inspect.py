@@ -29,7 +29,7 @@ from bioeval_tui.record.importing.zips import BadZipFile, ZipFile, is_zipfile
 
 _MODELLED = ("messages",)
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-"""What Inspect counts these as (`value_to_float`)."""
+"""The numeric values of Inspect's letters (`value_to_float`)."""
 _LIMITS: dict[str, EndReason] = {"message": "max_turns", "time": "timed_out", "working": "timed_out"}
 _OURS = "bioeval-tui"
 
@@ -219,7 +219,7 @@ def _scores(scores: Any) -> Iterator[GivenScore]:
 
 
 def _value(value: Any) -> float | None:
-    """Return a score as the number that Inspect takes it for; None where that does not lie in [0, 1]."""
+    """Return a score as Inspect's number; None if that is not in [0, 1]."""
     if isinstance(value, str):
         if value in _LETTERS or value.lower() in _LETTERS:
             return _LETTERS.get(value, _LETTERS.get(value.lower()))

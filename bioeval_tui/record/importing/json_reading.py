@@ -125,7 +125,7 @@ class _Reader:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
-                # A number at the end of what was read may go on.
+                # A number at the end of the piece may continue.
                 if end < len(self._text) or self._ended or isinstance(value, dict | list | str):
                     self._at = end
                     return value
@@ -141,7 +141,7 @@ class _Reader:
             size *= 2  # so that reading a large piece repeatedly stays linear
 
     def _next(self, end: str) -> bool:
-        """Take the comma before another member, or the end; say whether it was the end."""
+        """Consume the comma before another member, or the end; return whether it was the end."""
         found = self.peek()
         if found not in (",", end):
             self.fail(f"`,` or `{end}` is needed")

@@ -13,14 +13,14 @@ from bioeval_tui.record.importing.zips import ZipFile, is_zipfile
 
 Shape = Literal["zip", "lines", "list", "object", "other"]
 STREAMED = ("samples", "simulations", "tasks", "steps", "traj", "messages")
-"""Long lists of the formats: of each the first item is looked at."""
+"""Long lists in the formats, of which only the first item is read."""
 LONGEST_LINE = 1 << 24
 """Maximum number of bytes of the first line; a document with a longer one is read in pieces."""
 
 
 @dataclass(slots=True)
 class FileLook:
-    """What a file is at a first look.
+    """The start of a file.
 
     `first` is the first line or list item, or as much of an object as was read; `names` are a zip's members.
     """
@@ -31,7 +31,7 @@ class FileLook:
 
     @classmethod
     def at(cls, file: Path, enough: Callable[[FileLook], bool] = lambda look: False) -> FileLook:
-        """Look at a file. Of a large object only as much is read as is `enough`.
+        """Read the start of a file. A large object is read only until `enough`.
 
         Raises:
             InputError: it is empty or no JSON.

@@ -10,7 +10,7 @@ from bioeval_tui.record.importing.looking import FileLook
 
 
 def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
-    """Return a file's format, by content unless `name` says it; None for a recording of this program.
+    """Return a file's format, `name` or by content; None for a recording of this program.
 
     Raises:
         RecordingError: the file cannot be read, or is of none of the formats.

@@ -14,7 +14,7 @@ from bioeval_tui.record.importing.looking import FileLook
 from bioeval_tui.text import compact_json
 
 PASS_ABOVE = 0.999999
-"""Only the whole reward is a success, within the 1e-6 that τ-bench itself allows."""
+"""Only the full reward counts as success, within τ-bench's own tolerance of 1e-6."""
 STOP = "###STOP###"
 
 

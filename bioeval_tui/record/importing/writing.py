@@ -46,7 +46,7 @@ class Survey:
     named: dict[str, bool] = field(default_factory=dict)
     """The scores by name, and whether all of their values are in [0, 1], as a task's must be."""
     tasks: tuple[tuple[str, str], ...] | None = None
-    """The tasks, where they are the same in every conversation."""
+    """The tasks, if they are the same in every conversation."""
     most_tasks: int = 0
     unknown_condition: int = 0
     began: datetime | None = None
@@ -54,7 +54,7 @@ class Survey:
     conversations: int = 0
 
     def take(self, found: Header | ToldConversation) -> None:
-        """Note one thing that was read."""
+        """Process one item of the content."""
         if isinstance(found, Header):
             self.header = found
             return
@@ -108,7 +108,7 @@ def digest(file: Path) -> str:
 def recording_of(
     file: Path, kind: ImportFormat, found: Survey, sha256: str, run_id: str, told: Told
 ) -> Iterator[RunEvent]:
-    """Yield the events of the recording that a foreign file becomes, every text in them cleaned.
+    """Yield the events of an imported file, with every text cleaned.
 
     Raises:
         RecordingError: the file is not as its format has it.
@@ -377,7 +377,7 @@ def _too_large(value: Any) -> bool:
 
 
 def _bounded(record: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return a record without its heaviest members, where it is too large to be kept."""
+    """Return a record without its largest members, if it exceeds the limit."""
     if record is None or not _too_large(record):
         return record
     kept = {key: value for key, value in record.items() if key not in _HEAVY}

@@ -1,4 +1,4 @@
-"""Zip files, also with members that are compressed with Zstandard, as newer Inspect logs are."""
+"""Zip files, including members compressed with Zstandard, as in newer Inspect logs."""
 
 from __future__ import annotations
 

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 Given = TypeVar("Given")
 
 UNTOUCHED = frozenset({"preferences", "keep", "close"})
-"""What a person chose, and keeps under names of files."""
+"""Methods whose values are chosen by a person or identify files."""
 
 COME_BACK = frozenset({"medals", "grade"})
-"""What these give is handed to other services later, which find nothing by a masked name."""
+"""Methods whose values are passed to other services, which could not find anything by a masked name."""
 
 REFUSED = {"edit": "names are masked, and an editor would show the file as it is"}
 
 
 class MaskedServices:
-    """Gives what `inner` gives, masked. What has not changed is the same object as the last time."""
+    """Returns the values of `inner`, masked. Unchanged values are the same objects as the last time."""
 
     def __init__(self, inner: Any, mask: Mask) -> None:
         self._inner = inner
@@ -88,5 +88,5 @@ class MaskedServices:
 
 
 def masked(services: Given) -> Given:
-    """Return the services as screens may have them: masked, if this process masks."""
+    """Return the services for screens: masked, if this process masks."""
     return cast(Given, MaskedServices(services, current())) if masking() else services

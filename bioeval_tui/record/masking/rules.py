@@ -87,7 +87,7 @@ def _words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class PatternRule:
-    """A regular expression; each different text that it finds gets a tag of its own after `label`."""
+    """A regular expression; each different match gets its own tag after `label`."""
 
     pattern: str
     label: str
@@ -125,7 +125,7 @@ class Rules:
         self._replaced = regex.compile(rf"\[(?:{choice})-[0-9A-Z]{{1,8}}\]|{regex.escape(HIDDEN)}")
 
     def replace(self, text: str) -> str:
-        """Return the text with everything replaced that a rule finds. Doing it again changes nothing."""
+        """Return the text with all matches of the rules replaced. A second call changes nothing."""
         spans = self.spans(text)
         return text if not spans else replaced(text, spans)
 
@@ -146,7 +146,7 @@ class Rules:
         return _joined(outside)
 
     def settled(self, text: str) -> int:
-        """Return how much of a text that still grows will read the same, whatever comes after it."""
+        """Return the length of the part of a growing text that no later text can change."""
         folded = fold(text)
         end = len(text)
         for length in range(min(self._longest, len(folded.letters)), 0, -1):
@@ -256,7 +256,7 @@ def _joined(spans: list[MaskedSpan]) -> list[MaskedSpan]:
 
 
 def replaced(text: str, spans: Iterable[MaskedSpan], start: int = 0, end: int | None = None) -> str:
-    """Return `text[start:end]` with the spans in it replaced; no span may reach over either end."""
+    """Return `text[start:end]` with the spans in it replaced; no span may extend beyond it."""
     pieces, at, end = [], start, len(text) if end is None else end
     for span in spans:
         if start <= span.start and span.end <= end:

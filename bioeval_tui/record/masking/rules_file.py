@@ -26,7 +26,7 @@ _LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,19}")
 
 
 def load_rules(path: Path, data_dir: Path) -> Rules:
-    """Read a rules file. Patterns need a key, which is kept in `data_dir` and made when it is missing.
+    """Read a rules file. Patterns need a key, which is stored in `data_dir` and created if it is missing.
 
     Raises:
         InputError: with every problem found, each with its line and what would be right.

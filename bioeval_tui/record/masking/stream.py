@@ -14,7 +14,7 @@ Key = tuple[str | None, int | None, int | None, int]
 
 
 class Pieces:
-    """Takes a run's events in order and says what of each piece may be shown by now."""
+    """Receives a run's events in order and returns the part of each piece that may be shown."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -52,7 +52,7 @@ def _key(event: RunEvent, message: int) -> Key:
 
 
 class _Growing:
-    """A message so far: the end of its text, and up to where that was given."""
+    """A message so far: the end of its text, and the position up to which it was emitted."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -62,12 +62,12 @@ class _Growing:
         self._hidden = False
 
     def add(self, text: str, rules: Rules) -> str:
-        """Take a piece; return what may be given now."""
+        """Add a piece; return the text that may be emitted now."""
         self._text += text
         return self._give(rules.settled(self._text), rules)
 
     def rest(self, rules: Rules) -> str:
-        """Return what was not given yet."""
+        """Return the text that was not emitted yet."""
         return self._give(len(self._text), rules)
 
     def _give(self, end: int, rules: Rules) -> str:

@@ -1,4 +1,4 @@
-"""The protocol of data sources, and the rows that they give."""
+"""The protocol of data sources, and the rows that they return."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bioeval_tui.errors import InputError, UnavailableError
 
 
 class SourceError(UnavailableError):
-    """Data could not be had; the sentence says what to install, or where to put which file."""
+    """Data could not be obtained; the message says what to install, or where to put which file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class HumanRow:
 
 
 class DataSource(Protocol):
-    """A place that data of tasks comes from. `config` is `data_source` of the task's config.yaml."""
+    """A source of tasks' data. `config` is `data_source` of the task's config.yaml."""
 
     def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
         """Put the raw files into the existing folder `raw`; return the archive if one was downloaded.

@@ -67,7 +67,7 @@ def competition(config: Mapping[str, Any]) -> str:
 
 def _client(by_hand: str) -> Any:
     # The package signs in when it is imported, and some versions leave the program if they cannot.
-    # It also talks on stdout, which is for data.
+    # It also prints on stdout, which is for data.
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             module = importlib.import_module("kaggle")

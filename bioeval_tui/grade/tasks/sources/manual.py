@@ -6,4 +6,4 @@ from bioeval_tui.grade.tasks.sources.builtin import BuiltinSource
 
 
 class ManualSource(BuiltinSource):
-    """Nothing to download here; a preparer that misses a file fails with its name."""
+    """Download nothing; a preparer that needs a file fails with its name."""

@@ -28,7 +28,7 @@ _BOARDS = (
     "https://raw.githubusercontent.com/OATML-Markslab/ProteinGym/refs/heads/main/benchmarks/DMS_supervised"
 )
 DATE = "2024-01-01"
-"""ProteinGym gives no dates; the published leaderboards carry this one."""
+"""The date of the published leaderboards, because ProteinGym gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _family(assay: str) -> tuple[str, list[str]]:
 
 
 def _extract(archive: Path, assay: str, target: Path) -> bool:
-    """Copy the assay's file out of the archive; False if it is not in there."""
+    """Copy the assay's file out of the archive; return False if it is not there."""
     try:
         with zipfile.ZipFile(archive) as file:
             member = next(

@@ -11,7 +11,7 @@ def main() -> None:
 
     benchmark = polaris.load_benchmark(sys.argv[1])
     train, _ = benchmark.get_train_test_split()
-    # The public interface hides the targets of the test set, which the answers are made of.
+    # The public interface hides the targets of the test set, which become the answers.
     test = benchmark._get_test_sets(hide_targets=False)
     part = next(iter(test.values())) if isinstance(test, dict) else test
     folder = Path(sys.argv[2])
