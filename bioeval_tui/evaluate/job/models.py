@@ -242,7 +242,8 @@ class TelemetryConfig(JobPart):
 def _only_a_gap(text: str) -> str:
     if not text.strip().startswith("{{") or not text.strip().endswith("}}"):
         raise PydanticCustomError(
-            "gap", "must be a mapping of keys or, in a job with cases, a placeholder such as `{{ case.messages }}`"
+            "gap",
+            "must be a mapping of keys or, in a job with cases, a placeholder such as `{{ case.messages }}`",
         )
     return text
 

@@ -46,9 +46,7 @@ async def start(turn: DialogueTurn) -> str:
     aged = any(pattern.search(text) for pattern in (_OVER, _FROM, _UNDER))
     if _OLD.search(text) and not aged:
         turn.state.cohort = (text,)
-        return turn.ask(
-            "cohort.age", "From which age? Studies define this differently."
-        )
+        return turn.ask("cohort.age", "From which age? Studies define this differently.")
     if not criteria and not _EVERYBODY.search(text):
         turn.state.cohort = (text,)
         return turn.ask("cohort.what", "Which condition, drug, sex or age should I count by?")

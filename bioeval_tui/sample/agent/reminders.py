@@ -47,9 +47,7 @@ def opens(turn: DialogueTurn) -> bool:
 async def start(turn: DialogueTurn) -> str:
     """Answer a message that is about reminders."""
     if turn.said.matches(_DELETE):
-        return turn.ask(
-            "reminder.delete", "Should I delete all your reminders? Please answer yes or no."
-        )
+        return turn.ask("reminder.delete", "Should I delete all your reminders? Please answer yes or no.")
     if _tells_home(turn):
         await turn.records.set_time_zone(turn.user, turn.said.zone)
         return f"Noted: your time zone is {turn.said.zone}. I'll use it for your reminders."

@@ -23,7 +23,9 @@ def look(ledger: Ledger, number: int, agent: str | None = None) -> str:
 def test_the_first_look_is_graded_once_and_later_ones_are_counted(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / NAME)
     assert look(ledger, 1) == "graded once"
-    assert [look(ledger, number) for number in range(2, 38)][-1] == "37th submission scored against these answers"
+    for number in range(2, 37):
+        look(ledger, number)
+    assert look(ledger, 37) == "37th submission scored against these answers"
     assert look(ledger, 99, "ada") == "38th submission scored against these answers, 1st by this agent"
     assert ledger.look("lab/numbers", "x", "other answers", None, 0.0).words == "graded once"
 
