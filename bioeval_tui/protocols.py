@@ -1,4 +1,4 @@
-"""The public name of `bioeval_tui.evaluate.seams`: the protocols that a plug-in implements, and their values."""
+"""What a plug-in imports: the protocols of `bioeval_tui.evaluate.seams` with their values, and the current `traceparent`."""
 
 from bioeval_tui.evaluate.seams import (
     Agent,
@@ -25,9 +25,10 @@ from bioeval_tui.evaluate.seams import (
     Verdict,
     Violation,
 )
+from bioeval_tui.evaluate.traces.registry import traceparent
 
 __all__ = [
     "Agent", "AssertionView", "CheckResult", "Condition", "Delta", "Evaluator", "EvaluatorView", "Evidence",
     "Generation", "GraphSnapshot", "Judge", "JudgeView", "KnowledgeGraph", "Peer", "PeerError", "Reply", "Role",
-    "Rows", "TaskVerdict", "TranscriptMessage", "Utterance", "Verdict", "Violation",
+    "Rows", "TaskVerdict", "TranscriptMessage", "Utterance", "Verdict", "Violation", "traceparent",
 ]  # fmt: skip

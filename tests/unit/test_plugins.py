@@ -15,6 +15,7 @@ from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.job.models import TargetConfig
 from bioeval_tui.evaluate.seams import Delta, PeerError, Reply
+from bioeval_tui.evaluate.traces.registry import Traces
 from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.metrics import find_metric
 from bioeval_tui.settings import Secret
@@ -169,13 +170,15 @@ import time
 from bioeval_tui.evaluate.evaluators.scripted import ScriptedEvaluator
 from bioeval_tui.evaluate.judges.rules import RulesJudge
 from bioeval_tui.evaluate.job.models import ScriptLine
-from bioeval_tui.protocols import Reply
+from bioeval_tui.protocols import Reply, traceparent
 
 told = {}
 
 class Agent:
     async def open(self): return "s1"
-    async def send(self, content): yield Reply(content, time.monotonic(), time.monotonic())
+    async def send(self, content):
+        told["traceparent"] = traceparent()
+        yield Reply(content, time.monotonic(), time.monotonic())
     async def observe(self): return None
     async def seed_history(self, role, content): return True
     async def aclose(self): pass
@@ -197,7 +200,7 @@ def judge(job):
 """
 
 
-async def test_a_plugin_is_told_its_own_options_and_nobody_elses(site, tmp_path_factory):
+async def test_a_plugin_is_told_its_own_options_and_nobody_elses_and_its_agent_the_traceparent(site, tmp_path_factory):
     points = "".join(
         f"[bioeval_tui.{kind}s]\ntuned = tuned:{kind}\n" for kind in ("agent", "evaluator", "judge")
     )
@@ -209,9 +212,19 @@ evaluator: {kind: tuned, options: {line: make a note}}
 scorer: {kind: tuned, options: {threshold: 0.5}}
 facts: []
 tasks: [{task: Have a note made, rules: [{pattern: make a note}]}]
+telemetry: {waitMs: 0}
 """
-    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none")
+    run = await hold(
+        text,
+        tmp_path_factory.mktemp("run"),
+        agent_url="http://127.0.0.1:1",
+        graph="none",
+        otlp=0,
+        traces=Traces(),
+    )
     assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    answers = [event.traceparent for event in run.of("message_started") if event.role == "assistant"]
+    assert sys.modules["tuned"].told.pop("traceparent") == answers[-1] != ""
     assert sys.modules["tuned"].told == {
         "agent": {"depth": 3}, "evaluator": {"line": "make a note"}, "hidden": ({}, {}), "judge": {"threshold": 0.5},
     }  # fmt: skip

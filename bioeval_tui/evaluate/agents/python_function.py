@@ -139,7 +139,7 @@ class PythonAgent:
 
         conversation._tell = tell
         conversation.tokens_in = conversation.tokens_out = None
-        conversation.traceparent = registry.current.get()
+        conversation.traceparent = registry.traceparent()
         texts: list[str] = []
         events: list[dict[str, Any]] = []
         first_token: float | None = None

@@ -185,7 +185,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         exchange = Exchange(self._peer, clean_line(host, 200), self._timeouts.whole, hider)
         if url.userinfo:  # a header says it already
             request.url = url.copy_with(username=None, password=None)
-        if self._peer == "agent" and (traceparent := registry.current.get()):
+        if self._peer == "agent" and (traceparent := registry.traceparent()):
             request.headers["traceparent"] = traceparent
         async with exchange.step():
             response = await self._inner.handle_async_request(request)

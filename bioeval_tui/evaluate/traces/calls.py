@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bioeval_tui.evaluate.tool_calls import call_event, paired, request_of, result_event
+from bioeval_tui.evaluate.tool_calls import call_event, paired, result_event
 from bioeval_tui.record.spans import AgentSpan, Meaning, meaning_of
 
 
@@ -17,20 +18,17 @@ def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) 
     both have the same id, otherwise if name and arguments are equal; each reported call matches one span. Spans without
     arguments match any. Of two nested spans for one call, the outer one counts.
     """
-    waiting = [(request, result) for request, result in paired(told) if request is not None]
+    reported = _Reported(told)
     found: list[dict[str, Any]] = []
     for span, meaning in _tool_spans(spans):
-        same = next((pair for pair in waiting if _same_id(pair[0], meaning)), None) or next(
-            (pair for pair in waiting if _same_call(pair[0], meaning)), None
-        )
+        same = reported.take(meaning)
         call_id = meaning.call_id or span.span_id
         if same is not None:
-            waiting.remove(same)
             call_id = str(same[0].get("id") or "")
             if same[1] is not None or not call_id:
                 continue
         else:
-            event = call_event(meaning.tool, {} if meaning.arguments is None else meaning.arguments, call_id)
+            event = _call_of(meaning, call_id)
             if meaning.arguments is None:
                 event["request"]["argumentsTold"] = False
             found.append({**event, "span": span.span_id})
@@ -39,6 +37,50 @@ def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) 
             result = result_event(output, call_id, failed=bool(meaning.error))
             found.append({**result, "span": span.span_id})
     return found
+
+
+class _Reported:
+    """The calls that the protocol reported and no span has matched yet, indexed: an answer may have thousands."""
+
+    def __init__(self, told: Sequence[Mapping[str, Any]]) -> None:
+        self._pairs = [(request, result) for request, result in paired(told) if request is not None]
+        self._taken: set[int] = set()
+        self._places: dict[tuple[str, ...], deque[int]] = {}
+        for place, (request, _) in enumerate(self._pairs):
+            keys = [("any", *key) for key in _keys(request)]
+            if call_id := request.get("id"):
+                keys.append(("id", repr(call_id)))
+            else:
+                keys += [("without id", *key) for key in _keys(request)]
+            for key in keys:
+                self._places.setdefault(key, deque()).append(place)
+
+    def take(self, meaning: Meaning) -> tuple[Mapping[str, Any], Any] | None:
+        """Return the first reported call that a span stands for, with its result, and match it with no other span."""
+        wanted = _keys(_call_of(meaning)["request"])[meaning.arguments is None]
+        # Ids that differ are two calls.
+        keys = (
+            [("id", repr(meaning.call_id)), ("without id", *wanted)]
+            if meaning.call_id
+            else [("any", *wanted)]
+        )
+        for key in keys:
+            places = self._places.get(key, ())
+            while places:
+                if (place := places.popleft()) not in self._taken:
+                    self._taken.add(place)
+                    return self._pairs[place]
+        return None
+
+
+def _keys(request: Mapping[str, Any]) -> tuple[tuple[str, str], tuple[str]]:
+    """Return what identifies a call without its id: name and arguments, and the name alone."""
+    name = str(request["function"].get("name"))
+    return (name, json.dumps(request.get("arguments") or {}, sort_keys=True, default=str)), (name,)
+
+
+def _call_of(meaning: Meaning, call_id: str = "") -> dict[str, Any]:
+    return call_event(meaning.tool, {} if meaning.arguments is None else meaning.arguments, call_id)
 
 
 def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
@@ -60,21 +102,3 @@ def _stands_within_itself(span: AgentSpan, tool: str, by_id: Mapping[str, tuple[
         if above[1].kind == "tool" and above[1].tool == tool:
             return True
     return False
-
-
-def _same_id(request: Mapping[str, Any], meaning: Meaning) -> bool:
-    return bool(meaning.call_id) and request.get("id") == meaning.call_id
-
-
-def _same_call(request: Mapping[str, Any], meaning: Meaning) -> bool:
-    if request["function"].get("name") != meaning.tool:
-        return False
-    if request.get("id") and meaning.call_id:
-        return False  # ids that differ are two calls
-    return meaning.arguments is None or _plain(request.get("arguments") or {}) == _plain(
-        request_of(call_event(meaning.tool, meaning.arguments))["arguments"]  # type: ignore[index]
-    )
-
-
-def _plain(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)

@@ -16,6 +16,11 @@ current: ContextVar[str] = ContextVar("traceparent", default="")
 """The `traceparent` of the current answer, sent with agents' requests; empty if no spans are received."""
 
 
+def traceparent() -> str:
+    """Return the header value that joins spans to the current answer (W3C Trace Context); empty if no spans are received."""
+    return current.get()
+
+
 class Traceparent(NamedTuple):
     """The ids that are sent to an agent with a message (W3C Trace Context, version 00, sampled)."""
 
