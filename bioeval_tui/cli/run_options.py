@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bioeval_tui.cli.task_options import board
-from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.evaluate.engine.spec import OTLP_PORT, RunRequest
 from bioeval_tui.record.events import CONDITIONS
 from bioeval_tui.sample.paths import find_job
 
@@ -131,8 +131,8 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         metavar="[PORT]",
         type=click.IntRange(0, 65_535),
         is_flag=False,
-        flag_value=4318,
-        help="Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [4318]; 0 chooses a free port.",
+        flag_value=OTLP_PORT,
+        help=f"Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [{OTLP_PORT}]; 0 chooses a free port.",
     ),
     "no_events": click.option(
         "--no-events", is_flag=True, help="Don't record the agent's prompts, retrieved contexts and outputs."

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluate.seams import Condition
 
 Order = Literal["withheld-first", "supplied-first", "random"]
+OTLP_PORT = 4318
+"""Where exporters of OTLP over HTTP send spans by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,4 +216,4 @@ class JobsScreen(ListScreen[JobItem]):
         kept.pop(str(path), None)
         kept[str(path)] = form
         services.keep("run.by_job", dict(list(kept.items())[-REMEMBERED:]))
-        services.keep("run.last", form)
+        services.keep("run.last", {**form, "cases": "", "sample": ""})  # other jobs have other cases

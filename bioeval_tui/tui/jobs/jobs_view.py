@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.evaluate.engine.spec import OTLP_PORT, RunRequest
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.live.heads_view import CONDITIONS
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SPARK = 12
 MOST_REPEATS = 1000
+MOST_CASES = 10_000
 
 COLUMNS: tuple[Column, ...] = (
     Column("job", 0),
@@ -124,6 +125,9 @@ class RunForm:
     judge: str = ""
     concurrency: str = ""
     conditions: Literal["both", "withheld", "supplied"] = "both"
+    cases: str = ""
+    sample: str = ""
+    spans: Literal["job", "yes"] = "job"
     code: str = ""
 
     @classmethod
@@ -168,16 +172,21 @@ class RunForm:
         """The maximum number of concurrent conversations; None if empty or not a number."""
         return _number(self.concurrency)
 
+    @property
+    def drawn(self) -> int | None:
+        """The size of the random sample of cases; None if empty or not a number."""
+        return _number(self.sample, MOST_CASES)
+
 
 def _names(text: str) -> tuple[str, ...]:
     parts = (part.strip() for part in text.replace(";", ",").split(","))
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def _number(text: str) -> int | None:
+def _number(text: str, most: int = MOST_REPEATS) -> int | None:
     text = text.strip()
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
-    return number if 1 <= number <= MOST_REPEATS else None
+    return number if 1 <= number <= most else None
 
 
 CHOICES: dict[str, dict[str, str]] = {
@@ -205,6 +214,10 @@ CHOICES: dict[str, dict[str, str]] = {
         "no": "one after the other",
         "yes": "at the same time; the agent must keep sessions apart",
     },
+    "spans": {
+        "job": "as set in the job",
+        "yes": f"receive the agent's OpenTelemetry spans on port {OTLP_PORT}",
+    },
 }
 """The label of each choice of the form."""
 
@@ -221,6 +234,8 @@ def wrong(form: RunForm, *, needs_code: bool = False) -> str:
         return f"repeats: give a whole number from 1 to {MOST_REPEATS:,}"
     if form.concurrency.strip() and form.at_most is None:
         return f"at once: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
+    if form.sample.strip() and form.drawn is None:
+        return f"sample: give a whole number from 1 to {MOST_CASES:,}, or nothing"
     if form.played == "job" and len(_names(form.evaluator)) > 1:
         return "evaluator: give one model; the agent's models have their own field"
     return ""
@@ -232,12 +247,13 @@ def size_words(form: RunForm, cases: int = 0) -> str:
     if trials is None:
         return ""
     held = len(form.held)
-    total = models * max(1, cases) * held * trials
+    is_choice = bool(cases and (form.cases.strip() or form.drawn))
     parts = [plural(models, "model")] if models > 1 else []
-    parts += [plural(cases, "case")] if cases else []
+    parts += ["the chosen cases" if is_choice else plural(cases, "case")] if cases else []
     parts += [plural(held, "condition"), *([plural(trials, "repeat")] if trials > 1 else [])]
+    total = "" if is_choice else f": {plural(models * max(1, cases) * held * trials, 'conversation')}"
     at_most = f", at most {form.at_most} at once" if form.at_most else ""
-    return f"{' × '.join(parts)}: {plural(total, 'conversation')}{at_most}"
+    return f"{' × '.join(parts)}{total}{at_most}"
 
 
 def request(job: JobItem, form: RunForm) -> RunRequest:
@@ -256,5 +272,8 @@ def request(job: JobItem, form: RunForm) -> RunRequest:
         order=None if form.order == "job" or form.conditions != "both" else form.order,
         parallel=form.at_once == "yes",
         concurrency=form.at_most,
+        cases=(form.cases.strip() or None) if job.cases else None,
+        sample=form.drawn if job.cases else None,
+        otlp=OTLP_PORT if form.spans == "yes" else None,
         code=(str(Path(form.code.strip()).expanduser().absolute()),) if job.needs_code else (),
     )

@@ -116,6 +116,15 @@ def test_a_form_becomes_a_request() -> None:
     assert (rehearsal.evaluator_model, rehearsal.judge_model) == (None, None)
 
 
+def test_a_form_chooses_cases_and_receives_spans() -> None:
+    form = RunForm(cases=" 1-20,case_7 ", sample="5", spans="yes", repeats="2")
+    request = jobs_view.request(replace(JOB, cases=50), form)
+    assert (request.cases, request.sample, request.otlp) == ("1-20,case_7", 5, 4318)
+    assert jobs_view.size_words(form, 50) == "the chosen cases × 2 conditions × 2 repeats"
+    request = jobs_view.request(JOB, replace(form, spans="job"))
+    assert (request.cases, request.sample, request.otlp) == (None, None, None)
+
+
 def test_a_rehearsal_with_the_sample_agent_needs_no_address() -> None:
     request = jobs_view.request(JOB, RunForm("sample", "nonsense", played="rehearsal"))
     assert request.mode == "rehearsal"
@@ -133,6 +142,7 @@ def test_a_rehearsal_with_the_sample_agent_needs_no_address() -> None:
         (RunForm(repeats="²"), "repeats"),
         (RunForm(repeats="99999999999999999999"), "repeats"),
         (RunForm(concurrency="many"), "at once"),
+        (RunForm(sample="0"), "sample"),
         (RunForm(evaluator="a, b"), "evaluator"),
     ],
 )
