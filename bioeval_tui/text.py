@@ -132,6 +132,11 @@ def compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
+def upper_first(text: str) -> str:
+    """Return `text` with a capital at the beginning, the rest unchanged."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(count: int, noun: str, nouns: str = "") -> str:
     """Return `1 turn`, `3 turns`, `1,043 entries`."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"

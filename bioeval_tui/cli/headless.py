@@ -21,6 +21,7 @@ from bioeval_tui.evaluate.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluate.wiring.estimate import estimate_batch
 from bioeval_tui.evaluate.wiring.resume import rerun_offer
 from bioeval_tui.evaluate.wiring.start import hosts_of, judges_see, prepare_batch, run_followed, run_prepared
+from bioeval_tui.record.events import CONDITIONS
 from bioeval_tui.record.outline import fold_file
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.state import RunState, lighten
@@ -34,6 +35,7 @@ from bioeval_tui.report.gate_run import Gate, print_checks
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.result import result_of
+from bioeval_tui.report.samples import condition_title
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
 from bioeval_tui.settings import Settings
@@ -161,12 +163,12 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
     table.add_column("run", no_wrap=True, min_width=20)
     for title in ("job", "model"):
         table.add_column(title)
-    for title in ("withheld", "supplied", "held"):
-        table.add_column(title, justify="right")
+    for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "held"):
+        table.add_column(Text(title), justify="right")
     for run in runs:
         (summary,) = summarise_runs([run])
         cells = []
-        for condition in ("withheld", "supplied"):
+        for condition in CONDITIONS:
             found = next((c for c in summary.conditions if c.condition == condition), None)
             cells.append("–" if found is None or found.score.mean is None else f"{found.score.mean:.2f}")
         counted = [found.score.counted for found in summary.conditions]

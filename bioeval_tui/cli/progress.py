@@ -39,7 +39,7 @@ class BatchProgress:
             say(self._console, line)
         if self._verbose:
             for piece in _generation(event):
-                say(self._console, f"{event.condition:<9}   {piece}")
+                say(self._console, f"{_condition(state, event):<9}   {piece}")
 
     def _line(self, state: RunState, event: RunEvent) -> str | None:
         name = _name(state, event)
@@ -60,10 +60,14 @@ def _name(state: RunState, event: RunEvent) -> str:
     started = state.started
     parts = [started.job_name, started.model or ""] if started else [event.run_id]
     if event.condition:
-        parts.append(event.condition)
+        parts.append(_condition(state, event))
     if event.trial and started and started.trials > 1:
         parts.append(state.trial_words(event.trial))
     return " · ".join(part for part in parts if part)
+
+
+def _condition(state: RunState, event: RunEvent) -> str:
+    return state.condition_name(event.condition) if event.condition else ""
 
 
 def _generation(event: RunEvent) -> list[str]:
@@ -108,7 +112,7 @@ class NotebookProgress:
             or state.started is None
         ):
             return
-        where = [state.started.job_name, state.started.model, f"facts {event.condition}"]
+        where = [state.started.job_name, state.started.model, state.condition_title(event.condition or "")]
         where += [f"trial {event.trial}"] if state.started.trials > 1 else []
         said = f": {event.speaker}: {event.content}" if isinstance(event, events.MessageCompleted) else ""
         now = f"{self._done} of {self._total} conversations · {' · '.join(filter(None, where))}{said}"

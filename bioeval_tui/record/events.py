@@ -12,14 +12,15 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from bioeval_tui.record.conditions import CONDITIONS as CONDITIONS
+from bioeval_tui.record.conditions import ConditionName as ConditionName
 from bioeval_tui.record.spans import AgentSpan
 
 SCHEMA_VERSION = 2
 """Version 2 added the run's options and the authors of events; recordings of version 1 open unchanged."""
 
-ConditionName = Literal["withheld", "supplied"]
-CONDITIONS: tuple[ConditionName, ...] = ("withheld", "supplied")
-"""Both, in the order in which they run and are shown."""
+LONGEST_CONDITION_NAME = 20
+"""The most characters of a name that a job gives a condition."""
 PeerName = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
 RoleName = Literal["user", "assistant"]
 EndReason = Literal[

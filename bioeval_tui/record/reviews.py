@@ -154,12 +154,14 @@ class ReviewedScores:
     conditions: tuple[str, ...] = ()
     """The conditions in which somebody gave a score or a fault."""
 
-    def told(self, before: Mapping[str, float | None], mean: float | None) -> list[str]:
-        """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`, given those before."""
+    def told(self, state: RunState) -> list[str]:
+        """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`, given the run."""
+        before = state.scores()
         told = [
-            f"{name} {words(before.get(name), score) if name in self.conditions else plain(score)}"
+            f"{state.condition_name(name)} {words(before.get(name), score) if name in self.conditions else plain(score)}"
             for name, score in self.scores.items()
         ]
+        mean = composite.published_mean(before)
         return [*told, f"mean {words(mean, self.mean)}"] if len(self.scores) > 1 else told
 
     def to_dict(self) -> dict[str, object]:

@@ -15,6 +15,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.record import cases, events
 from bioeval_tui.record.events import RunEvent, job_number
 from bioeval_tui.record.spans import AgentSpan
+from bioeval_tui.text import clean_line, shorten
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 
@@ -201,6 +202,20 @@ class RunState:
             return self.job
         parts = self._parts.get((case.name, case.persona))
         return cases.with_tasks_of(self.job, case) if parts is None else {**self.job, **parts}
+
+    def condition_name(self, condition: str) -> str:
+        """Return what a condition is called where there is little room: as the job names it, else `withheld`."""
+        return self._named(condition) or condition
+
+    def condition_title(self, condition: str) -> str:
+        """Return what a condition is called: as the job names it, else `facts withheld`."""
+        return self._named(condition) or f"facts {condition}"
+
+    def _named(self, condition: str) -> str:
+        named = self.job.get("conditionNames")
+        name = named.get(condition) if isinstance(named, dict) else None
+        # A recording may come from anywhere, so its names are cleaned and cut again.
+        return shorten(clean_line(name), events.LONGEST_CONDITION_NAME) if isinstance(name, str) else ""
 
     def trial_words(self, trial: int) -> str:
         """Return how a trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""

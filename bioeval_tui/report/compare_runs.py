@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.files import write_beside
+from bioeval_tui.record.events import CONDITIONS
 from bioeval_tui.report.compared import (
     Compared,
     ComparedCheck,
@@ -43,6 +44,7 @@ def _condition(found: ConditionComparison) -> ComparedCondition:
         latency = _compared("average answer", *found.averages_ms, found.latency)
     return ComparedCondition(
         condition=found.condition,
+        title=found.title,
         sentence=found.sentence,
         score=_compared("score", found.a.mean, found.b.mean, found.score),
         tasks=tuple(
@@ -108,11 +110,13 @@ def preview(path: Path) -> RunPreview:
     scored = [(talk.score.score, talk) for talk in held if talk.score and talk.score.score is not None]
     talk = min(scored, key=lambda one: one[0])[1] if scored else (held[-1] if held else None)
     sentence = conclude(state).sentence
+    names: dict[str, str] = {condition: state.condition_name(condition) for condition in CONDITIONS}
     if talk is None:
-        return RunPreview(sentence)
+        return RunPreview(sentence, names=names)
     return RunPreview(
         sentence,
         talk.key.condition,
         tuple((gain.what, gain.words) for gain in gains(state, talk)[:GAINS]),
         tuple((message.role, clean_line(message.text, LONGEST)) for message in talk.messages[-LAST:]),
+        names,
     )

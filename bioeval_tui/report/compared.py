@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -67,6 +68,13 @@ class RunPreview:
     """What would raise its score most, and by how much."""
     last: tuple[tuple[str, str], ...] = ()
     """Its last messages: role and text."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What the job calls the conditions."""
+
+    @property
+    def name(self) -> str:
+        """What the job calls `condition`."""
+        return self.names.get(self.condition, self.condition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +111,8 @@ class ComparedCondition:
     """One condition of both runs. `latency` is the average answer in ms; None when timing is not comparable."""
 
     condition: str
+    title: str
+    """What both jobs call it, else `facts withheld`."""
     sentence: str
     score: Compared
     tasks: tuple[Compared, ...]

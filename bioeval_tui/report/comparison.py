@@ -17,7 +17,7 @@ from bioeval_tui.report.statistics.multiple import holm
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.report.statistics.signed_rank import signed_rank_p
-from bioeval_tui.text import plural
+from bioeval_tui.text import plural, upper_first
 
 TINY = 1e-9
 FOUND_AT = 0.05
@@ -79,6 +79,8 @@ class ConditionComparison:
     """
 
     condition: ConditionName
+    title: str
+    """What both jobs call it, else `facts withheld`."""
     a: Estimate
     b: Estimate
     score: Difference
@@ -104,7 +106,7 @@ class ConditionComparison:
         else:
             tasks = f"B is better on {better} of {plural(len(means), 'task')}"
             tasks += f" and worse on {worse}" if worse else ""
-        return f"Facts {self.condition}: {tasks}; overall {self.score.words}."
+        return f"{upper_first(self.title)}: {tasks}; overall {self.score.words}."
 
     @property
     def corrected(self) -> str:
@@ -116,7 +118,7 @@ class ConditionComparison:
             return ""
         told = [f"{name} (p {_p_words(p)})" for name, p in known if p <= FOUND_AT]
         what = f"significantly different: {', '.join(told)}" if told else "none is significantly different"
-        return f"Facts {self.condition}: of {len(known)} tasks and assertions, corrected for looking at all (Holm), {what}."
+        return f"{upper_first(self.title)}: of {len(known)} tasks and assertions, corrected for looking at all (Holm), {what}."
 
 
 def _p_words(p: float) -> str:
@@ -177,7 +179,7 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
             notes.append(f"{name}: {judged_again.words(run.judged_again, len(run.state.conversations))}")
         only = run.state.only_condition
         if only and set(one.conditions) != set(two.conditions):
-            notes.append(f"{name} was run with facts {only} only")
+            notes.append(f"{name} was run with {run.state.condition_title(only)} only")
         if not run.state.clean:
             left = "its second condition inherited state from the first"
             why = run.state.why_not_clean if only or run.state.clean_unknown else left
@@ -212,6 +214,7 @@ def _condition(
     )
     return ConditionComparison(
         condition=condition,
+        title=samples.condition_title([a, b], condition),
         a=estimate([s for run, talk in samples.talks([a], condition) if (s := score(run, talk))]),
         b=estimate([s for run, talk in samples.talks([b], condition) if (s := score(run, talk))]),
         score=difference(differences(_pairs(a, b, condition, score))),
@@ -376,13 +379,13 @@ def _regressions(found: ConditionComparison) -> list[str]:
     """What got worse: by the interval, or with fewer than five pairs in every one of them."""
     lines = []
     if _worse(found.score):
-        lines.append(f"facts {found.condition}: the score fell, {found.score.words}")
+        lines.append(f"{found.title}: the score fell, {found.score.words}")
     for task in found.tasks:
         # One of many tasks may fall by chance, so the test is corrected for the number of tasks.
         if task.difference is not None and _worse(task.difference) and (task.p is None or task.p <= FOUND_AT):
-            lines.append(f"facts {found.condition}: task “{task.title}” fell, {task.difference.words}")
+            lines.append(f"{found.title}: task “{task.title}” fell, {task.difference.words}")
     lines += [
-        f"facts {found.condition}: assertion “{check.title}” passed in A and fails in B"
+        f"{found.title}: assertion “{check.title}” passed in A and fails in B"
         for check in found.assertions
         if check.change == "broken"
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.events import CONDITIONS
+from bioeval_tui.record.events import CONDITIONS, ConditionName
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import rows, samples
 from bioeval_tui.report.gains import gains
@@ -22,7 +22,7 @@ from bioeval_tui.report.statistics.paired import Difference, difference, differe
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.score import penalty_of
-from bioeval_tui.text import clean_line, plural, shorten
+from bioeval_tui.text import clean_line, plural, shorten, upper_first
 
 Outcome = Literal[
     "not_started", "unfinished", "cancelled", "not_run",
@@ -45,7 +45,6 @@ _STANDINGS: dict[Outcome, Standing] = {
 }  # fmt: skip
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _HELPS: dict[bool, Outcome] = {True: "facts_help", False: "facts_hurt"}
-_WHERE = {"withheld": "without the facts", "supplied": "with the facts"}
 LONGEST_DETAIL = 140
 
 
@@ -154,7 +153,9 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
     where, ended = _where(run, talk), talk.ended
     reason = talk.score.reason if talk.score else "it was not scored"
     if ended is None or talk.score is None:
-        return Conclusion("not_measured", f"{_upper(where)} nothing was scored, so the run has no result.")
+        return Conclusion(
+            "not_measured", f"{upper_first(where)} nothing was scored, so the run has no result."
+        )
     detail = _short(ended.detail or reason)
     if ended.reason == "agent_failed" and not talk.latencies_ms:
         return Conclusion(
@@ -173,7 +174,7 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
             "judge_failed",
             f"The judge failed {where} ({_short(talk.verdict.error)}), so there is no score; {again}.",
         )
-    return Conclusion("not_measured", f"{_upper(where)} the agent has no score: {detail}.")
+    return Conclusion("not_measured", f"{upper_first(where)} the agent has no score: {detail}.")
 
 
 def _agent_trouble(run: LoadedRun) -> Conclusion | None:
@@ -212,12 +213,13 @@ def _finding(run: LoadedRun) -> Conclusion:
             else "the conditions did not start from the same state"
         )
         return Conclusion(
-            code, f"{_upper(_scores(run))}; {why}, so the difference cannot be attributed to the facts."
+            code, f"{upper_first(_scores(run))}; {why}, so the difference cannot be attributed to the facts."
         )
     uplift = summary.uplift
     if uplift is None or uplift.mean is None:
         return Conclusion(
-            "not_measured", f"{_upper(_scores(run))}; no trial has both scores, so there is no difference."
+            "not_measured",
+            f"{upper_first(_scores(run))}; no trial has both scores, so there is no difference.",
         )
     if not state.job.get("facts"):
         return Conclusion(
@@ -236,7 +238,8 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
     withheld, supplied = (_mean(run, condition) for condition in CONDITIONS)
     assert uplift.mean is not None
     knowing = "Knowing the facts of each case" if run.started.cases else f"Knowing {_count(given, 'fact')}"
-    span = f"from {number(withheld)} to {number(supplied)}"
+    named = [f" {where}" if (where := _in(run, name)).startswith("in ") else "" for name in CONDITIONS]
+    span = f"from {number(withheld)}{named[0]} to {number(supplied)}{named[1]}"
     trials = len(uplift.estimate.points)
     if trials == 1:
         if round(uplift.mean, 2) == 0:
@@ -257,7 +260,7 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
     if uplift.verdict == "too few":
         return Conclusion(
             "too_few",
-            f"{_upper(_count(trials, 'trial'))} are too few to tell what difference the facts make: {_scores(run)}; {FEWEST} would give an interval.",
+            f"{upper_first(_count(trials, 'trial'))} are too few to tell what difference the facts make: {_scores(run)}; {FEWEST} would give an interval.",
         )
     interval = uplift.estimate.interval
     over = f" over {trials} trials"
@@ -292,7 +295,7 @@ def _one_condition(run: LoadedRun) -> Conclusion:
     why = f": {best}" if best else ""
     return Conclusion(
         "one_condition",
-        f"{_upper(_WHERE[only])}, the only condition that was run, the agent scores {number(value)}{_over(run)}{why}.",
+        f"{upper_first(_in(run, only))}, the only condition that was run, the agent scores {number(value)}{_over(run)}{why}.",
     )
 
 
@@ -325,7 +328,7 @@ def _penalty(run: LoadedRun) -> str:
     if both[0] == both[1]:
         return ""
     low, high = (penalty_of(failures) for failures in sorted(both))
-    where = _WHERE["withheld" if both[0] > both[1] else "supplied"]
+    where = _in(run, CONDITIONS[0] if both[0] > both[1] else CONDITIONS[1])
     return f"; {high - low:.2f} of it is the penalty for {plural(max(both), 'failed request')} {where}"
 
 
@@ -410,7 +413,8 @@ def _overall(summary: Summary) -> float | None:
 
 def _scores_over_runs(summary: Summary) -> str:
     return " and ".join(
-        f"{number(found.score.mean)} {_WHERE[found.condition]}" for found in summary.conditions
+        f"{number(found.score.mean)} {in_condition(found.title, found.condition)}"
+        for found in summary.conditions
     )
 
 
@@ -418,9 +422,20 @@ def _scores_over_runs(summary: Summary) -> str:
 
 
 def _scores(run: LoadedRun) -> str:
-    """Return such as `the agent scores 0.44 without and 1.00 with the facts`."""
-    listed = [f"{number(_mean(run, name))} {_WHERE[name].split()[0]}" for name in rows.conditions(run.state)]
-    return f"the agent scores {' and '.join(listed)} the facts"
+    """Return such as `the agent scores 0.44 without the facts and 1.00 with the facts`."""
+    listed = [f"{number(_mean(run, name))} {_in(run, name)}" for name in rows.conditions(run.state)]
+    return f"the agent scores {' and '.join(listed)}"
+
+
+def _in(run: LoadedRun, condition: ConditionName) -> str:
+    return in_condition(run.state.condition_title(condition), condition)
+
+
+def in_condition(title: str, condition: ConditionName) -> str:
+    """Return `without the facts`, or the condition by the name that the job gives it: `in “knows nothing”`."""
+    if title == f"facts {condition}":
+        return "without the facts" if condition == "withheld" else "with the facts"
+    return f"in “{title}”"
 
 
 def _mean(run: LoadedRun, condition: str) -> float | None:
@@ -430,7 +445,7 @@ def _mean(run: LoadedRun, condition: str) -> float | None:
 
 def _where(run: LoadedRun, talk: ConversationState) -> str:
     trial = f" of {talk.trial_words}" if run.started.trials > 1 else ""
-    return f"in the conversation {_WHERE[talk.key.condition]}{trial}"
+    return f"in the conversation {_in(run, talk.key.condition).removeprefix('in ')}{trial}"
 
 
 def _turn(talk: ConversationState) -> str:
@@ -449,10 +464,6 @@ def _count(count: int, noun: str) -> str:
 
 def _short(text: str, width: int = LONGEST_DETAIL) -> str:
     return shorten(clean_line(text), width).rstrip(".")
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _lower(text: str) -> str:

@@ -35,7 +35,8 @@ class Explanation:
 
     key: ConversationKey
     case: str
-    trial_words: str
+    title: str
+    """Which conversation, such as `facts withheld, trial 1`."""
     score: float | None
     reason: str
     parts: tuple[ScorePart, ...]
@@ -74,13 +75,14 @@ def explain(run: LoadedRun, target: float, weights: Mapping[str, float]) -> list
     for key in sorted(run.state.conversations, key=lambda key: (key.trial, key.condition == "supplied")):
         talk = run.state.conversations[key]
         scored, case = talk.score, talk.case.words if talk.case else ""
+        title = f"{run.state.condition_title(key.condition)}, {talk.trial_words}"
         if scored is None:
-            found.append(Explanation(key, case, talk.trial_words, None, "not scored", (), 0.0, 0, (), None))
+            found.append(Explanation(key, case, title, None, "not scored", (), 0.0, 0, (), None))
             continue
         other = reweighted(scored.parts, scored.failures, weights) if weights and scored.parts else None
         wanted = needed(scored.parts, scored.failures, target) if scored.parts else ()
         found.append(
-            Explanation(key, case, talk.trial_words, scored.score, scored.reason, scored.parts, scored.penalty, scored.failures, wanted, other)
+            Explanation(key, case, title, scored.score, scored.reason, scored.parts, scored.penalty, scored.failures, wanted, other)
         )  # fmt: skip
     return found
 
@@ -120,8 +122,7 @@ def explanation_dict(run: LoadedRun, found: Sequence[Explanation], target: float
 def print_explanation(found: Sequence[Explanation], target: float, console: Console) -> None:
     """Print each conversation's bar, parts, what would reach the target, and the score with other weights."""
     for each in found:
-        title = f"facts {each.key.condition}, {each.trial_words}   {number(each.score)}"
-        console.print(Text(title, style="bold"))
+        console.print(Text(f"{each.title}   {number(each.score)}", style="bold"))
         if each.parts:
             console.print(Text(f"  {bar_text(each.parts, each.penalty)}"))
         if each.reason:

@@ -44,14 +44,10 @@ class JudgedAgain:
     """One conversation: its recorded verdict, then each later one in order."""
 
     key: ConversationKey
-    trial_words: str
+    where: str
+    """Which conversation, such as `facts withheld, trial 1`."""
     recorded_verdict: TranscriptScored | None
     rows: tuple[JudgingRow, ...]
-
-    @property
-    def where(self) -> str:
-        """Which conversation."""
-        return f"facts {self.key.condition}, {self.trial_words}"
 
 
 def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[ConversationKey, JudgedAgain]:
@@ -68,7 +64,8 @@ def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[Con
             _row(one.verdict, one.score, one.verdict.prompts, one.author, one.at, counts=counts and one is same[-1])
             for one in same
         ]  # fmt: skip
-        found[key] = JudgedAgain(key, talk.trial_words, talk.verdict, tuple(rows))
+        where = f"{state.condition_title(key.condition)}, {talk.trial_words}"
+        found[key] = JudgedAgain(key, where, talk.verdict, tuple(rows))
     return found
 
 

@@ -72,6 +72,8 @@ class RunManner:
     """How the simulated user speaks under one condition."""
 
     condition: ConditionName
+    title: str
+    """What the jobs call it, else `facts withheld`."""
     conversations: int
     rows: tuple[MannerRow, ...]
     reference: RealismReference
@@ -92,9 +94,8 @@ def manners(runs: Sequence[LoadedRun]) -> list[RunManner]:
         transcripts = [_transcript(run, talk, condition) for run, talk in samples.talks(runs, condition)]
         told = realism(transcripts)
         if told.words_per_turn.value is not None:
-            found.append(
-                RunManner(condition, told.words_per_turn.conversations, tuple(_rows(told)), REFERENCES[0])
-            )
+            title, count = samples.condition_title(runs, condition), told.words_per_turn.conversations
+            found.append(RunManner(condition, title, count, tuple(_rows(told)), REFERENCES[0]))
     return found
 
 

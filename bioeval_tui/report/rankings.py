@@ -19,6 +19,8 @@ class ConditionRanking:
     """The agents in one condition, the best mean first, compared on jobs or on cases."""
 
     condition: ConditionName
+    title: str
+    """What the jobs call it, else `facts withheld`."""
     ranking: AgentRanking
 
     @property
@@ -51,9 +53,12 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
     """Return the ranks of the agents in each condition that all of them ran; none for a single agent."""
     if len(summaries) < 2:
         return []
+    runs = [run for summary in summaries for run in summary.runs]
     return [
         ConditionRanking(
-            condition, rank({summary.label: _scores(summary, condition) for summary in summaries})
+            condition,
+            samples.condition_title(runs, condition),
+            rank({summary.label: _scores(summary, condition) for summary in summaries}),
         )
         for condition in CONDITIONS
         if all(summary.of(condition) is not None for summary in summaries)

@@ -70,6 +70,12 @@ def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> 
     return Sample(run.started.job_name, None, why_excluded(talk) or "judge", case_of(talk))
 
 
+def condition_title(runs: Sequence[LoadedRun], condition: ConditionName) -> str:
+    """Return what all runs call a condition; `facts withheld` if their jobs name it differently."""
+    titles = {run.state.condition_title(condition) for run in runs}
+    return titles.pop() if len(titles) == 1 else f"facts {condition}"
+
+
 def tag_samples(runs: Sequence[LoadedRun], condition: ConditionName) -> dict[str, list[Sample]]:
     """Return by tag of the rubric's items the score over the items that have it, one a conversation; first of `ALL_ITEMS`."""
     found: dict[str, list[Sample]] = {}

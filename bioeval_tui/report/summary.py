@@ -52,6 +52,8 @@ class ConditionSummary:
     """Everything about one condition."""
 
     condition: ConditionName
+    title: str
+    """What the jobs call it, else `facts withheld`."""
     score: Estimate
     tasks: tuple[TaskSummary, ...]
     assertions: tuple[AssertionSummary, ...]
@@ -142,6 +144,7 @@ def _condition(runs: tuple[LoadedRun, ...], condition: ConditionName) -> Conditi
     tries = tuple(samples.task_tries(runs, condition))
     return ConditionSummary(
         condition=condition,
+        title=samples.condition_title(runs, condition),
         score=estimate(scores),
         tasks=tuple(_tasks(runs, condition)),
         assertions=tuple(_assertions(runs, condition)),

@@ -16,7 +16,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     """Return lines as (label, value)."""
     found: list[tuple[str, str]] = []
     for condition in summary.conditions:
-        about = f"facts {condition.condition}"
+        about = condition.title
         found += [
             (about, _estimate(condition.score)),
             (about, f"pass^k over tasks {words.pass_words(condition.pass_k)}"),
@@ -37,8 +37,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
 
 def tag_lines(condition: ConditionSummary) -> list[tuple[str, str]]:
     """Return a line for each tag of the rubric's items, as `summary_lines` does."""
-    about = f"facts {condition.condition}"
-    return [(about, f"{RUBRIC}{tag.tag}: {_estimate(tag.score)}") for tag in condition.tags]
+    return [(condition.title, f"{RUBRIC}{tag.tag}: {_estimate(tag.score)}") for tag in condition.tags]
 
 
 def _times(summary: Summary, condition: ConditionSummary) -> str:

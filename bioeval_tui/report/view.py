@@ -66,7 +66,7 @@ class FactRow:
 class Graded:
     """A graded submission of one condition; `error` when it could not be graded."""
 
-    condition: ConditionName
+    title: str
     report: TaskReport | None
     error: str
 
@@ -77,6 +77,8 @@ class TrialView:
 
     trial: int
     conditions: tuple[ConditionName, ...]
+    titles: tuple[str, ...]
+    """What the job calls them, else `facts withheld` and `facts supplied`."""
     talks: tuple[ConversationState | None, ...]
     uplift: float | None
     tasks: tuple[rows.TaskRow, ...]
@@ -101,13 +103,14 @@ def trial_view(run: LoadedRun, trial: int, target: float = TARGET) -> TrialView:
     return TrialView(
         trial=trial,
         conditions=conditions,
+        titles=tuple(map(run.state.condition_title, conditions)),
         talks=talks,
         uplift=rows.composite_uplift(run.state, trial),
         tasks=tuple(rows.task_rows(run.state, trial)),
         tones=_tones(talks),
         assertions=tuple(rows.assertion_rows(run.state, trial)),
         facts=tuple(_fact_rows(run, trial, talks)),
-        medals=tuple(_medals(talks)),
+        medals=tuple(_medals(run, talks)),
         turns=tuple(_turns(run, trial, conditions, talks)),
         needed=tuple(_needed(talk, target) for talk in talks),
     )
@@ -139,21 +142,22 @@ def _fact_rows(run: LoadedRun, trial: int, talks: Talks) -> list[FactRow]:
     return found_rows
 
 
-def _medals(talks: Talks) -> list[Graded]:
-    cards = []
-    for talk in talks:
-        for graded in talk.submissions if talk else ():
-            cards.append(_medal(talk.key.condition, graded) if talk else None)
-    return [card for card in cards if card is not None]
+def _medals(run: LoadedRun, talks: Talks) -> list[Graded]:
+    return [
+        _medal(run.state.condition_title(talk.key.condition), graded)
+        for talk in talks
+        if talk is not None
+        for graded in talk.submissions
+    ]
 
 
-def _medal(condition: ConditionName, graded: SubmissionGraded) -> Graded:
+def _medal(title: str, graded: SubmissionGraded) -> Graded:
     if graded.report is None:
-        return Graded(condition, None, graded.error or "not graded")
+        return Graded(title, None, graded.error or "not graded")
     try:
-        return Graded(condition, TaskReport.from_dict(graded.report), graded.error or "")
+        return Graded(title, TaskReport.from_dict(graded.report), graded.error or "")
     except (ValueError, TypeError) as error:
-        return Graded(condition, None, f"the report cannot be read: {error}")
+        return Graded(title, None, f"the report cannot be read: {error}")
 
 
 def _turns(run: LoadedRun, trial: int, conditions: Sequence[ConditionName], talks: Talks) -> list[Turn]:
@@ -276,7 +280,9 @@ def warnings(run: LoadedRun) -> list[str]:
     shared: dict[str, list[str]] = {}
     for key, talk in sorted(run.state.conversations.items(), key=lambda item: (item[0].trial, item[0])):
         for line in dict.fromkeys(_troubles(talk)):
-            shared.setdefault(line, []).append(f"facts {key.condition}, {talk.trial_words}")
+            shared.setdefault(line, []).append(
+                f"{run.state.condition_title(key.condition)}, {talk.trial_words}"
+            )
     for line, where in shared.items():
         found.append(f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {line}")
     found += [f"{problem}" for problem in run.problems]

@@ -52,8 +52,7 @@ def reviewed_words(run: LoadedRun) -> str:
     found = run.reviewed
     if found is None:
         return ""
-    before = run.state.scores()
-    told = found.told(before, score.published_mean(before))
+    told = found.told(run.state)
     differ = f"; reviewers differ on {found.disputed}" if found.disputed else ""
     who = ", ".join(found.reviewers)
     return f"{', '.join(told)}; by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"
@@ -62,7 +61,7 @@ def reviewed_words(run: LoadedRun) -> str:
 def why_no_mean(state: RunState) -> str:
     """Return in a sentence why a run has no published mean."""
     if only := state.only_condition:
-        return f"The mean {score.NEEDS_BOTH}, and this run has facts {only} only."
+        return f"The mean {score.NEEDS_BOTH}, and this run has {state.condition_title(only)} only."
     if state.ended is None:
         return "The run has not ended, so there is no mean."
     return "A conversation could not be used, so there is no mean."

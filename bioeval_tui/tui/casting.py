@@ -18,6 +18,7 @@ from bioeval_tui.evaluate.engine.run_view import RunView
 from bioeval_tui.record.events import MessageCompleted, RunEvent
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.replay import Timing, reading_times, turn_ends
+from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.services import Services
 
@@ -90,13 +91,13 @@ async def replay_frames(
 
 
 def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
-    times = timing(events)
+    times, state = timing(events), apply_all(RunState(), events[:1])
     several = max((event.trial or 1 for event in events), default=1) > 1
     markers: dict[int, str] = {}
     for place in turn_ends(events, timing):
         trial = f", trial {place.trial}" if several else ""
-        where = f"{place.condition}{trial}, turn {place.turn}"
-        markers[place.given] = where if place.condition is not None else "start"
+        named = "" if place.condition is None else state.condition_name(place.condition)
+        markers[place.given] = f"{named}{trial}, turn {place.turn}" if named else "start"
     markers[len(events)] = "end"
     messages = {number + 1 for number, event in enumerate(events) if isinstance(event, MessageCompleted)}
     return [

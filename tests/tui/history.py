@@ -154,6 +154,7 @@ def compared() -> RunComparison:
         conditions.append(
             ComparedCondition(
                 name,
+                f"facts {name}",
                 f"Facts {name}: B is better on 1 of 2 tasks; overall +0.07 in one pair: too few to tell.",
                 Compared(
                     "score", 0.41 + shift, 0.48 + shift, "+0.07 in one pair: too few to tell", "too few"

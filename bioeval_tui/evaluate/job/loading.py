@@ -287,6 +287,7 @@ _PARTS: dict[str, tuple[type[BaseModel], ...]] = {
     "rubric": (models.RubricItem,),
     "personas": (models.Persona,),
     "cases": (models.CasesConfig,),
+    "conditionNames": (models.ConditionNames,),
     "assertions": (
         models.ExpressionAssertion,
         models.CypherAssertion,

@@ -18,7 +18,8 @@ from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import PydanticCustomError
 
 from bioeval_tui.evaluate.tool_calls import tool_calls_text
-from bioeval_tui.record.events import MET_ABOVE
+from bioeval_tui.record.events import LONGEST_CONDITION_NAME, MET_ABOVE
+from bioeval_tui.text import clean_line
 
 DEFAULT_SIGNOFF = "So Long, and Thanks for All the Fish"
 SCORE_PROMPT, RUBRIC_PROMPT = "eval/score", "eval/rubric"
@@ -63,6 +64,17 @@ GuardMode = Annotated[
     Literal["off", "mark", "strict"], BeforeValidator(lambda value: "off" if value is False else value)
 ]
 MedalName = Literal["bronze", "silver", "gold", "above_median"]
+
+
+def _shown_name(name: str) -> str:
+    if not (cleaned := clean_line(name)):
+        raise PydanticCustomError("condition_name", "must not be blank")
+    return cleaned
+
+
+ShownName = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_CONDITION_NAME), AfterValidator(_shown_name)
+]
 
 
 class JobPart(BaseModel):
@@ -556,6 +568,26 @@ def _one_file(value: Any) -> Any:
     return {"file": value} if isinstance(value, str) else value
 
 
+class ConditionNames(JobPart):
+    """What the two conditions are called on screens and in reports, such as `knows nothing` and `answers when asked`.
+
+    Files that programs read, options and assertions keep `withheld` and `supplied`.
+    """
+
+    withheld: ShownName
+    """The name of the condition in which the user knows no facts."""
+    supplied: ShownName
+    """The name of the condition in which the user knows the facts."""
+
+    @model_validator(mode="after")
+    def _are_distinct(self) -> ConditionNames:
+        if self.withheld == self.supplied:
+            raise PydanticCustomError(
+                "condition_names", "`withheld` and `supplied` have the same name; give each its own"
+            )
+        return self
+
+
 class EvaluationJob(JobPart):
     """An evaluation job.
 
@@ -589,6 +621,8 @@ class EvaluationJob(JobPart):
     """The random seed."""
     order: Literal["withheld-first", "supplied-first", "random"] | None = None
     """The order of the conditions."""
+    condition_names: ConditionNames | None = None
+    """Names of the two conditions for screens and reports."""
     telemetry: TelemetryConfig | None = None
     """Receive the agent's spans (OpenTelemetry); docs/traces.md says how."""
     sensitive: bool = False

@@ -11,7 +11,7 @@ def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
     """Return the job as an evaluator may see it, with the given facts and no others.
 
     Acceptance criteria, rules, the rubric, assertions, setups, seeds, the judge's settings, the lines of a script, and the tools,
-    instructions, headers and options of the agent could reveal withheld facts, so they are present but empty.
+    instructions, headers and options of the agent, and the names of the conditions could reveal withheld facts, so they are present but empty.
     """
     tasks = tuple(task.model_copy(update={"acceptance_criteria": "", "rules": ()}) for task in job.tasks)
     return job.model_copy(
@@ -27,5 +27,6 @@ def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
             "assertions": (),
             "setups": (),
             "seeds": (),
+            "condition_names": None,
         }
     )

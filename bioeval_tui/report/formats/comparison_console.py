@@ -41,7 +41,7 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
 
 def _print_condition(side: ConditionComparison, console: Console, texts: bool) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(f"facts {side.condition}", overflow="fold")
+    table.add_column(Text(side.title), overflow="fold")
     for title in ("A", "B", "difference"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_row(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +21,6 @@ from bioeval_tui.report.summary_words import RUBRIC, summary_lines
 from bioeval_tui.report.words import DASH, ENDS, TONE, number, verdict, why_no_score
 from bioeval_tui.text import clean, plural, shorten
 
-CONDITION_TITLES = {"withheld": "facts withheld", "supplied": "facts supplied"}
 NOT_AT_THE_END = "– not checked"
 """Assertions that passed during an invalid conversation say nothing about its outcome."""
 STATUS_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "not_measured": "· not measured"}
@@ -41,8 +41,9 @@ class ProgressLines:
         """Print an event for a run without a screen."""
         line = _line(event)
         if line is not None:
-            where = f"{event.condition:<9}" if event.condition else " " * 9
-            say(self._console, f"{where} {line}")
+            name = state.condition_name(event.condition) if event.condition else ""
+            width = max(map(len, map(state.condition_name, events.CONDITIONS)))
+            say(self._console, f"{name:<{width}}  {line}")
 
 
 def _line(event: events.RunEvent) -> str | None:
@@ -123,9 +124,10 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
         console.print(Text(f"both conditions: no score: {reasons.pop()}"), soft_wrap=True)
     else:
         for talk in talks:
-            _print_parts(talk, console)
-    _print_tasks(talks, console)
-    _print_assertions(talks, console)
+            _print_parts(state.condition_title(talk.key.condition), talk, console)
+    names = [state.condition_name(talk.key.condition) for talk in talks]
+    _print_tasks(names, talks, console)
+    _print_assertions(names, talks, console)
     for about, said in () if several else found:
         if about in ("tokens", "cost") or said.startswith(RUBRIC):
             console.print(Text(f"{about}: {said}"))
@@ -140,15 +142,14 @@ def _summary_lines(state: RunState, prices: Prices | None) -> list[tuple[str, st
 def score_line(state: RunState) -> str:
     """Return both conditions' scores, then their mean, on one line; of one condition its score."""
     scores = state.scores()
-    heads = [f"{condition} {number(score)}" for condition, score in scores.items()]
+    heads = [f"{state.condition_name(condition)} {number(score)}" for condition, score in scores.items()]
     mean = number(state.ended.mean if state.ended else None)
     if state.only_condition:
         mean = composite.NEEDS_BOTH
     return "   ".join([*heads, f"mean (published formula) {mean}"])
 
 
-def _print_parts(talk: ConversationState, console: Console) -> None:
-    title = CONDITION_TITLES[talk.key.condition]
+def _print_parts(title: str, talk: ConversationState, console: Console) -> None:
     if talk.score is None or talk.score.score is None:
         console.print(Text(f"{title}: no score: {why_no_score(talk)}"))
     if talk.score is None or not talk.score.parts:
@@ -163,8 +164,8 @@ def _print_parts(talk: ConversationState, console: Console) -> None:
     console.print(Text(f"{title}: {parts}   − penalty {talk.score.penalty:.2f}{time}{why}"))
 
 
-def _print_tasks(talks: list[ConversationState], console: Console) -> None:
-    table = Table("task", *(talk.key.condition for talk in talks), box=None, pad_edge=False)
+def _print_tasks(names: list[str], talks: list[ConversationState], console: Console) -> None:
+    table = Table("task", *map(escape, names), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
     for place, talk in enumerate(talks):
         for task in talk.verdict.tasks if talk.verdict else ():
@@ -179,8 +180,8 @@ def _print_tasks(talks: list[ConversationState], console: Console) -> None:
         console.print(table)
 
 
-def _print_assertions(talks: list[ConversationState], console: Console) -> None:
-    table = Table("assertion", *(talk.key.condition for talk in talks), box=None, pad_edge=False)
+def _print_assertions(names: list[str], talks: list[ConversationState], console: Console) -> None:
+    table = Table("assertion", *map(escape, names), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
     reasons: dict[tuple[str, str], list[str]] = {}
     for place, talk in enumerate(talks):
@@ -190,7 +191,7 @@ def _print_assertions(talks: list[ConversationState], console: Console) -> None:
             row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
             if check.final and check.reason and check.reason != told:
                 what = f"{STATUS_SIGNS[check.status][0]} {shorten(check.title, 70)}"
-                reasons.setdefault((what, check.reason), []).append(talk.key.condition)
+                reasons.setdefault((what, check.reason), []).append(names[place])
     for title, cells in rows.items():
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:
@@ -203,7 +204,7 @@ def print_manner(run: LoadedRun, console: Console) -> None:
     """Print how the simulated user speaks, compared with people."""
     for found in manners([run]):
         talks = plural(found.conversations, "conversation")
-        console.print(Text(f"\nthe simulated user, facts {found.condition}, {talks}", style="bold"))
+        console.print(Text(f"\nthe simulated user, {found.title}, {talks}", style="bold"))
         table = Table("", box=None, pad_edge=False)
         table.add_column("measured [95 % interval]", justify="right")
         table.add_column("people", justify="right")

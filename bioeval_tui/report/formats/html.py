@@ -25,6 +25,7 @@ from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.view import TARGET
+from bioeval_tui.text import upper_first
 
 
 def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bool = False) -> str:
@@ -100,6 +101,7 @@ def environment() -> Environment:
         "pass_words": words.pass_words,
         "summary": _summary,
         "trial_title": trial_title,
+        "upper_first": upper_first,
     }
     environment.globals["tone_words"] = words.TONE
     return environment

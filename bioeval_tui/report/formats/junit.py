@@ -122,7 +122,9 @@ def _suite(
         },
     )
     properties = ET.SubElement(suite, "properties")
-    for key, value in {**_properties(run), "unproved": _unproved(talk)}.items():
+    # A dashboard knows a suite by its name, so that one never changes with the job's own names.
+    own = {"condition": run.state.condition_title(condition), "unproved": _unproved(talk)}
+    for key, value in {**_properties(run), **own}.items():
         ET.SubElement(properties, "property", {"name": key, "value": xml_text(value)})
     # GitLab shows the class as the suite; Jenkins uses the part before the last dot as the package.
     suite.extend(_elements(cases, ".".join((*name, condition, _part(run, trial)))))

@@ -126,7 +126,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def _ranks(found: ConditionRanking) -> list[str]:
     rows = [[escape(name), mean, escape(ranks)] for name, mean, ranks in found.rows]
-    head = ["agent", f"facts {found.condition}", "rank"]
+    head = ["agent", escape(found.title), "rank"]
     return ["## Ranks", "", *table(head, rows), "", f"{escape(found.note)}.", ""]
 
 
@@ -137,7 +137,7 @@ def _overview(summary: Summary) -> list[str]:
 
 def _page(page: Page) -> list[str]:
     started = page.run.started
-    heads = [f"facts {c.condition} **{words.number(c.score.mean)}**" for c in page.summary.conditions]
+    heads = [f"{escape(c.title)} **{words.number(c.score.mean)}**" for c in page.summary.conditions]
     lines = [
         f"# {escape(started.job_name)}",
         "",
@@ -169,7 +169,7 @@ def _page(page: Page) -> list[str]:
 
 
 def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
-    heads = [f"facts {condition}" for condition in trial.conditions]
+    heads = [escape(title) for title in trial.titles]
     lines: list[str] = []
     if trial.tasks:
         rows = []
@@ -194,7 +194,8 @@ def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
                 turns = "".join({"passed": "●", "failed": "○"}.get(check.status, "?") for check in checks)
                 cells.append(f"{turns} {words.FINAL[final.status if final else '']}".strip())
                 if final and final.reason:
-                    reasons.append(f"- {escape(assertion.title)}, facts {condition}: {escape(final.reason)}")
+                    where = escape(run.state.condition_title(condition))
+                    reasons.append(f"- {escape(assertion.title)}, {where}: {escape(final.reason)}")
             rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
         lines += [f"{level} Assertions", "", *table(["assertion", "weight", *heads], rows), ""]
         lines += [*reasons, ""] if reasons else []
@@ -205,10 +206,10 @@ def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
         lines += [f"{level} Graded submissions", ""]
         for card in trial.medals:
             if card.report is None:
-                lines.append(f"- facts {card.condition}: not graded: {escape(card.error)}")
+                lines.append(f"- {escape(card.title)}: not graded: {escape(card.error)}")
             else:
                 said = f"{words.medal_word(card.report)}, {words.standing(card.report)}"
-                lines.append(f"- facts {card.condition}: {escape(card.report.task_id)}: {escape(said)}")
+                lines.append(f"- {escape(card.title)}: {escape(card.report.task_id)}: {escape(said)}")
         lines.append("")
     return lines + _conversations(trial, level)
 
@@ -228,12 +229,12 @@ def _people(
 
 def _conversations(trial: TrialView, level: str) -> list[str]:
     lines: list[str] = []
-    for place, condition in enumerate(trial.conditions):
+    for place, title in enumerate(trial.titles):
         talk = trial.talks[place]
         if talk is None:
             continue
         ended = words.ending(talk.ended) if talk.ended else "not ended"
-        lines += [f"{level} Conversation, facts {condition}", "", escape(ended), ""]
+        lines += [f"{level} Conversation, {escape(title)}", "", escape(ended), ""]
         for turn in trial.turns:
             for said in turn.sides[place]:
                 message = said.message
@@ -253,7 +254,7 @@ def _manner(page: Page) -> list[str]:
         ]
         head = ["", "found (95 % interval)", "people", ""]
         lines += [
-            f"## The simulated user, facts {found.condition}",
+            f"## The simulated user, {escape(found.title)}",
             "",
             *table(head, rows),
             "",
@@ -275,7 +276,7 @@ def _times(page: Page) -> list[str]:
             times.max_ms,
             times.first_token_ms,
         )
-        rows.append([f"facts {condition.condition}", *map(words.seconds, values), str(condition.failures)])
+        rows.append([escape(condition.title), *map(words.seconds, values), str(condition.failures)])
     head = ["", "average", "median", "p90", "p95", "longest", "median first token", "failures"]
     return ["## Response times", "", f"{page.concurrency}.", "", *table(head, rows), ""]
 
@@ -285,12 +286,8 @@ def _costs(page: Page) -> list[str]:
     for condition in page.summary.conditions:
         for peer in condition.spent.peers:
             counts = (words.tokens(count, peer) for count in (peer.tokens_in, peer.tokens_out))
-            rows.append(
-                [f"facts {condition.condition}", peer.peer, *counts, escape(words.dollars(peer.dollars))]
-            )
-        rows.append(
-            [f"facts {condition.condition}", "together", "", "", escape(words.cost_words(condition.spent))]
-        )
+            rows.append([escape(condition.title), peer.peer, *counts, escape(words.dollars(peer.dollars))])
+        rows.append([escape(condition.title), "together", "", "", escape(words.cost_words(condition.spent))])
     why = escape(words.why_unknown(page.summary.spent))
     head = ["", "", "tokens in", "tokens out", "cost"]
     return ["## Tokens and cost", "", *table(head, rows), "", *([f"{why}.", ""] if why else [])]

@@ -116,7 +116,8 @@ def _difference_words(run: LoadedRun, uplift: float) -> str:
 
 
 def _condition_words(condition: ConditionSummary) -> str:
-    where = f"with the facts {condition.condition}"
+    named = condition.title != f"facts {condition.condition}"
+    where = f"in “{condition.title}”" if named else f"with the {condition.title}"
     if condition.score.mean is None:
         why = ", ".join(reason for reason, _ in condition.score.counted.reasons)
         return f"{where} the agent could not be scored" + (f" ({why})" if why else "")

@@ -15,7 +15,7 @@ def print_rankings(found: Sequence[ConditionRanking], console: Console) -> None:
     """Print a table for each condition, the best mean first, and the basis of the ranks."""
     for one in found:
         table = Table(box=None, pad_edge=False)
-        table.add_column(f"facts {one.condition}", overflow="fold")
+        table.add_column(Text(one.title), overflow="fold")
         table.add_column("mean", justify="right")
         table.add_column("rank", no_wrap=True)
         for name, mean, words in one.rows:

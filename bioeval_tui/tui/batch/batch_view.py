@@ -87,6 +87,13 @@ class Glance:
     """The trial's case and persona; empty if the job has none."""
     case_trial: int = 1
     """The number of the trial among those of its case."""
+    named: str = ""
+    """What the job calls the condition, once the run has started."""
+
+    @property
+    def condition(self) -> str:
+        """What the condition is called."""
+        return self.named or self.key.condition
 
     @property
     def trial(self) -> str:
@@ -109,7 +116,9 @@ class Glance:
     def words(self) -> str:
         """The text that the filter searches."""
         sign, word = _WORDS[self.rank]
-        return f"{self.job} {self.model} {self.key.condition} {self.trial} {self.state.text} {sign} {word}".lower()
+        return (
+            f"{self.job} {self.model} {self.condition} {self.trial} {self.state.text} {sign} {word}".lower()
+        )
 
 
 def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
@@ -124,7 +133,7 @@ def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
             talk = state.conversation(condition, trial)
             key = GlanceKey(started.run_id, condition, trial)
             if talk is not None:
-                found.append(_with_case(state, _glance(state, talk, key, gone)))
+                found.append(_with_names(state, _glance(state, talk, key, gone)))
             elif over:
                 found.append(_unheld(state, key))
             else:
@@ -154,11 +163,12 @@ def planned(
 def _named(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
     started = state.started
     assert started is not None
-    return _with_case(state, Glance(key, rank, words, job=started.job_name, model=started.model or ""))
+    return _with_names(state, Glance(key, rank, words, job=started.job_name, model=started.model or ""))
 
 
-def _with_case(state: RunState, glance: Glance) -> Glance:
-    case = state.case(glance.key.trial)
+def _with_names(state: RunState, glance: Glance) -> Glance:
+    case, named = state.case(glance.key.trial), state.condition_name(glance.key.condition)
+    glance = replace(glance, named=named)
     return glance if case is None else replace(glance, case=clean(case.words, 120), case_trial=case.trial)
 
 
@@ -258,7 +268,7 @@ def standings(glances: Sequence[Glance]) -> str:
         found = ranking_of(scores) if len(scores) > 1 else None
         if found is not None and found.cases >= FEWEST_CASES:
             ranks = ", ".join(f"{one.name} {one.words}" for one in found.ranks)
-            told.append(f"{condition}: {ranks}")
+            told.append(f"{condition_of(glances, condition)}: {ranks}")
     return "; ".join(told)
 
 
@@ -277,7 +287,7 @@ def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) ->
     name = name_of(glance, room) if several else _conversation(glance, room)
     gap = max(2, width - len(name) - len(glance.score.text))
     first = (Cell(name, "strong"), Cell(" " * gap), glance.score)
-    short = _conversation(glance, width // 2 + 4) if glance.case else f"{key.condition} {key.trial}"
+    short = _conversation(glance, width // 2 + 4) if glance.case else f"{glance.condition} {key.trial}"
     which = f"{short}  " if several else ""
     waited = f" · {glance.waited_ms(now) / 1000:.0f} s" if now is not None and glance.since else ""
     room = max(1, width - len(which) - len(waited))
@@ -295,10 +305,16 @@ def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) ->
 
 def _conversation(glance: Glance, room: int) -> str:
     """Return which conversation of its run it is: the condition with the trial, or the case, which is cut where it must be."""
-    condition = glance.key.condition
+    condition = glance.condition
     if not glance.case:
         return f"{condition} · {glance.trial}"
     return f"{shorten(glance.trial, max(1, room - len(condition) - 3))} · {condition}"
+
+
+def condition_of(glances: Iterable[Glance], condition: ConditionName) -> str:
+    """Return what all jobs call a condition; its own name if theirs differ."""
+    names = {glance.condition for glance in glances if glance.key.condition == condition}
+    return names.pop() if len(names) == 1 else condition
 
 
 def name_of(glance: Glance, room: int) -> str:
@@ -315,5 +331,5 @@ def name_of(glance: Glance, room: int) -> str:
 
 def outcome(glance: Glance) -> str:
     """Return a conversation as one line of text, for copying."""
-    parts = [glance.job, glance.model, glance.key.condition, glance.trial, glance.state.text]
+    parts = [glance.job, glance.model, glance.condition, glance.trial, glance.state.text]
     return "\t".join([glance.key.run_id, *parts, score(glance.value)])

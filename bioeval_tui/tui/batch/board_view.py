@@ -9,7 +9,7 @@ from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.statistics.estimates import estimate
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.batch.batch_view import Glance, Rank
+from bioeval_tui.tui.batch.batch_view import Glance, Rank, condition_of
 from bioeval_tui.tui.live.heads_view import CONDITIONS
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score, score_tone
 
@@ -66,7 +66,12 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     """Return a row's mean by condition on a scale from 0 to 1, its uplift, and the time of its slowest tenth of answers."""
     name_width = _name_width(width)
     room = (width - name_width - 8 - 9) // 2 - 7
-    titles = "".join(f"{('facts ' if room > 9 else '') + condition:<{room + 7}}" for condition in CONDITIONS)
+    everything = [glance for _, held in rows for glance in held]
+    titles = "".join(
+        f"{('facts ' if room > 9 and name == condition else '') + shorten(name, room + 6):<{room + 7}}"
+        for condition in CONDITIONS
+        for name in (condition_of(everything, condition),)
+    )
     lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'uplift':>8}{'p90':>9}", "quiet")]]
     sure = True
     for name, held in rows:
@@ -146,7 +151,9 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     names = "".join(f"{shorten(name, 2 * half):<{2 * half + 1}}" for name in shown)
     left_out = f"+{len(columns) - len(shown)}" if len(columns) > len(shown) else ""
     what = f"by {'job' if by_job else 'task'} {left_out}"
-    without, with_facts = CONDITIONS if half > len("withheld") else ("none", "facts")
+    without, with_facts = (shorten(condition_of(everything, name), half - 1) for name in CONDITIONS)
+    if half <= len("withheld"):
+        without, with_facts = "none", "facts"
     lines: list[Line] = [
         [Cell(f"{what:<{name_width}}", "quiet"), Cell(names)],
         [Cell(" " * name_width + f"{without:^{half}}{with_facts:^{half}} " * len(shown), "quiet")],

@@ -216,6 +216,7 @@ def _task_item(
         faults=folded.faults.get(talk.key, {}),
         notes=tuple(notes),
         fault=_fault(talk),
+        condition=state.condition_name(talk.key.condition),
     )
 
 
@@ -257,6 +258,7 @@ def _graded_items(
             notes=tuple(n for n in folded.notes if n.submission == key),
             fault=_fault(talk),
             graded=_graded(report),
+            condition=state.condition_name(talk.key.condition),
         )
 
 

@@ -49,16 +49,16 @@ def turns(state: RunState, condition: ConditionName, trial: int, index: int) -> 
 def detail(state: RunState, condition: ConditionName, trial: int, index: int, turn: int | None) -> Facts:
     """Return labelled lines for the check after `turn`; None is the newest, preferably the final one."""
     facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
-    talk = state.conversation(condition, trial)
+    talk, name = state.conversation(condition, trial), state.condition_name(condition)
     check = _check(talk, index, turn)
     if talk is None or check is None:
-        facts.append((condition, [Cell("not checked yet", "quiet")]))
+        facts.append((name, [Cell("not checked yet", "quiet")]))
         return facts
     when = "at the end" if check.final else f"after turn {check.after_turn}"
     status = _STATUS[check.status]
     if check.status == "failed" and not check.final:
         status = Cell("· not true", "plain")
-    facts.append((condition, [status._replace(text=f"{status.text}, {when}")]))
+    facts.append((name, [status._replace(text=f"{status.text}, {when}")]))
     facts.append(("expected", [Cell(compact_json(check.expected))]))
     facts.append(("observed", [Cell(compact_json(check.observed))]))
     if check.why:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bioeval_tui.report import rows
-from bioeval_tui.report.conclusion import conclude
-from bioeval_tui.text import plural, shorten
+from bioeval_tui.report.conclusion import conclude, in_condition
+from bioeval_tui.text import plural, shorten, upper_first
 from bioeval_tui.tui.shared.cells_view import Cell, score
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def caption(state: RunState, trial: int) -> str:
     number, of = started.index(talk) + 1, len(rows.conditions(state))
     begins = f"Conversation {number} of {of}"
     if talk.ended is not None:
-        return _after(talk)
+        return _after(state, talk)
     if not talk.messages:
         return f"{begins}: {_knows(state, talk)}."
     return _moment(state, talk, trial) or f"{begins}: {_knows(state, talk)}."
@@ -88,7 +88,7 @@ def _moment(state: RunState, talk: ConversationState, trial: int) -> str:
     return ""
 
 
-def _after(talk: ConversationState) -> str:
+def _after(state: RunState, talk: ConversationState) -> str:
     if talk.score is None:
         return "The conversation has ended. The judge reads it, and every assertion is checked once more."
     if talk.score.score is None:
@@ -100,8 +100,9 @@ def _after(talk: ConversationState) -> str:
         found = found if len(failed) > 1 else f"{_title(failed[0])} does not hold"
     else:
         found = f"all {plural(count, 'assertion')} hold" if count else "it had no assertions"
-    where = "Without the facts" if talk.key.condition == "withheld" else "With the facts"
-    return f"{where} the agent scores {score(talk.score.score)}: {found}."
+    condition = talk.key.condition
+    where = in_condition(state.condition_title(condition), condition)
+    return f"{upper_first(where)} the agent scores {score(talk.score.score)}: {found}."
 
 
 def _title(title: str) -> str:

@@ -146,7 +146,10 @@ class Conversations(Vertical):
         for talk in self.talks.values():
             talk.show_parting(parting)
         tabs = [
-            (condition, paint(f"{condition} ", heads_view.short_state(state, condition, trial)))
+            (
+                condition,
+                paint(f"{state.condition_name(condition)} ", heads_view.short_state(state, condition, trial)),
+            )
             for condition in heads_view.conditions(state)
         ]
         self.query_one("#talk-tabs", TabLine).set_tabs(tabs, self.watched.condition)

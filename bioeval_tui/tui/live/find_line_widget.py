@@ -94,10 +94,9 @@ class FindLine(AskLine):
             self._conversations.show_heads()
         at, count = talks[watched.condition].transcript.find_next(1)
         state = watched.state
-        several = state is not None and state.started is not None and state.started.trials > 1
-        self.remark(
-            f"{at} of {count}, facts {watched.condition}{f', trial {watched.trial}' if several else ''}"
-        )
+        if state is not None and state.started is not None:
+            trial = f", trial {watched.trial}" if state.started.trials > 1 else ""
+            self.remark(f"{at} of {count}, {state.condition_title(watched.condition)}{trial}")
 
     def _is_through(self, condition: ConditionName) -> bool:
         """Whether the last match of a conversation has been reached."""

@@ -104,7 +104,8 @@ def run_seconds(state: RunState, now: datetime | None) -> float | None:
 class Head:
     """The line above a conversation: condition, state, time and score."""
 
-    condition: ConditionName
+    title: str
+    """What the condition is called."""
     state: Cell
     elapsed: str
     score: Cell
@@ -114,14 +115,14 @@ class Head:
 
 def head(state: RunState, condition: ConditionName, trial: int, now: datetime | None) -> Head:
     """Return the head of one conversation; `now` in the run's own time."""
-    talk = state.conversation(condition, trial)
+    talk, title = state.conversation(condition, trial), state.condition_title(condition)
     if talk is None:
         waiting = Cell("– not run" if state.ended else "◌ queued", "quiet")
-        return Head(condition, waiting, "", Cell("–", "quiet"), meaning(state, condition, trial))
+        return Head(title, waiting, "", Cell("–", "quiet"), meaning(state, condition, trial))
     end = talk.ended_at or (state.ended.at if state.ended else now)
     elapsed = clock((end - talk.started_at).total_seconds()) if end and talk.started_at else ""
     said = _talk_state(state, talk, now)
-    return Head(condition, said, elapsed, _score_cell(state, talk), meaning(state, condition, trial))
+    return Head(title, said, elapsed, _score_cell(state, talk), meaning(state, condition, trial))
 
 
 def meaning(state: RunState, condition: ConditionName, trial: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,8 +33,9 @@ class Look(NamedTuple):
     now: datetime | None
 
 
-def _names(look: Look, column: int) -> Content:
-    return Content.assemble(*(right(Cell(name, "quiet"), column) for name in look.conditions))
+def _names(state: RunState, conditions: Sequence[ConditionName], column: int) -> Content:
+    names = (Cell(state.condition_name(condition), "quiet") for condition in conditions)
+    return Content.assemble(*(paint(" ", right(name, column - 1)) for name in names))
 
 
 class TasksPanel(Panel):
@@ -43,7 +45,7 @@ class TasksPanel(Panel):
         """Draw from the run."""
         tasks = rows.task_rows(state, look.trial)
         talks = rows.talks(state, look.trial)
-        both = look._replace(conditions=heads_view.conditions(state))
+        both = heads_view.conditions(state)
 
         def paint_row(index: int, width: int) -> Content:
             row = tasks[index]
@@ -62,7 +64,11 @@ class TasksPanel(Panel):
             )
 
         self.set_panel(
-            lambda _: _names(both, NAME_WIDTH), len(tasks), paint_row, foot, self._foot_lines(len(tasks))
+            lambda _: _names(state, both, NAME_WIDTH),
+            len(tasks),
+            paint_row,
+            foot,
+            self._foot_lines(len(tasks)),
         )
 
     def _foot_lines(self, rows: int) -> int:
@@ -106,7 +112,8 @@ class LatencyPanel(Panel):
             for name, times in summaries:
                 shown = (times.average_ms, times.p90_ms, times.max_ms, times.first_token_ms)
                 figures = (_second(ms, column) for ms in shown)
-                lines.append(paint(Cell(f"{name:<{NAME_WIDTH}}", "quiet"), *figures).truncate(width))
+                title = left(Cell(state.condition_name(name), "quiet"), NAME_WIDTH - 1)
+                lines.append(paint(title, " ", *figures).truncate(width))
             return Content("\n").join(lines)
 
         self.set_panel(lambda _: goal, len(turns), paint_row, foot, 1 + len(summaries))
@@ -164,7 +171,9 @@ class AssertionsPanel(Panel):
         summary = (
             paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
         )
-        self.set_panel(lambda width: _names(look, column(width)), len(checked), paint_row, foot)
+        self.set_panel(
+            lambda width: _names(state, look.conditions, column(width)), len(checked), paint_row, foot
+        )
 
 
 def _marks(row: rows.AssertionRow, condition: ConditionName, turns: int, shown: int, between: str) -> Content:

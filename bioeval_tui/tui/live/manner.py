@@ -55,7 +55,7 @@ def manner_lines(found: Sequence[RunManner]) -> list[list[Cell]]:
     for one in found:
         talks = plural(one.conversations, "conversation")
         heads = f"{'95 % interval':<{FOUND}}people"
-        lines.append([Cell(f"{f'facts {one.condition}, {talks}':<{LABEL}}", "strong"), Cell(heads, "quiet")])
+        lines.append([Cell(f"{f'{one.title}, {talks}':<{LABEL}}", "strong"), Cell(heads, "quiet")])
         for row in one.rows:
             said = f"{row.found} !" if row.unlike else row.found
             tone: Tone = "warn" if row.unlike else "plain"

@@ -73,8 +73,7 @@ class ReplayControls(Widget, can_focus=True):
     def render(self) -> Content:
         """Draw the bar and its position."""
         marks, given, now_s = self._shown
-        width = self.size.width
-        words = timeline_view.label(marks, given, now_s, width)
+        words = self._label()
         room = self._bar_width(words)
         cells = timeline_view.bar(marks, given, now_s, room)
         line = paint(*cells, Cell(f"  {words}", "quiet"))
@@ -82,6 +81,12 @@ class ReplayControls(Widget, can_focus=True):
         if above:
             above[0] = Content.assemble(above[0], ("  score by turn", "$quiet"))
         return Content("\n").join([*above, line])
+
+    def _label(self) -> str:
+        state, (marks, given, now_s) = self.watched.state, self._shown
+        return timeline_view.label(
+            marks, given, now_s, self.size.width, state.condition_name if state else str
+        )
 
     def _scores(self, marks: Sequence[TurnMark], now_s: float, width: int) -> list[list[Cell]]:
         """Return the score over the turns, if there is room; a click on it also goes to the turn."""
@@ -96,8 +101,7 @@ class ReplayControls(Widget, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Go to the turn nearest to the pointer."""
-        marks, given, now_s = self._shown
-        width = self._bar_width(timeline_view.label(marks, given, now_s, self.size.width))
+        marks, width = self._shown[0], self._bar_width(self._label())
         x = event.x - self.gutter.left
         mark = timeline_view.nearest(marks, x / (width - 1)) if width > 1 and x < width else None
         if mark is not None:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName
     from bioeval_tui.record.state import RunState
 
-COLUMN = 10
+COLUMN, WIDEST = 10, 16
+"""How wide the column of a condition is, and at most for a name that the job gives it."""
 GAINS_SHOWN, BAR, PLOT_ROWS = 5, 6, 5
 
 
@@ -131,7 +132,7 @@ class ScoreCard(Dialog[CardEvidence]):
         with Horizontal(id="headline"):
             for name, talk in self._both.items():
                 with Vertical(classes="card--score"):
-                    yield Static(Content.styled(name, "$quiet"), markup=False)
+                    yield Static(Content.styled(self._state.condition_name(name), "$quiet"), markup=False)
                     value = score_parts_view.score_words(talk).replace("–", "-")
                     yield Digits(value, classes=f"-{score_card_view.tone(talk)}")
             yield Static(self._rest(), classes="card--rest", markup=False)
@@ -167,24 +168,33 @@ class ScoreCard(Dialog[CardEvidence]):
         self._show_condition()
 
     @property
+    def _column(self) -> int:
+        """How wide a condition's column is."""
+        longest = max(len(self._state.condition_name(name)) for name in self._both)
+        return max(COLUMN, min(WIDEST, longest + 2))
+
+    @property
     def _wide(self) -> bool:
         return self.app.size.width >= 120
 
     def _bars(self, width: int) -> Content:
         lines = []
         for condition, talk in self._both.items():
-            name = Cell(f"{condition:<{COLUMN}}", "quiet")
+            name = left(Cell(self._state.condition_name(condition), "quiet"), self._column - 1)
             if talk is None:
-                lines += [paint(name, Cell("not run", "quiet")), Content("")]
+                lines += [paint(name, " ", Cell("not run", "quiet")), Content("")]
                 continue
-            room = max(0, width - COLUMN)
-            lines.append(paint(name, *score_parts_view.score_bar(talk, room)))
+            room = max(0, width - self._column)
+            lines.append(paint(name, " ", *score_parts_view.score_bar(talk, room)))
             if self._wide or condition == self._condition:
-                lines.append(paint(" " * (COLUMN if self._wide else 0), *score_parts_view.legend(talk)))
+                lines.append(paint(" " * (self._column if self._wide else 0), *score_parts_view.legend(talk)))
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 
     def _head(self, width: int) -> Content:
-        names = [Cell(name, "strong" if name == self._condition else "quiet") for name in self._both]
+        names = [
+            Cell(self._state.condition_name(name), "strong" if name == self._condition else "quiet")
+            for name in self._both
+        ]
         return self._line(Cell(""), names, Cell("uplift", "quiet"), width)
 
     def _row(self, index: int, width: int) -> Content:
@@ -192,17 +202,23 @@ class ScoreCard(Dialog[CardEvidence]):
         cells = [row.cells.get(name, Cell("–", "quiet")) for name in self._both]
         return self._line(row.label, cells, row.uplift, width)
 
-    @staticmethod
-    def _line(label: Cell, cells: list[Cell], uplift: Cell, width: int) -> Content:
+    def _line(self, label: Cell, cells: list[Cell], uplift: Cell, width: int) -> Content:
         """Return a label, a column for each condition, and the difference if there are two."""
-        columns = [right(cell, COLUMN) for cell in (cells if len(cells) == 1 else [*cells, uplift])]
-        return Content.assemble(left(label, width - COLUMN * len(columns)), *columns)
+        columns = [right(cell, self._column) for cell in (cells if len(cells) == 1 else [*cells, uplift])]
+        return Content.assemble(left(label, width - self._column * len(columns)), *columns)
 
     def _raise(self, width: int) -> Content:
         talk = self._both.get(self._condition)
         found = gains(self._state, talk) if talk else []
         value = score_parts_view.score_words(talk)
-        lines = [paint(Cell(f"why {value} ({self._condition}): what would raise it most", "quiet"))]
+        lines = [
+            paint(
+                Cell(
+                    f"why {value} ({self._state.condition_name(self._condition)}): what would raise it most",
+                    "quiet",
+                )
+            )
+        ]
         most = max((gain.by for gain in found), default=0.0)
         for gain in found[:GAINS_SHOWN]:
             bar = Cell("█" * max(1, round(gain.by / most * BAR)), "warn")
@@ -227,7 +243,10 @@ class ScoreCard(Dialog[CardEvidence]):
         """Return the score over the turns, with a line for each condition."""
         drawn = [
             Steps(
-                name, report_steps, heavy=name == self._condition, tone=score_card_view.tone(self._both[name])
+                self._state.condition_name(name),
+                report_steps,
+                heavy=name == self._condition,
+                tone=score_card_view.tone(self._both[name]),
             )
             for name in sorted(self._both, key=lambda name: name == self._condition)
             if (report_steps := rows.score_steps(self._state, name, self._trial))
@@ -251,7 +270,7 @@ class ScoreCard(Dialog[CardEvidence]):
     def _show_details(self, index: int) -> None:
         row = self._rows[index]
         lines = row.details.get(self._condition) or [Cell("no further details", "quiet")]
-        name = Content.styled(f"{self._condition}  ", "$quiet")
+        name = Content.styled(f"{self._state.condition_name(self._condition)}  ", "$quiet")
         body = Content("\n").join([paint(line._replace(text=shorten(line.text, 400))) for line in lines[:5]])
         self.query_one("#details", Static).update(Content.assemble(name, body))
         self.refresh_bindings()

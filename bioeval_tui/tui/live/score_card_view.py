@@ -95,7 +95,7 @@ def notes(state: RunState) -> list[Cell]:
     unmeasured: dict[str, list[str]] = {}
     for talk in state.conversations.values():
         if talk.score is not None and talk.score.score is None:
-            unmeasured.setdefault(talk.score.reason, []).append(talk.key.condition)
+            unmeasured.setdefault(talk.score.reason, []).append(state.condition_name(talk.key.condition))
     for reason, names in unmeasured.items():
         listed = " and ".join(dict.fromkeys(names))
         found.append(Cell(f"{listed} could not be measured: {reason}", "bad"))
@@ -106,13 +106,15 @@ def notes(state: RunState) -> list[Cell]:
             reason = talk.ended.reason.replace("_", " ")
             fault = "" if talk.ended.fault == "none" else f", fault of the {talk.ended.fault}"
             detail = f": {talk.ended.detail}" if talk.ended.detail else ""
-            found.append(Cell(f"{talk.key.condition} ended early ({reason}{fault}){detail}", "warn"))
+            name = state.condition_name(talk.key.condition)
+            found.append(Cell(f"{name} ended early ({reason}{fault}){detail}", "warn"))
     return found
 
 
 def headline(state: RunState, trial: int) -> list[tuple[str, str]]:
     """Return the conditions' scores, by name, as text."""
-    return [(condition, score_words(talk)) for condition, talk in report_rows.talks(state, trial).items()]
+    both = report_rows.talks(state, trial)
+    return [(state.condition_name(condition), score_words(talk)) for condition, talk in both.items()]
 
 
 def mean(state: RunState, trial: int) -> str:
@@ -134,8 +136,7 @@ def reviewed_words(state: RunState, found: ReviewedScores, *, wide: bool = True)
 
     Unless it is `wide`, the scores stand on a line of their own.
     """
-    before = state.scores()
-    told = "   ".join(found.told(before, composite.published_mean(before)))
+    told = "   ".join(found.told(state))
     who = f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks"
     cells = [Cell(f"{who}  " if wide else f"{who}\n", "quiet"), Cell(told, "strong")]
     if found.disputed:
@@ -339,7 +340,7 @@ def as_text(state: RunState, trial: int) -> str:
     lines += [
         f"mean (published formula)\t{mean(state, trial)}",
         f"uplift by facts\t{total_uplift(state, trial).text}",
-        "\t".join(["", *both, *(["uplift"] if compared else [])]),
+        "\t".join(["", *map(state.condition_name, both), *(["uplift"] if compared else [])]),
     ]
     for row in rows(state, trial):
         cells = [row.cells[name].text if name in row.cells else "–" for name in both]

@@ -80,7 +80,9 @@ class StageScore(Vertical):
         self.set_class(active, "-active")
         for tone in ("good", "warn", "bad"):
             self.set_class(not so_far and score_tone(value) == tone, f"-{tone}")
-        self._title.say(Cell(f"{mark}facts {self.condition}", "strong" if active else "quiet"))
+        self._title.say(
+            Cell(f"{mark}{state.condition_title(self.condition)}", "strong" if active else "quiet")
+        )
         self._digits.update("-" if value is None else f"{value:.2f}")
         doing = heads_view.short_state(state, self.condition, trial)
         sign = doing.text.partition(" ")[0]

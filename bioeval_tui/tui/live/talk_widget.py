@@ -83,7 +83,7 @@ class Talk(Vertical):
 
 def framed_head(head: Head, active: bool, width: int) -> Content:
     """Return the upper edge of a frame of this width: condition, what it means, state, time and score, as far as they fit."""
-    name = Cell(f"FACTS {head.condition.upper()}", "strong" if active else "plain")
+    name = Cell(head.title.upper(), "strong" if active else "plain")
     means, elapsed, nothing = Cell(f" · {head.means}", "quiet"), Cell(f"{head.elapsed}  ", "quiet"), Cell("")
     short = head.state._replace(text=head.state.text.split(" · ")[0])
     for meaning, state, time in (

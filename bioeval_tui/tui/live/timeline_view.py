@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bioeval_tui.evaluate.engine.turn_mark import TurnMark
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score_tone
@@ -35,8 +35,10 @@ def nearest(marks: Sequence[TurnMark], share: float) -> TurnMark | None:
     return min(marks, key=lambda mark: abs(mark.at_s - at_s))
 
 
-def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> str:
-    """Return the position of the replay, in as many words as fit."""
+def label(
+    marks: Sequence[TurnMark], given: int, now_s: float, width: int, name: Callable[[str], str] = str
+) -> str:
+    """Return the position of the replay, in as many words as fit; `name` returns a condition's name."""
     if not marks:
         return ""
     at = at_mark(marks, given)
@@ -48,9 +50,8 @@ def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> st
         where = "end" if at == len(marks) - 1 and at else "start"
     else:
         same = [m.turn for m in marks if (m.condition, m.trial) == (mark.condition, mark.trial)]
-        where = (
-            f"{mark.condition}{f', trial {mark.trial}' if trials else ''}, turn {mark.turn} of {max(same)}"
-        )
+        trial = f", trial {mark.trial}" if trials else ""
+        where = f"{name(mark.condition)}{trial}, turn {mark.turn} of {max(same)}"
     time = f"{clock(now_s)} / {clock(marks[-1].at_s)}"
     return f"{where}   {time}" if width >= 50 else time
 

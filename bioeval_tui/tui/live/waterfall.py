@@ -48,7 +48,7 @@ class Waterfall(Dialog[None]):
     @property
     def heading(self) -> str:
         """Which turn it is."""
-        which = self._condition if self._state.only_condition is None else ""
+        which = self._state.condition_name(self._condition) if self._state.only_condition is None else ""
         return "   ".join(filter(None, (spans_view.heading(self._talk, self._turn), which)))
 
     @property

@@ -355,7 +355,7 @@ class ReviewScreen(RefreshedScreen):
         item = self.looked_at
         if item is None:
             return
-        about = item.title if kind != "fault" else f"facts {review_view.where(item)}"
+        about = item.title if kind != "fault" else review_view.where(item)
         self.app.push_screen(ReviewDialog(kind, about, choice), partial(self._asked, item))
 
     def _asked(self, item: ReviewItem, form: review_view.ReviewForm | None) -> None:

@@ -64,6 +64,8 @@ class ReviewItem:
     notes: tuple[Reviewed, ...] = ()
     fault: Fault = "none"
     graded: Mark = "valid"
+    condition: str = ""
+    """What the job calls the conversation's condition."""
     sample: str = ""
     """What the reviews of the sample show so far; empty if the task was not sampled."""
 

@@ -64,7 +64,7 @@ def where(item: ReviewItem) -> str:
     """Return `withheld 1`, or the agent that handed a submission in."""
     if item.id.key is not None:
         case = item.talk.case.words if item.talk is not None and item.talk.case is not None else ""
-        return f"{item.id.key.condition} {case or item.id.key.trial}"
+        return f"{item.condition or item.id.key.condition} {case or item.id.key.trial}"
     return item.row.agent if item.row is not None else ""
 
 

@@ -107,7 +107,7 @@ def _condition(
     heading = f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}"
     half = (plot - 2) // 2
     scale = f"  {'A better':<{half}}0{'B better':>{half}}" if plot else ""
-    name = f"{'facts ' + found.condition:<{label}}".upper()
+    name = f"{shorten(found.title, label - 1):<{label}}".upper()
 
     def row(title: str, line: Line) -> ComparisonRow:
         return ComparisonRow(line, found.condition, title)

@@ -51,7 +51,9 @@ class Passage(Vertical):
         state, talk = self._state, self._state.conversation(condition, trial)
         started = state.started
         run = started.run_id if started else ""
-        self.border_title = Content(f"{self._called} · facts {condition} · trial {trial} · run {run}")
+        self.border_title = Content(
+            f"{self._called} · {state.condition_title(condition)} · trial {trial} · run {run}"
+        )
         row = _row(state, trial, title)
         said = [score_card_view.conclusion(state)] if row is None else row.details.get(condition, [])
         value = row.cells.get(condition, Cell("–", "quiet")) if row else Cell("")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from bioeval_tui.record.conditions import CONDITIONS
 from bioeval_tui.report.compared import RunPreview, RunSummary, Status
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
@@ -125,7 +126,7 @@ def card(
         [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
         [],
-        *_score_lines(run),
+        *_score_lines(run, found.names if found else {}),
         [],
         *(_preview_lines(found) if found else []),
         [Cell(played, "warn" if run.rehearsal else "plain")],
@@ -140,11 +141,11 @@ def _preview_lines(found: RunPreview) -> list[Line]:
     """Return the largest possible gains of the lower score, and how that conversation ended."""
     lines: list[Line] = []
     if found.gains:
-        lines.append([Cell(f"what would raise {found.condition} most", "quiet")])
+        lines.append([Cell(f"what would raise {found.name} most", "quiet")])
         lines += [[Cell(f"{by:<6}", "good"), Cell(what)] for what, by in found.gains]
         lines.append([])
     if found.last:
-        lines.append([Cell(f"how {found.condition} ended", "quiet")])
+        lines.append([Cell(f"how {found.name} ended", "quiet")])
         for role, text in found.last:
             bar, name = ("▌", "user") if role == "user" else ("┃", "agent")
             lines.append([Cell(f"{bar} {name}  ", "quiet"), Cell(text)])
@@ -152,35 +153,37 @@ def _preview_lines(found: RunPreview) -> list[Line]:
     return lines
 
 
-def _score_lines(run: RunSummary) -> list[Line]:
+def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:
     """Return the scores by condition, and what needs both of them."""
-    if only := run.only_condition:
-        other = "supplied" if only == "withheld" else "withheld"
-        return [
-            [Cell(f"{only:<10}", "quiet"), Cell(score(run.scores[only]), "strong")],
-            *_reviewed_line(run),
-            [Cell(f"{other:<10}not run", "quiet")],
-            [Cell("mean and uplift need both conditions", "quiet")],
-        ]
-    withheld, supplied = run.scores.get("withheld"), run.scores.get("supplied")
+    labels = [names.get(condition, condition) for condition in CONDITIONS]
+    width = max(map(len, labels)) + 2
+
+    def value(condition: str, label: str) -> Line:
+        if condition not in run.scores and run.scores:
+            return [Cell(f"{label:<{width}}not run", "quiet")]
+        return [Cell(f"{label:<{width}}", "quiet"), Cell(score(run.scores.get(condition)), "strong")]
+
+    lines = [value(condition, label) for condition, label in zip(CONDITIONS, labels, strict=True)]
+    if run.only_condition:
+        lines += [*_reviewed_line(run, width), [Cell("mean and uplift need both conditions", "quiet")]]
+        return lines
     return [
-        [Cell(f"{'withheld':<10}", "quiet"), Cell(score(withheld), "strong")],
-        [Cell(f"{'supplied':<10}", "quiet"), Cell(score(supplied), "strong")],
+        *lines,
         [
-            Cell(f"{'mean':<10}", "quiet"),
+            Cell(f"{'mean':<{width}}", "quiet"),
             Cell(score(run.score), "strong"),
             Cell("  published formula", "quiet"),
         ],
-        *_reviewed_line(run),
+        *_reviewed_line(run, width),
         [
-            Cell(f"{'uplift':<10}", "quiet"),
+            Cell(f"{'uplift':<{width}}", "quiet"),
             uplift(run.uplift),
             Cell("  by facts" if run.clean else "  not shown: not clean", "quiet"),
         ],
     ]
 
 
-def _reviewed_line(run: RunSummary) -> list[Line]:
+def _reviewed_line(run: RunSummary, width: int) -> list[Line]:
     if not run.reviewers:
         return []
     who = shorten(", ".join(run.reviewers), 18)
@@ -188,7 +191,7 @@ def _reviewed_line(run: RunSummary) -> list[Line]:
     from bioeval_tui.record import reviews
 
     told = "reviewed by" if run.only_condition else reviews.words(run.score, run.reviewed)
-    return [[Cell(f"{'':<10}{told} ", "strong"), Cell(who, "quiet")]]
+    return [[Cell(f"{'':<{width}}{told} ", "strong"), Cell(who, "quiet")]]
 
 
 def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> list[Line]:

@@ -189,4 +189,4 @@ def test_marks_of_submissions() -> None:
 
 def test_reviews_of_one_condition_speak_of_no_mean() -> None:
     found = ReviewedScores({"supplied": 0.7}, None, ("ada",), 1, 3, conditions=("supplied",))
-    assert found.told({"supplied": 0.5}, None) == ["supplied 0.50 → 0.70 (reviewed)"]
+    assert found.told(RunState()) == ["supplied – → 0.70 (reviewed)"]

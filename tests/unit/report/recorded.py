@@ -49,6 +49,8 @@ class Recorded:
     trials: int | None = None
     clean: bool = True
     started: dict[str, Any] = field(default_factory=dict)
+    names: tuple[str, str] | None = None
+    """What the job calls its conditions."""
 
     def events(self) -> list[RunEvent]:
         """Return the run's events, in order."""
@@ -97,6 +99,9 @@ class Recorded:
                     for n in range(1, len(first.holds) + 1)
                 ],
                 "facts": ["a fact"],
+                "conditionNames": dict(zip(events.CONDITIONS, self.names, strict=True))
+                if self.names
+                else None,
             },
             "job_sha256": "0" * 64,
             "program_version": "0.1.0",

@@ -70,6 +70,22 @@ def test_each_kind_of_outcome_has_its_sentence(
     assert "\n" not in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("withheld", "supplied", "says"),
+    [
+        ([FAILS], [KNOWS], "lifts the agent from 0.43 in “no card” to 1.00 in “has the card” (one trial)"),
+        ([FAILS], [], "In “no card” alone the agent scores 0.43 (one trial)"),
+        ([FAILS] * 3, [KNOWS] * 3, "the agent scores 0.43 in “no card” and 1.00 in “has the card”"),
+        ([Talk(reason="timed_out", fault="agent")], [KNOWS], "at turn 1 in the conversation “no card”"),
+    ],
+)
+def test_a_sentence_calls_the_conditions_what_the_job_calls_them(
+    withheld: list[Talk], supplied: list[Talk], says: str, tmp_path: Path
+) -> None:
+    named = Recorded(withheld, supplied, names=("no card", "has the card"))
+    assert says in concluded(named, tmp_path).sentence
+
+
 def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:
     low = [scoring(value) for value in (0.2, 0.3, 0.25, 0.3, 0.2)]
     high = [replace(scoring(value), fact=True) for value in (0.8, 0.9, 0.85, 0.8, 0.9)]

@@ -42,6 +42,28 @@ def test_the_defaults_are_the_published_ones() -> None:
     assert job.tasks[0].type == "task"
 
 
+def test_a_job_may_name_its_conditions_in_printable_words_of_one_line() -> None:
+    named = "conditionNames: {withheld: 'knows\\n nothing ', supplied: answers when asked}\n"
+    job = parse_job(MINIMAL + named.replace("'", '"'), Path("job.yml")).job
+    assert job.condition_names is not None
+    assert job.condition_names.withheld == "knows nothing"
+    assert job_from_data(job_snapshot(job)) == job
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        ("{withheld: same, supplied: same}", "conditionNames: `withheld` and `supplied` have the same name"),
+        ("{withheld: ' ', supplied: b}", "conditionNames.withheld: must not be blank"),
+        (f"{{withheld: {'x' * 21}, supplied: b}}", "conditionNames.withheld: string should have at most 20 characters"),
+        ("{withheld: a}", "conditionNames.supplied: required key is missing"),
+        ("{withheld: a, suplied: b}", "unknown key, did you mean supplied?"),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_of_a_condition_says_what_would_be_right(names: str, problem: str) -> None:
+    assert problem in " ".join(problems_of(f"{MINIMAL}conditionNames: {names}\n"))
+
+
 def test_kinds_are_told_apart_by_their_keys() -> None:
     job = parse_job(
         MINIMAL

@@ -16,6 +16,7 @@ JOB = EvaluationJob.model_validate(
         "seeds": ({"text": SECRET},),
         "setups": ({"cypher": SECRET},),
         "assertions": ({"expression": SECRET},),
+        "conditionNames": {"withheld": "no address", "supplied": f"is in {SECRET}"},
     }
 )
 

@@ -12,6 +12,7 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from markdown_it import MarkdownIt
@@ -26,6 +27,7 @@ from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.formats.json_report import json_report
+from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import escape, markdown_report
 from bioeval_tui.report.formats.pages import page_of
 from bioeval_tui.report.formats.tables import openai_lines, turns_csv
@@ -212,6 +214,22 @@ def test_the_judges_word_on_tone_stands_beside_the_tasks_and_counts_in_no_score(
     )
     silent, rude = (Recorded([Talk(tone=tone)]).loaded().state.scores() for tone in (None, 0.0))
     assert silent == rude
+
+
+def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_stay() -> None:
+    run = Recorded([Talk(), Talk()], [Talk(), Talk()], names=("no card", "has <the> card")).loaded()
+    page, markdown = html_report([run]), markdown_report([run])
+    console = Console(file=io.StringIO(), width=100)
+    print_score_card(run.state, console)
+    assert isinstance(console.file, io.StringIO)
+    for document in (page, markdown, console.file.getvalue()):
+        assert "no card" in document.lower()
+        assert "facts withheld" not in document.lower()
+    assert "has &lt;the&gt; card" in page
+    assert "<the>" not in page
+    suites = ET.fromstring(junit_xml([run])).iter("testsuite")
+    assert next(suites).get("name") == "job · facts withheld · trial 1"
+    assert set(json_report([run])["runs"][0]["conditions"]) == {"withheld", "supplied"}
 
 
 def test_what_several_conversations_share_is_said_once() -> None:

@@ -35,6 +35,15 @@ def test_head_of_a_condition_that_has_not_begun() -> None:
     assert heads_view.head(after(5), "supplied", 1, None).state.text == "◌ queued"
 
 
+def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recording_are_cleaned() -> None:
+    state = after()
+    assert heads_view.head(state, "withheld", 1, None).title == "facts withheld"
+    assert state.started is not None
+    state.started.job["conditionNames"] = {"withheld": "no\x1b[31m card", "supplied": "x" * 5000}
+    assert heads_view.head(state, "withheld", 1, None).title == "no␛ card"
+    assert heads_view.head(state, "supplied", 1, None).title == "x" * 19 + "…"
+
+
 def test_head_of_a_finished_conversation_shows_its_score() -> None:
     head = heads_view.head(after(), "withheld", 1, None)
     assert head.state.text == "■ signed off · 9 messages"
