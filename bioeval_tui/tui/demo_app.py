@@ -157,7 +157,7 @@ class DemoApp(BioevalApp):
             if self._has_run():
                 self._begin("card", CARD_S)
             return
-        if self.scene == "medals" and self.current_mode == "medals" and self._medals.is_grading:
+        if self.scene == "medals" and self.current_mode == "medals" and self._medals.feed.is_grading:
             return  # there is nothing to look at yet
         if self.scene == "own" and not self._repeats:
             return  # the commands stay until somebody presses a key

@@ -114,7 +114,7 @@ async def test_the_first_row_is_looked_at_until_the_reader_moves() -> None:
         for row in reversed(rows[1:]):
             arriving.queue.put_nowait(row)
         await until(pilot, lambda: len(app.screen.table.visible) == 7)
-        assert app.screen.rows.cursor == 0
+        assert app.screen.submissions.rows.cursor == 0
         assert app.screen.looked_at is app.screen.table.visible[0]
         assert app.screen.looked_at.standing == "silver"
         await pilot.press("end")
@@ -124,7 +124,7 @@ async def test_the_first_row_is_looked_at_until_the_reader_moves() -> None:
         arriving.queue.put_nowait(rows[0])
         await until(pilot, lambda: len(app.screen.table.visible) == 8)
         assert app.screen.looked_at.row is last
-        assert app.screen.rows.cursor == 7
+        assert app.screen.submissions.rows.cursor == 7
 
 
 async def test_a_click_on_a_heading_sorts_and_another_turns_round() -> None:

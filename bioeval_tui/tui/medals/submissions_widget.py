@@ -1,0 +1,235 @@
+"""The table of graded submissions: sorted and filtered, with their reviews; the cursor stays on its submission."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.binding import BindingType
+from textual.message import Message
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.record.reviews import mark_of
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.medals import medals_view
+from bioeval_tui.tui.medals.medal_table_view import Entry, MedalTable
+from bioeval_tui.tui.review.review_view import marked
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.columns import ColumnsDialog
+from bioeval_tui.tui.shared.list_table_widget import ListTable, TableHead
+from bioeval_tui.tui.shared.listing_view import Sorting
+from bioeval_tui.tui.shared.rows_widget import RowList
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from bioeval_tui.grade.uncertainty import Uncertainty
+    from bioeval_tui.record.reviews import Opinions
+    from bioeval_tui.tui.items import MedalRow
+    from bioeval_tui.tui.services import Services
+    from bioeval_tui.tui.shared.program import Program
+
+INTERVALS_S = 0.5
+"""Interval of redraws while confidence intervals are computed, in seconds."""
+
+
+class MedalRows(RowList):
+    """The table's rows; enter opens the card."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~medal-rows")
+
+
+class Submissions(ListTable):
+    """One row a submission. Posts `Changed` when the rows, or what is known of them, have changed."""
+
+    KEYS: ClassVar[str] = "medals/submissions"
+
+    class Changed(Message):
+        """Other rows are shown, in another order, or with other values."""
+
+    def __init__(self) -> None:
+        super().__init__(MedalRows(), medals_view.COLUMNS, medals_view.MIN_TASK)
+        self.id = "medals"
+        self.table = MedalTable()
+        self.looked_at: Entry | None = None
+        """The submission under the cursor."""
+        self.marks: dict[int, Opinions] = {}
+        """The reviews of each row, by the row's identity."""
+        self.hidden: frozenset[str] = medals_view.HIDDEN_AT_FIRST
+
+    @property
+    def opinions(self) -> Opinions | None:
+        """The reviews of the selected submission."""
+        return self.marks.get(id(self.looked_at.row)) if self.looked_at else None
+
+    def restore(self) -> None:
+        """Apply the saved sorting and columns."""
+        kept = self._services.preferences
+        match kept.get("medals.sorting"):
+            case [int(column), bool(reverse)] if 0 <= column < len(medals_view.COLUMNS):
+                self.table.sorting = Sorting(column, reverse)
+        match kept.get("medals.hidden"):
+            case [*names] if all(isinstance(name, str) for name in names):
+                self.hidden = frozenset(names)
+
+    @property
+    def _services(self) -> Services:
+        return cast("Program", self.app).services
+
+    def _tell(self, sentence: str) -> None:
+        self.app.notify(sentence, severity="warning", markup=False)
+
+    # Rows
+
+    def clear(self) -> None:
+        """Remove every row; sorting and filter stay."""
+        before, self.table = self.table, MedalTable()
+        self.table.sorting, self.table.filter = before.sorting, before.filter
+        self.looked_at, self.marks = None, {}
+
+    def put(self, rows: Mapping[int, MedalRow]) -> None:
+        """Put rows in the places of others, known by their identity; the cursor and the reviews stay with them."""
+        at = self.looked_at
+        self.table.put(rows)
+        if at is not None:
+            row = rows.get(id(at.row), at.row)
+            self.looked_at = next((entry for entry in self.table.entries if entry.row is row), None)
+        self.marks |= {id(row): self.marks[old] for old, row in rows.items() if old in self.marks}
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Filter, sort and draw; a cursor that was moved stays on its row."""
+        self.table.arrange()
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the rows in their order."""
+        table = self.table
+        columns = [column for column in medals_view.COLUMNS if column.name not in self.hidden]
+        self.set_columns(columns)
+        place = next(
+            (at for at, c in enumerate(columns) if c is medals_view.COLUMNS[table.sorting.column]), -1
+        )
+        self.show(len(table.visible), self._cells, Sorting(place, table.sorting.reverse))
+        at = table.place_of(self.looked_at) if self.rows.steered else 0
+        if at != self.rows.cursor:
+            self.rows.move_to(at)
+        self._look_at(at)
+        self.post_message(self.Changed())
+
+    @on(RowList.Highlighted)
+    def _moved(self, event: RowList.Highlighted) -> None:
+        self._look_at(event.index)
+
+    def _look_at(self, index: int) -> None:
+        visible = self.table.visible
+        self.looked_at = visible[index] if index < len(visible) else None
+
+    def _cells(self, index: int, width: int) -> Mapping[str, Cell]:
+        row = self.table.visible[index].row
+        cells = medals_view.row_cells(row)
+        if len(row.task_id) > width:
+            # Its own name says more than its domain.
+            name = row.task_id.rpartition("/")[2]
+            cells["task"] = Cell(f"…/{name}" if len(name) + 2 <= width else name)
+        if opinions := self.marks.get(id(row)):
+            cells["medal"] = marked(cells["medal"], medals_view.graded_as(row), mark_of(opinions))
+        return cells
+
+    def search(self, text: str) -> None:
+        """Show only rows with these words."""
+        self.table.filter = text
+        self.redraw()
+
+    # Reviews and intervals
+
+    def read_marks(self) -> None:
+        """Read the reviews, in the background."""
+        self.run_worker(self._take_marks(), group="marks")
+
+    async def _take_marks(self) -> None:
+        rows = [entry.row for entry in self.table.entries if entry.row.folder is not None]
+        if not rows:
+            return
+        try:
+            found = await self._services.marks(rows)
+        except (BioevalError, OSError) as error:
+            self._tell(f"Could not read the reviews: {error}")
+            return
+        marks = {id(row): opinions for row, opinions in zip(rows, found, strict=True) if opinions}
+        if marks != self.marks:
+            self.marks = marks
+            self.draw()
+
+    def read_intervals(self) -> None:
+        """Resample the scores in the background."""
+        self.run_worker(self._take_intervals(), group="intervals", exclusive=True)
+
+    async def _take_intervals(self) -> None:
+        rows = [entry.row for entry in self.table.entries]
+        if not rows:
+            return
+        waiting: dict[int, MedalRow] = {}
+        began = monotonic()
+        found = self._services.intervals(rows)
+        try:
+            async with aclosing(cast("AsyncGenerator[tuple[MedalRow, Uncertainty]]", found)) as intervals:
+                async for row, sure in intervals:
+                    assert row.report is not None
+                    waiting[id(row)] = replace(row, report=replace(row.report, uncertainty=sure))
+                    if monotonic() - began > INTERVALS_S:
+                        self.put(waiting)
+                        waiting, began = {}, monotonic()
+        except (BioevalError, OSError) as error:
+            self._tell(f"Could not compute the intervals of the scores: {error}")
+        if waiting:
+            self.put(waiting)
+
+    # Order and columns
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without rows, or behind the agents, there is nothing to sort."""
+        return bool(self.table.entries) and self.display
+
+    @on(TableHead.Picked)
+    def _head_picked(self, event: TableHead.Picked) -> None:
+        self._sort_by(self._places()[event.column])
+
+    def _places(self) -> list[int]:
+        """Return the numbers of the columns that are shown."""
+        return [at for at, column in enumerate(medals_view.COLUMNS) if column.name not in self.hidden]
+
+    def action_sort(self, by: int) -> None:
+        """Sort by another column."""
+        places = self._places()
+        now = self.table.sorting.column
+        at = places.index(now) if now in places else 0
+        self._sort_by(places[(at + by) % len(places)])
+
+    def _sort_by(self, column: int) -> None:
+        self.table.sort_by(column)
+        self._sorted()
+
+    def action_reverse(self) -> None:
+        """Reverse the order."""
+        self.table.turn_round()
+        self._sorted()
+
+    def _sorted(self) -> None:
+        self.draw()
+        self._services.keep("medals.sorting", list(self.table.sorting))
+
+    def action_columns(self) -> None:
+        """Choose the columns."""
+        names = [column.name for column in medals_view.COLUMNS]
+        self.app.push_screen(ColumnsDialog(names, self.hidden), self._columns_chosen)
+
+    def _columns_chosen(self, hidden: frozenset[str] | None) -> None:
+        if hidden is not None and hidden != self.hidden:
+            self.hidden = hidden
+            self._services.keep("medals.hidden", sorted(hidden))
+            self.draw()
