@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -21,6 +22,8 @@ from bioeval_tui.tui.data.services import AppServices
 if TYPE_CHECKING:
     from bioeval_tui.cli.written_replay import Written
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
 
 @click.command(epilog="\b\nExample:\n  bioeval-tui watch 7f3a")
 @click.argument("run_id")
@@ -31,6 +34,12 @@ def watch(run_id: str) -> int:
     """
     settings = Settings.from_environment()
     return _show(settings, Catalogue(settings.runs_dir).find(run_id))
+
+
+def _written(ending: str, about: str) -> Callable[[_Command], _Command]:
+    """Return the option that writes the replay to a file with this ending."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return click.option(f"--{ending}", type=kind, metavar=f"FILE.{ending}", help=about)
 
 
 @click.command(
@@ -45,30 +54,10 @@ def watch(run_id: str) -> int:
     show_default=True,
     help="Playback speed.",
 )
-@click.option(
-    "--cast",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.cast",
-    help="Write an asciicast (version 3) with a marker for each turn, instead of playing.",
-)
-@click.option(
-    "--html",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.html",
-    help="Write one HTML file that plays offline, instead of playing.",
-)
-@click.option(
-    "--gif",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.gif",
-    help="Write a GIF instead; needs ffmpeg.",
-)
-@click.option(
-    "--mp4",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.mp4",
-    help="Write a video instead; needs ffmpeg.",
-)
+@_written("cast", "Write an asciicast (version 3) with a marker for each turn, instead of playing.")
+@_written("html", "Write one HTML file that plays offline, instead of playing.")
+@_written("gif", "Write a GIF instead; needs ffmpeg.")
+@_written("mp4", "Write a video instead; needs ffmpeg.")
 @click.option("--size", default="120x40", show_default=True, help="Size of a written replay: columns x rows.")
 @click.option("--theme", default="dark", show_default=True, help="Theme of a written replay.")
 @click.option(
