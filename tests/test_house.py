@@ -52,7 +52,7 @@ def test_no_modules_import_each_other() -> None:
     assert import_circles() == [], "these modules import each other, directly or through others"
 
 
-def test_few_imports_stand_inside_functions() -> None:
+def test_few_imports_are_inside_functions() -> None:
     found = function_level_imports()
     assert found.total() <= MOST_FUNCTION_LEVEL_IMPORTS, found.most_common(10)
 
@@ -68,7 +68,7 @@ def test_imports_inside_functions_say_why() -> None:
     assert silent == []
 
 
-def test_a_class_has_a_name_of_its_own() -> None:
+def test_every_class_name_is_unique() -> None:
     """One thing, one name (docs/glossary.md)."""
     places: dict[str, list[str]] = {}
     for name, tree in modules().items():
@@ -90,7 +90,7 @@ def test_only_one_module_knows_which_python_runs() -> None:
     assert users == {"isolation.py"}
 
 
-def test_no_process_is_started_around_it() -> None:
+def test_no_other_module_starts_a_python_process() -> None:
     names = {
         "multiprocessing", "ProcessPoolExecutor", "system", "popen", "execv", "execve", "execvp", "execvpe", "spawnv",
     }  # fmt: skip
@@ -147,7 +147,7 @@ def raises_itself(node: ast.AST) -> bool:
     return any(map(raises_itself, ast.iter_child_nodes(node)))
 
 
-def test_docstrings_say_which_errors_a_function_raises() -> None:
+def test_docstrings_list_the_errors_that_a_function_raises() -> None:
     silent = []
     for place, function in raising_functions():
         said = ast.get_docstring(function) or ""

@@ -42,7 +42,7 @@ def loaded_after(code: str) -> set[str]:
         "bioeval_tui.grade.task_report",
     ],
 )
-def test_importing_it_loads_nothing_heavy(module: str) -> None:
+def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
     assert loaded_after(f"import {module}") == set()
 
 
@@ -60,12 +60,12 @@ def test_the_screens_load_no_client_and_no_data_frames() -> None:
     assert loaded_after("import bioeval_tui.tui.app") <= {"textual"}
 
 
-def test_what_starts_an_engine_loads_no_client_of_its_own() -> None:
+def test_starting_an_engine_loads_no_http_client() -> None:
     """The first paint of `demo` and `run` waits for it."""
     assert loaded_after("import bioeval_tui.cli.show_run, bioeval_tui.cli.demo") == set()
 
 
-def test_the_list_of_runs_is_there_before_the_models_of_events_would_be() -> None:
+def test_listing_runs_does_not_load_the_event_models() -> None:
     code = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.settings, bioeval_tui.report.formats.run_list"
     probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'asyncio', 'jinja2') if m in sys.modules]"
     subprocess.run([sys.executable, "-c", probe], check=True, timeout=60)

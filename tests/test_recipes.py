@@ -27,7 +27,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 CONTENTS = ("runs", "gate", "comparison", "medals", "table")
 
 
-def test_each_recipe_names_its_file_and_its_table() -> None:
+def test_each_recipe_names_an_existing_file_and_table() -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## Add something else")[2]
     for place in (
         "report/formats/registry.py",
@@ -62,7 +62,7 @@ main()
         (["report", "--help"], "job names, loud"),
     ],
 )
-def test_a_format_is_one_file_and_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
+def test_adding_a_format_takes_one_file_and_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", A_NEW_FORMAT, "runs", *arguments],
         capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
@@ -97,7 +97,7 @@ def test_the_documentation_has_every_format() -> None:
 
 
 @pytest.mark.parametrize("group", plugins.GROUPS)
-def test_a_part_is_one_file_and_one_entry_point(
+def test_adding_a_plugin_takes_one_file_and_one_entry_point(
     group: plugins.Group, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / f"my_{group}.py").write_text("def make(*given, **named): return 'made'\n", encoding="utf-8")
@@ -147,7 +147,7 @@ scorer: {kind: rules}
         ("ecco", ["check", "job.yml"], "there is no protocol `ecco`; known are: a2a, ag-ui, echo, openai, "),
     ],
 )
-def test_a_protocol_is_one_file_and_one_line(
+def test_adding_a_protocol_takes_one_file_and_one_line(
     tmp_path: Path, protocol: str, arguments: list[str], says: str
 ) -> None:
     (tmp_path / "job.yml").write_text(ECHO_JOB % protocol, encoding="utf-8")
@@ -182,7 +182,7 @@ def test_the_documentation_has_every_protocol() -> None:
     assert protocol_table() in (DOCS / "agents.md").read_text(encoding="utf-8"), protocol_table()
 
 
-def test_a_guard_is_one_function_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adding_a_guard_takes_one_function_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def shouting(view: EvaluatorView, text: str) -> Violation | None:
         return (
             Violation("shouting", "speaks in capitals", "Do not shout.", "mark") if text.isupper() else None
@@ -202,7 +202,7 @@ def a_command(name: str) -> ModuleType:
 
 
 @pytest.mark.parametrize(("table", "before"), [(COMMANDS, []), (RUNS, ["runs"])], ids=["top", "runs"])
-def test_a_command_is_one_file_and_one_line(
+def test_adding_a_command_takes_one_file_and_one_line(
     table: dict[str, tuple[str, str]], before: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "bioeval_tui.cli.hello", a_command("hello"))

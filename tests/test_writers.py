@@ -139,7 +139,7 @@ def test_every_exception_is_still_needed() -> None:
         "sys.stdout.buffer.write(b'x')", "console.file.write('x')",
     ],
 )  # fmt: skip
-def test_every_way_to_print_is_seen(code: str) -> None:
+def test_every_way_to_print_is_detected(code: str) -> None:
     assert any(map(prints, nodes(code)))
 
 
@@ -152,12 +152,12 @@ def test_every_way_to_print_is_seen(code: str) -> None:
         "archive.extractall(p)", "io.open(p, 'a')", "path.touch()",
     ],
 )  # fmt: skip
-def test_every_way_to_write_is_seen(code: str) -> None:
+def test_every_way_to_write_is_detected(code: str) -> None:
     assert any(map(writes, nodes(code)))
 
 
 @pytest.mark.parametrize(
     "code", ["open(p)", "path.open('rb')", "frame.to_csv()", "os.open(p, os.O_RDONLY)", "zipfile.ZipFile(p)"]
 )
-def test_what_only_reads_is_left_alone(code: str) -> None:
+def test_reading_a_file_is_allowed(code: str) -> None:
     assert not any(map(writes, nodes(code)))

@@ -51,7 +51,7 @@ async def say(agent: Agent, text: str) -> tuple[list[Delta | Generation], Reply]
     return pieces[:-1], pieces[-1]
 
 
-async def test_pieces_add_up_to_the_reply(agent: Agent) -> None:
+async def test_streamed_pieces_add_up_to_the_reply(agent: Agent) -> None:
     pieces, reply = await say(agent, "What interacts with warfarin?")
     deltas = "".join(piece.text for piece in pieces if isinstance(piece, Delta))
     assert deltas in ("", reply.content)
@@ -61,12 +61,12 @@ async def test_pieces_add_up_to_the_reply(agent: Agent) -> None:
     assert any("request" in event for event in reply.generation)
 
 
-async def test_times_are_in_order(agent: Agent) -> None:
+async def test_the_times_of_an_answer_are_in_order(agent: Agent) -> None:
     _, reply = await say(agent, "Hello")
     assert reply.started < (reply.first_token or reply.ended) <= reply.ended
 
 
-async def test_what_the_agent_did_can_be_observed(agent: Agent) -> None:
+async def test_the_agents_actions_can_be_observed(agent: Agent) -> None:
     before = await agent.observe()
     assert before is not None
     assert before["resources"] == []
@@ -78,7 +78,7 @@ async def test_what_the_agent_did_can_be_observed(agent: Agent) -> None:
     assert reminder["properties"]["date"] == "2026-11-22T09:00:00+11:00"
 
 
-async def test_a_text_seed_is_known_afterwards(agent: Agent) -> None:
+async def test_the_agent_knows_a_text_seed_afterwards(agent: Agent) -> None:
     await agent.seed_text("Ada takes simvastatin 20 mg. She lives in Sydney.")
     await agent.seed_text("Ada takes metformin 500 mg.")
     _, reply = await say(agent, "What medications do I take?")
@@ -86,11 +86,11 @@ async def test_a_text_seed_is_known_afterwards(agent: Agent) -> None:
     assert "metformin | 500 mg" in reply.content
 
 
-async def test_given_history_has_no_way_in(agent: Agent) -> None:
+async def test_the_sample_agent_takes_no_seeded_history(agent: Agent) -> None:
     assert await agent.seed_history("assistant", "Hello") is False
 
 
-async def test_conversations_at_once_do_not_mix(running: RunningAgent) -> None:
+async def test_concurrent_conversations_do_not_mix(running: RunningAgent) -> None:
     agents = [connect(running, f"user{n}") for n in range(10)]
 
     async def talk(agent: RestAgent, dose: int) -> str:
@@ -106,7 +106,7 @@ async def test_conversations_at_once_do_not_mix(running: RunningAgent) -> None:
 
 
 @NEEDS_GRAPH
-async def test_the_graph_holds_what_was_said_and_a_setup_can_forget_it(tmp_path: Path) -> None:
+async def test_the_graph_holds_the_conversation_and_a_setup_can_clear_it(tmp_path: Path) -> None:
     graph = EmbeddedGraph(tmp_path / "graph.db")
     async with run_sample_agent(graph, tokens_per_second=0) as running:
         agent = connect(running)
@@ -129,7 +129,7 @@ async def test_the_graph_holds_what_was_said_and_a_setup_can_forget_it(tmp_path:
     await graph.aclose()
 
 
-async def test_the_agent_measures_itself(running: RunningAgent) -> None:
+async def test_the_agent_reports_its_own_latency(running: RunningAgent) -> None:
     agent = connect(running)
     session = await agent.open()
     await say(agent, "Hello")
@@ -154,7 +154,7 @@ async def test_the_agent_measures_itself(running: RunningAgent) -> None:
         ("PUT", "chat/sessions", b"x" * 2_000_000, 413),
     ],
 )
-async def test_wrong_requests_get_a_reason_as_json(
+async def test_invalid_requests_get_a_reason_as_json(
     running: RunningAgent, method: str, path: str, body: bytes | None, status: int
 ) -> None:
     async with httpx2.AsyncClient(timeout=60) as client:
@@ -178,14 +178,14 @@ async def outcomes(seed: int) -> list[str]:
     return found
 
 
-async def test_chaos_is_the_same_for_the_same_seed() -> None:
+async def test_the_same_seed_causes_the_same_failures() -> None:
     first, again, other = await asyncio.gather(outcomes(5), outcomes(5), outcomes(17))
     assert first == again
     assert set(first + other) > {"fine"}
     assert all(found == "fine" or found.endswith("True") for found in first + other)
 
 
-async def test_an_answer_that_was_lost_is_given_again_and_acted_on_once(
+async def test_a_request_whose_answer_was_lost_is_acted_on_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from bioeval_tui.sample.agent import sessions
@@ -215,7 +215,7 @@ async def start_command(tmp_path: Path, *arguments: str) -> tuple[asyncio.subpro
     return process, json.loads(await process.stdout.readline())
 
 
-async def test_the_command_serves_and_ends_with_its_parent(tmp_path: Path) -> None:
+async def test_the_agent_command_ends_with_its_parent(tmp_path: Path) -> None:
     process, ready = await start_command(tmp_path, "--exit-with-stdin")
     agent = RestAgent(ready["url"], user="ada", chatbot="sample", model="none")
     assert await agent.open()
@@ -229,7 +229,7 @@ async def test_the_command_serves_and_ends_with_its_parent(tmp_path: Path) -> No
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-async def test_the_command_ends_cleanly_on_a_signal(
+async def test_the_agent_command_ends_cleanly_on_a_signal(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     process, ready = await start_command(tmp_path)
@@ -243,7 +243,7 @@ async def test_the_command_ends_cleanly_on_a_signal(
     assert (stdout, b"Traceback" in stderr) == (b"", False)
 
 
-async def test_a_port_that_is_taken_is_one_sentence(running: RunningAgent, tmp_path: Path) -> None:
+async def test_a_port_in_use_is_one_sentence(running: RunningAgent, tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bioeval_tui", "agent", "--port", running.url.rpartition(":")[2],
         "--graph", str(tmp_path / "other.db"),

@@ -38,7 +38,7 @@ def _hostile() -> list[str]:
 
 
 @pytest.mark.parametrize(("text", "wanted"), _cases())
-def test_value_or_column(text: str, wanted: str) -> None:
+def test_an_expression_has_the_documented_value_or_error_column(text: str, wanted: str) -> None:
     if not wanted.startswith("!"):
         assert _typed(evaluate(parse(text), NAMES)) == _typed(json.loads(wanted))
         return
@@ -51,7 +51,7 @@ def test_value_or_column(text: str, wanted: str) -> None:
 
 
 @pytest.mark.parametrize("text", _hostile(), ids=lambda text: text[:60])
-def test_hostile_expressions_end_in_an_error(text: str) -> None:
+def test_a_hostile_expression_ends_in_an_error(text: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         evaluate(parse(text), NAMES)
     message = caught.value.message
@@ -60,7 +60,7 @@ def test_hostile_expressions_end_in_an_error(text: str) -> None:
         assert any(word in message for word in ("steps", "MB", "longer", "time limit"))
 
 
-def test_there_are_enough_of_both() -> None:
+def test_there_are_enough_documented_and_hostile_expressions() -> None:
     assert len(_cases()) >= 120
     assert len(set(_hostile())) >= 150
 

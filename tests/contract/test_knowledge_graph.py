@@ -55,25 +55,25 @@ def graph(request: pytest.FixtureRequest) -> KnowledgeGraph:
         ("'a\"b'", 'a"b'),
     ],
 )
-async def test_values_come_back_as_themselves(graph: KnowledgeGraph, expression: str, value: object) -> None:
+async def test_values_keep_their_types(graph: KnowledgeGraph, expression: str, value: object) -> None:
     rows = await graph.query(f"RETURN {expression} AS it")
     assert rows.columns == ("it",)
     assert rows.rows == ((value,),)
     assert type(rows.rows[0][0]) is type(value)
 
 
-async def test_columns_keep_their_order(graph: KnowledgeGraph) -> None:
+async def test_columns_keep_the_order_of_the_query(graph: KnowledgeGraph) -> None:
     rows = await graph.query("UNWIND [2, 1] AS n RETURN n, n * 10 AS tens, 'x' AS a")
     assert rows.columns == ("n", "tens", "a")
     assert rows.rows == ((2, 20, "x"), (1, 10, "x"))
 
 
-async def test_a_match_of_nothing_has_no_rows(graph: KnowledgeGraph) -> None:
+async def test_a_query_without_a_match_has_no_rows(graph: KnowledgeGraph) -> None:
     assert (await graph.query("MATCH (n:Nothing) RETURN n.a AS a")).rows == ()
     assert (await graph.query("MATCH (n:Nothing) RETURN count(n) AS n")).rows == ((0,),)
 
 
-async def test_what_a_setup_writes_can_be_asked_for(graph: KnowledgeGraph) -> None:
+async def test_what_a_setup_writes_can_be_queried(graph: KnowledgeGraph) -> None:
     await graph.execute(
         "CREATE (:Drug {name: 'warfarin', dose: 5.0})-[:TARGETS {n: 1}]->(:Target {name: 'VKORC1'})"
     )
@@ -83,7 +83,7 @@ async def test_what_a_setup_writes_can_be_asked_for(graph: KnowledgeGraph) -> No
     assert rows.rows == (("warfarin", 5.0, "TARGETS", "VKORC1"),)
 
 
-async def test_parameters_are_values_and_never_query_text(graph: KnowledgeGraph) -> None:
+async def test_parameters_are_never_parsed_as_query_text(graph: KnowledgeGraph) -> None:
     nasty = "it's \"quoted\" \\ '}) DETACH DELETE (n) //\n"
     await graph.execute("CREATE (:Note {text: 'x'})")
     rows = await graph.query("MATCH (n:Note) RETURN $text AS text, n.text = $text AS same", {"text": nasty})
@@ -99,24 +99,26 @@ async def test_a_write_in_a_query_is_refused_and_writes_nothing(graph: Knowledge
 @pytest.mark.parametrize(
     "wrong", ["MATCH (n RETURN n", "RETURN nosuchfunction(1)", "MATCH (n) RETURN missing", ""]
 )
-async def test_a_wrong_query_says_so(graph: KnowledgeGraph, wrong: str) -> None:
+async def test_a_query_error_is_reported(graph: KnowledgeGraph, wrong: str) -> None:
     with pytest.raises(QueryError) as raised:
         await graph.query(wrong)
     assert str(raised.value)
 
 
-async def test_a_wrong_setup_says_so(graph: KnowledgeGraph) -> None:
+async def test_a_setup_error_is_reported(graph: KnowledgeGraph) -> None:
     with pytest.raises(QueryError):
         await graph.execute("CREATE (:Half {n: 1}) CREATE (:Half {n: ")
 
 
-async def test_a_setup_that_ran_out_of_time_leaves_nothing_behind(graph: KnowledgeGraph) -> None:
+async def test_a_setup_that_times_out_leaves_nothing_behind(graph: KnowledgeGraph) -> None:
     with pytest.raises(PeerError):
         await graph.execute("UNWIND range(1, 2000000) AS i CREATE (:Half {i: i})", timeout_s=0.3)
     assert (await graph.query("MATCH (n:Half) RETURN count(n) AS n")).rows == ((0,),)
 
 
-async def test_a_query_that_takes_too_long_is_stopped_and_the_graph_lives_on(graph: KnowledgeGraph) -> None:
+async def test_a_query_that_takes_too_long_is_stopped_and_the_graph_stays_usable(
+    graph: KnowledgeGraph,
+) -> None:
     await graph.execute("UNWIND range(1, 2000) AS i CREATE (:N {i: i})")
     with pytest.raises(PeerError) as raised:
         await graph.query(ENDLESS, timeout_s=0.2)
@@ -125,7 +127,7 @@ async def test_a_query_that_takes_too_long_is_stopped_and_the_graph_lives_on(gra
     assert (await graph.query("RETURN 1 AS one")).rows == ((1,),)
 
 
-async def test_a_cancelled_query_does_not_hold_up_the_next(graph: KnowledgeGraph) -> None:
+async def test_a_cancelled_query_does_not_delay_the_next(graph: KnowledgeGraph) -> None:
     await graph.execute("UNWIND range(1, 2000) AS i CREATE (:N {i: i})")
     task = asyncio.create_task(graph.query(ENDLESS, timeout_s=60))
     await asyncio.wait({task}, timeout=0.1)
@@ -135,7 +137,7 @@ async def test_a_cancelled_query_does_not_hold_up_the_next(graph: KnowledgeGraph
     assert (await graph.query("RETURN 1 AS one", timeout_s=10)).rows == ((1,),)
 
 
-async def test_a_snapshot_counts_and_tells_content_apart(graph: KnowledgeGraph) -> None:
+async def test_a_snapshot_counts_nodes_and_detects_other_content(graph: KnowledgeGraph) -> None:
     empty = await graph.snapshot()
     assert empty.labels == {}
     write = "CREATE (:User:Person {name: 'Ada'})-[:TAKES {since: 2020}]->(:Drug {name: 'warfarin'})"
@@ -157,7 +159,7 @@ async def test_a_snapshot_counts_and_tells_content_apart(graph: KnowledgeGraph) 
     assert (await graph.snapshot()).digest != first.digest
 
 
-async def test_a_relationship_between_other_nodes_is_other_content(graph: KnowledgeGraph) -> None:
+async def test_a_snapshot_detects_a_relationship_between_other_nodes(graph: KnowledgeGraph) -> None:
     nodes = "MERGE (a:N {i: 1}) MERGE (b:N {i: 2}) MERGE (c:N {i: 3})"
     await graph.execute(f"{nodes} CREATE (a)-[:R]->(b)")
     one = await graph.snapshot()
@@ -166,12 +168,12 @@ async def test_a_relationship_between_other_nodes_is_other_content(graph: Knowle
     assert (await graph.snapshot()).digest != one.digest
 
 
-async def test_calls_at_once_all_get_their_own_answer(graph: KnowledgeGraph) -> None:
+async def test_concurrent_queries_each_get_their_own_answer(graph: KnowledgeGraph) -> None:
     answers = await asyncio.gather(*(graph.query("RETURN $n AS n", {"n": n}) for n in range(20)))
     assert [answer.rows[0][0] for answer in answers] == list(range(20))
 
 
-async def test_after_closing_it_is_away(graph: KnowledgeGraph) -> None:
+async def test_a_closed_graph_is_unavailable(graph: KnowledgeGraph) -> None:
     await graph.query("RETURN 1 AS one")
     await graph.aclose()
     await graph.aclose()

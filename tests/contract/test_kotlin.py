@@ -20,7 +20,7 @@ OURS_TOO = re.compile(r"it\.role\b|it\.type\b|first\(\)\.output$")
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_at_least_nine_of_ten_conditions_have_the_verdict_of_kotlin(name: str) -> None:
+def test_at_least_nine_of_ten_expressions_agree_with_kotlin(name: str) -> None:
     conditions = [row for row in verdicts(name) if isinstance(row.kotlin, bool)]
     agreed = sum(row.agrees for row in conditions)
     assert agreed >= 0.9 * len(conditions)
@@ -28,18 +28,18 @@ def test_at_least_nine_of_ten_conditions_have_the_verdict_of_kotlin(name: str) -
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_none_has_a_different_verdict(name: str) -> None:
+def test_no_expression_disagrees_with_kotlin(name: str) -> None:
     different = [row for row in verdicts(name) if isinstance(row.kotlin, bool) and not row.agrees]
     assert [row.expression for row in different if row.ours != "error"] == []
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_kotlin_refuses_is_refused_but_for_what_the_documentation_names(name: str) -> None:
+def test_what_kotlin_refuses_is_refused_with_the_documented_exceptions(name: str) -> None:
     lax = [row for row in verdicts(name) if row.kotlin == "error" and row.ours != "error"]
     assert [row.expression for row in lax if not OURS_TOO.search(row.expression)] == []
 
 
-def test_what_stays_out_is_refused_when_the_job_is_checked_and_says_what_to_write() -> None:
+def test_unsupported_kotlin_is_refused_by_check_with_an_alternative() -> None:
     def refused(row: Verdict) -> bool:
         try:
             parse(row.expression)
@@ -59,11 +59,11 @@ def _documented() -> dict[str, str]:
     return {name: example.replace("\\|", "|") for name, example in rows}
 
 
-def test_the_documentation_lists_exactly_the_functions_that_there_are() -> None:
+def test_the_documentation_lists_exactly_the_available_functions() -> None:
     assert set(_documented()) == {*METHODS, *FUNCTIONS, *PROPERTIES, *CONSTANTS}
 
 
-def test_every_example_of_the_documentation_is_true_and_uses_what_it_is_of() -> None:
+def test_every_documented_example_is_true_and_uses_its_function() -> None:
     wrong = [
         name
         for name, example in _documented().items()
@@ -72,7 +72,7 @@ def test_every_example_of_the_documentation_is_true_and_uses_what_it_is_of() -> 
     assert wrong == []
 
 
-def test_every_construct_of_the_documentation_works() -> None:
+def test_every_documented_construct_is_evaluated() -> None:
     section = DOCS.partition("### Constructs")[2].partition("### ")[0]
     rows = [row.replace("\\|", "|") for row in re.findall(r"^\| .+ \| `(.+)` \|$", section, re.MULTILINE)]
     assert len(rows) >= 25

@@ -45,7 +45,7 @@ def nothing_lost(done: Outcome, agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("cell", FAILS, ids=lambda cell: cell.name)
-def test_an_agent_that_fails_loses_its_conversation_and_no_other(cell: Cell, program: Program) -> None:
+def test_a_failing_agent_loses_only_its_own_conversation(cell: Cell, program: Program) -> None:
     agent = Agent(fault=cell.fault)
     with serving(agent):
         done = program.run(agent.url, program.job(timeout_s=cell.timeout_s))
@@ -66,7 +66,7 @@ def test_an_agent_that_fails_loses_its_conversation_and_no_other(cell: Cell, pro
     the_second_is_whole(done)
 
 
-def test_an_agent_that_refuses_connections(program: Program) -> None:
+def test_an_agent_that_refuses_connections_is_at_fault(program: Program) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -84,7 +84,7 @@ def test_an_agent_that_refuses_connections(program: Program) -> None:
 @pytest.mark.parametrize(
     ("fault", "name"), [(status(500), "500"), (status(429), "429"), (status(503), "503")]
 )
-def test_one_failure_costs_a_penalty_and_no_more(fault: Fault, name: str, program: Program) -> None:
+def test_one_failed_request_costs_only_the_penalty(fault: Fault, name: str, program: Program) -> None:
     agent = Agent(fault=fault, times=1)
     with serving(agent):
         done = program.run(agent.url, program.job())
@@ -95,7 +95,7 @@ def test_one_failure_costs_a_penalty_and_no_more(fault: Fault, name: str, progra
     the_second_is_whole(done)
 
 
-def test_an_agent_that_restarts_between_turns_and_keeps_its_sessions_is_talked_to_again(
+def test_the_conversation_continues_with_an_agent_that_restarts_and_keeps_its_sessions(
     program: Program,
 ) -> None:
     agent = Agent(restarts=True)
@@ -107,7 +107,7 @@ def test_an_agent_that_restarts_between_turns_and_keeps_its_sessions_is_talked_t
     the_second_is_whole(done)
 
 
-def test_an_agent_that_restarts_and_forgets_its_sessions_has_failed(program: Program) -> None:
+def test_an_agent_that_loses_its_sessions_on_restart_has_failed(program: Program) -> None:
     agent = Agent(restarts=True, forgets=True)
     with serving(agent):
         done = program.run(agent.url, program.job())
@@ -119,7 +119,7 @@ def test_an_agent_that_restarts_and_forgets_its_sessions_has_failed(program: Pro
 
 
 @pytest.mark.parametrize("trusts", [True, False], ids=["a certificate nobody trusts", "no TLS at all"])
-def test_a_tls_error_is_named(trusts: bool, program: Program) -> None:
+def test_a_tls_error_is_reported_as_one(trusts: bool, program: Program) -> None:
     agent = Agent(tls=trusts)
     with serving(agent):
         done = program.run(agent.url.replace("http:", "https:"), program.job())

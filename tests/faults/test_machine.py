@@ -64,7 +64,7 @@ def answers(path: Path) -> int:
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit can be set on another process here")
-def test_a_disk_that_is_full_makes_the_run_wait_until_there_is_room(program: Program) -> None:
+def test_a_run_waits_on_a_full_disk_until_there_is_room(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent), Running(program, agent.url) as run:
         run.wait_for(lambda: len(agent.asked) == 2, "the second message")
@@ -86,7 +86,7 @@ def test_a_disk_that_is_full_makes_the_run_wait_until_there_is_room(program: Pro
     assert len(agent.answered) == answers(run.recording)
 
 
-def test_a_run_on_a_full_disk_goes_on_in_another_folder(program: Program, tmp_path: Path) -> None:
+def test_a_run_on_a_full_disk_can_continue_in_another_folder(program: Program, tmp_path: Path) -> None:
     agent = Agent(hold=threading.Event())
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -112,7 +112,7 @@ def test_a_run_on_a_full_disk_goes_on_in_another_folder(program: Program, tmp_pa
 
 
 @pytest.mark.parametrize("below", ["data", "runs"])
-def test_a_data_folder_that_cannot_be_written(below: str, program: Program, tmp_path: Path) -> None:
+def test_a_read_only_data_folder_is_reported(below: str, program: Program, tmp_path: Path) -> None:
     agent = Agent()
     data = tmp_path / "data"
     data.mkdir()
@@ -129,7 +129,7 @@ def test_a_data_folder_that_cannot_be_written(below: str, program: Program, tmp_
     assert not agent.received, "nothing is sent that could not be recorded"
 
 
-def test_a_clock_that_is_set_back_changes_no_latency_and_no_order(
+def test_setting_the_clock_back_changes_no_latency_and_no_order(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moments = iter(range(10_000))
@@ -154,7 +154,7 @@ def test_a_clock_that_is_set_back_changes_no_latency_and_no_order(
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-def test_a_signal_cancels_in_order(name: str, program: Program) -> None:
+def test_a_signal_cancels_a_run_cleanly(name: str, program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent), Running(program, agent.url) as run:
         run.wait_for(lambda: len(agent.asked) == 2, "the second message")
@@ -175,7 +175,7 @@ def test_a_signal_cancels_in_order(name: str, program: Program) -> None:
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit can be set on another process here")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-def test_a_run_that_waits_for_a_full_disk_ends_when_it_is_told_to(name: str, program: Program) -> None:
+def test_a_run_that_waits_for_a_full_disk_can_be_cancelled(name: str, program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent), Running(program, agent.url) as run:
         run.wait_for(lambda: len(agent.asked) == 2, "the second message")
@@ -194,7 +194,7 @@ def test_a_run_that_waits_for_a_full_disk_ends_when_it_is_told_to(name: str, pro
     assert (again.code, again.result["score"]) == (0, 1.0)
 
 
-def test_an_engine_that_is_stopped_for_a_while_goes_on(program: Program) -> None:
+def test_a_suspended_engine_continues(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent), Running(program, agent.url, timeout_s=1.5) as run:
         run.wait_for(lambda: len(agent.asked) == 2, "the second message")
@@ -212,7 +212,7 @@ def test_an_engine_that_is_stopped_for_a_while_goes_on(program: Program) -> None
     assert "was suspended for" in warned
 
 
-def test_two_programs_on_one_data_folder_keep_out_of_each_others_way(program: Program) -> None:
+def test_two_programs_can_share_a_data_folder(program: Program) -> None:
     agent = Agent()
     with serving(agent), Running(program, agent.url) as one, Running(program, agent.url) as other:
         found = [one.result(), other.result()]
@@ -260,7 +260,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Prog
 
 
 @pytest.mark.parametrize("point", range(KILLS))
-def test_a_run_that_is_killed_loses_nothing_and_resumes_to_the_same_end(
+def test_a_killed_run_loses_nothing_and_resumes_to_the_same_result(
     point: int, undisturbed: tuple[Program, dict[str, Any], int], program: Program
 ) -> None:
     _, expected, requests = undisturbed

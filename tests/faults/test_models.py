@@ -95,7 +95,7 @@ def run(program: Program, cell: Cell, role: str) -> tuple[Outcome, Models]:
 
 
 @pytest.mark.parametrize("cell", EVALUATOR, ids=lambda cell: cell.name)
-def test_an_evaluator_that_fails_spoils_its_conversation_and_no_other(cell: Cell, program: Program) -> None:
+def test_a_failing_evaluator_loses_only_its_own_conversation(cell: Cell, program: Program) -> None:
     done, _ = run(program, cell, "evaluator")
     ended, scored = done.ended(), done.scored()
     assert (ended["reason"], ended["fault"]) == ("evaluator_failed", cell.whose)
@@ -144,7 +144,7 @@ def test_models_that_restart_between_answers_cost_nothing(role: str, program: Pr
 
 @pytest.mark.parametrize("role", ["evaluator", "judge"])
 @pytest.mark.parametrize("what", ["refused", "tls"])
-def test_models_that_cannot_be_reached(what: str, role: str, program: Program) -> None:
+def test_unreachable_models_are_reported_as_such(what: str, role: str, program: Program) -> None:
     agent, models = Agent(), Models(tls=what == "tls")
     with serving(agent, models):
         url = models.url if what == "tls" else "http://127.0.0.1:1"
@@ -158,7 +158,7 @@ def test_models_that_cannot_be_reached(what: str, role: str, program: Program) -
     assert done.code == 3
 
 
-def test_an_evaluator_that_speaks_as_the_chatbot_twice_is_at_fault(program: Program) -> None:
+def test_an_evaluator_that_twice_speaks_as_the_chatbot_is_at_fault(program: Program) -> None:
     cell = Cell("role swap", streams("How can I help you today?"), "role_swap", "evaluator", 2)
     done, _ = run(program, cell, "evaluator")
     ended = done.ended()

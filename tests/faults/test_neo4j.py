@@ -119,7 +119,7 @@ def not_measured(done: Outcome, condition: str) -> str:
     return str(scored["reason"])
 
 
-def test_a_neo4j_that_is_absent_is_found_before_the_first_message(program: Program, server: Server) -> None:
+def test_an_unreachable_neo4j_is_reported_before_the_first_message(program: Program, server: Server) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -133,7 +133,9 @@ def test_a_neo4j_that_is_absent_is_found_before_the_first_message(program: Progr
 
 
 @pytest.mark.parametrize("returns", [False, True], ids=["gone in mid-run", "back again"])
-def test_a_neo4j_that_goes_in_mid_run(returns: bool, program: Program, server: Server) -> None:
+def test_a_neo4j_that_stops_in_mid_run_matters_only_if_it_stays_away(
+    returns: bool, program: Program, server: Server
+) -> None:
     agent = Cutting()
     host, _, port = server.uri.rpartition("//")[2].rpartition("@")[2].partition(":")
     agent.proxy = Proxy(host, int(port))
@@ -151,7 +153,7 @@ def test_a_neo4j_that_goes_in_mid_run(returns: bool, program: Program, server: S
         assert done.code == 3
 
 
-def test_a_neo4j_that_is_slow_changes_no_result(program: Program, server: Server) -> None:
+def test_a_slow_neo4j_changes_no_result(program: Program, server: Server) -> None:
     agent = Agent()
     host, _, port = server.uri.rpartition("//")[2].rpartition("@")[2].partition(":")
     proxy = Proxy(host, int(port), delay_s=0.05)

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.soak import soak
 
 
-def test_many_conversations_lose_nothing_and_leave_nothing_open(
+def test_many_conversations_lose_no_event_and_leave_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
 ) -> None:
     for name in (

@@ -59,7 +59,7 @@ def last(path: Path) -> dict[str, Any]:
     return events_of(path)[-1]
 
 
-def test_a_run_outlives_its_small_its_killed_and_its_closed_terminal(program: Program) -> None:
+def test_a_run_survives_a_tiny_a_killed_and_a_closed_terminal(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent):
         with Screen(*run_arguments(program, agent)) as first:
@@ -85,7 +85,7 @@ def test_a_run_outlives_its_small_its_killed_and_its_closed_terminal(program: Pr
     assert [e["reason"] for e in events if e["kind"] == "conversation_ended"] == ["signed_off"] * 2
 
 
-def test_a_screen_that_is_not_told_of_its_closed_terminal_ends_all_the_same(program: Program) -> None:
+def test_a_screen_ends_when_its_terminal_closes_without_a_signal(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent):
         with Screen(*run_arguments(program, agent), unheard=True) as screen:
@@ -100,7 +100,7 @@ def test_a_screen_that_is_not_told_of_its_closed_terminal_ends_all_the_same(prog
     assert last(recording)["status"] == "completed"
 
 
-def test_an_engine_killed_under_its_screen_is_said_and_resumed(program: Program) -> None:
+def test_the_screen_reports_a_killed_engine_and_the_run_can_be_resumed(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent):
         with Screen(*run_arguments(program, agent)) as screen:
@@ -139,7 +139,7 @@ def children_of(pid: int) -> list[int]:
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit can be set on another process here")
-def test_a_full_disk_is_said_on_the_screen_that_follows_the_file(program: Program) -> None:
+def test_the_screen_reports_a_full_disk(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent), Screen(*run_arguments(program, agent), columns=160) as screen:
         screen.shows(WORDS)

@@ -15,7 +15,7 @@ KINDS = ("jobs", "csv", "h5ad", "recordings", "expressions", "cypher", "answers"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_but_a_sentence_comes_of_a_broken_one(kind: str, tmp_path: Path) -> None:
+def test_a_damaged_input_is_one_sentence_and_never_a_crash(kind: str, tmp_path: Path) -> None:
     found = tried(kind, tmp_path, cases=100)
     assert found.findings == []
     assert found.cases >= 100

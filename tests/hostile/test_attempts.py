@@ -224,7 +224,7 @@ TRIED: dict[str, Callable[[str, Place], None]] = {
 
 
 @pytest.mark.parametrize("kind", TRIED)
-def test_no_attempt_succeeds(kind: str, place: Place) -> None:
+def test_no_escape_attempt_succeeds(kind: str, place: Place) -> None:
     names = {"canary": str(place.root / "canary.csv"), "answers": str(place.answers)}
     writes = {"submission": [place.job], "cypher": [place.root / "graph"]}
     place.watch.allow(*writes.get(kind, []))
@@ -235,6 +235,6 @@ def test_no_attempt_succeeds(kind: str, place: Place) -> None:
         assert not place.canaries.touched(), text
 
 
-def test_there_are_enough() -> None:
+def test_there_are_enough_escape_attempts() -> None:
     assert len(set(attempts())) >= 300
     assert {kind for kind, _ in attempts()} == set(TRIED)

@@ -181,7 +181,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return root, *asyncio.run(whole(root))
 
 
-def test_the_peers_got_what_is_theirs(outcome: Any) -> None:
+def test_each_peer_got_its_own_credential(outcome: Any) -> None:
     _, said, _, agent, server = outcome
     assert agent.keys == {AGENT_KEY}, said[0][-2000:]
     sent = {one.headers.get("Authorization") for one in server.received}
@@ -192,7 +192,7 @@ def test_the_peers_got_what_is_theirs(outcome: Any) -> None:
     assert not any(AGENT_KEY in str(one.headers) + str(one.body) for one in server.received)
 
 
-def test_no_output_and_no_file_has_a_credential(outcome: Any) -> None:
+def test_no_output_or_file_contains_a_credential(outcome: Any) -> None:
     root, said, *_ = outcome
     for text in said:
         assert MARK.encode() not in text, text[max(0, text.index(MARK.encode()) - 300) :][:600]

@@ -57,7 +57,7 @@ def toured(root: Path, text: str, long: str) -> tuple[bytes, bytes]:
     return whole, medals
 
 
-def test_no_sequence_of_a_file_reaches_the_terminal(tmp_path: Path) -> None:
+def test_no_escape_sequence_in_a_file_reaches_the_terminal(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as threads:
         harmless = threads.submit(toured, tmp_path / "harmless", HARMLESS, HARMLESS * 100)
         hostile = threads.submit(toured, tmp_path / "hostile", HOSTILE, LONG)
@@ -92,7 +92,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     return root, make_world(root, HOSTILE, LONG)
 
 
-def test_no_command_prints_a_sequence_of_a_file(world: tuple[Path, dict[str, str]]) -> None:
+def test_no_command_prints_an_escape_sequence_from_a_file(world: tuple[Path, dict[str, str]]) -> None:
     root, environment = world
     submission = next(path for path in (root / "reports").iterdir() if path.suffix == ".csv")
 

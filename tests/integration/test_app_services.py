@@ -49,7 +49,7 @@ async def test_tasks_are_listed_with_description_and_leaderboard(services: AppSe
     assert diabetes.board.scores[0] <= diabetes.board.gold
 
 
-async def test_preparing_tells_what_it_does_and_the_task_is_ready(services: AppServices) -> None:
+async def test_preparing_reports_its_steps_and_the_task_is_ready(services: AppServices) -> None:
     told = [sentence async for sentence in services.prepare(TASK)]
     assert told == [f"preparing {TASK}"]
     ready = [item.task_id for item in await services.benchmarks() if item.prepared]
@@ -74,7 +74,7 @@ async def test_preparing_can_be_stopped_and_leaves_nothing_half_done(
     assert TASK in [item.task_id for item in await services.benchmarks() if item.prepared]
 
 
-async def test_files_are_validated_and_graded(services: AppServices) -> None:
+async def test_submissions_are_validated_and_graded(services: AppServices) -> None:
     good, bad = submission("careful"), submission("broken")
     assert (await services.examine(TASK, good)).status == "valid"
     found = await services.examine(TASK, bad)
@@ -89,7 +89,7 @@ async def test_files_are_validated_and_graded(services: AppServices) -> None:
     assert not missing.report.valid_submission
 
 
-async def test_grading_that_is_cancelled_ends_its_worker(services: AppServices) -> None:
+async def test_cancelled_grading_ends_its_worker(services: AppServices) -> None:
     grading = asyncio.create_task(services.grade(TASK, submission("careful")))
     await asyncio.sleep(0)
     grading.cancel()
@@ -99,7 +99,7 @@ async def test_grading_that_is_cancelled_ends_its_worker(services: AppServices) 
     assert row.report is not None
 
 
-async def test_jobs_and_runs_of_an_empty_data_folder(services: AppServices) -> None:
+async def test_an_empty_data_folder_has_no_runs_and_lists_the_sample_jobs(services: AppServices) -> None:
     assert {item.name for item in await services.jobs()} >= {"medication_reminder"}
     assert await services.runs() == []
     assert await services.undo_delete() == 0

@@ -50,7 +50,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path
     return json.loads(done.stdout), data_dir
 
 
-def test_the_demo_scores_both_conditions_and_they_differ_by_a_fact(demo: tuple[dict[str, Any], Path]) -> None:
+def test_the_demo_scores_both_conditions_and_the_facts_matter(demo: tuple[dict[str, Any], Path]) -> None:
     result, _ = demo
     assert result["status"] == "completed"
     assert result["clean"]
@@ -71,7 +71,7 @@ def test_the_demo_scores_both_conditions_and_they_differ_by_a_fact(demo: tuple[d
     ]
 
 
-def test_the_run_is_listed_shown_and_can_be_asked_about(demo: tuple[dict[str, Any], Path]) -> None:
+def test_a_finished_run_can_be_listed_shown_and_explained(demo: tuple[dict[str, Any], Path]) -> None:
     result, data_dir = demo
     (listed,) = json.loads(run("runs", "list", "--json", data_dir=data_dir).stdout)
     assert (listed["run_id"], listed["status"], listed["score"]) == (
@@ -92,7 +92,7 @@ def test_the_run_is_listed_shown_and_can_be_asked_about(demo: tuple[dict[str, An
     assert (earlier.returncode, earlier.stdout) == (0, "true\n")
 
 
-def test_the_headless_demo_talks_on_stderr_and_prints_the_score_card(tmp_path: Path) -> None:
+def test_the_headless_demo_reports_on_stderr_and_prints_the_score_card(tmp_path: Path) -> None:
     done = run("demo", "--headless", data_dir=tmp_path)
     assert done.returncode == 0
     assert "mean (published formula)" in done.stdout
@@ -122,7 +122,7 @@ def test_each_sample_job_runs_against_an_agent_in_another_process(job: str, tmp_
     ]
 
 
-def test_a_new_job_runs_offline_as_it_is_written_and_the_fact_matters(tmp_path: Path) -> None:
+def test_a_new_job_runs_offline_unchanged_and_the_fact_matters(tmp_path: Path) -> None:
     written: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
         ("models.yml", (), ("--rehearsal",)),
         ("offline.yml", ("--offline",), ()),
@@ -142,7 +142,7 @@ def test_a_new_job_runs_offline_as_it_is_written_and_the_fact_matters(tmp_path: 
         assert result["clean"], result["warnings"]
 
 
-def test_an_agent_that_is_not_there_is_named_first_and_nothing_counts_as_measured(tmp_path: Path) -> None:
+def test_an_unreachable_agent_is_reported_first_and_nothing_is_measured(tmp_path: Path) -> None:
     job = JOBS / "medication_reminder.yml"
     junit = tmp_path / "junit.xml"
     where = ("--agent-url", "http://127.0.0.1:9", "--headless", "--json", "--junit", str(junit))
@@ -186,7 +186,7 @@ def test_a_killed_engine_leaves_an_interrupted_run_with_all_completed_messages(t
     assert shown.returncode == 0
 
 
-def test_another_process_can_pause_step_and_cancel_and_nothing_is_left_behind(tmp_path: Path) -> None:
+def test_another_process_can_pause_step_and_cancel_a_run(tmp_path: Path) -> None:
     spec, recording = engine_spec(tmp_path)
     with started("engine", str(spec), data_dir=tmp_path) as engine:
         live = wait_for(lambda: read_live(recording), "the file that says who owns the run", engine)
@@ -206,7 +206,7 @@ def test_another_process_can_pause_step_and_cancel_and_nothing_is_left_behind(tm
     assert not any(process_start(pid) for pid in agent)
 
 
-def test_a_terminated_engine_ends_in_order(tmp_path: Path) -> None:
+def test_a_terminated_engine_ends_its_run_cleanly(tmp_path: Path) -> None:
     spec, recording = engine_spec(tmp_path, typing_delay_s=0.05)
     with started("engine", str(spec), data_dir=tmp_path) as engine:
         wait_for(lambda: "message_completed" in kinds(recording), "a first message", engine)

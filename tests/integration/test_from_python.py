@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_script_runs_as_printed(folder: Path) -> None:
+def test_the_documented_script_runs_as_printed(folder: Path) -> None:
     (folder / "evaluate_reminders.py").write_text(FILES["evaluate_reminders.py"], encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "evaluate_reminders.py"],
@@ -53,7 +53,7 @@ def test_the_script_runs_as_printed(folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_notebook_gives_what_stands_in_it(folder: Path) -> None:
+def test_the_documented_notebook_gives_its_printed_outputs(folder: Path) -> None:
     text = (DOCS / "evaluate.ipynb").read_text(encoding="utf-8")
     assert not re.search(r"/(home|root|tmp|Users|work)\b", text), "a machine's path"
     kept = nbformat.reads(text, as_version=4)
@@ -94,7 +94,7 @@ class Started:
 
 
 @pytest.mark.parametrize("agent", [whole, awaited, in_pieces, Started()])
-def test_any_callable_is_an_agent(folder: Path, agent: Callable[..., Any]) -> None:
+def test_any_python_callable_can_be_the_agent(folder: Path, agent: Callable[..., Any]) -> None:
     found = evaluate("job.yml", agent=agent, progress=False, conditions="supplied")
     task = found.to_frame("tasks").iloc[0]
     assert (task.score, task.passed, found.not_measured) == (1.0, True, ())
@@ -116,7 +116,7 @@ def test_a_run_from_python_is_a_run_like_any_other(folder: Path) -> None:
         assert len(frame) == arrow.num_rows
 
 
-async def test_it_works_where_a_loop_goes_on(folder: Path) -> None:
+async def test_evaluate_works_inside_a_running_event_loop(folder: Path) -> None:
     home = asyncio.get_running_loop()
     loops = []
 
@@ -133,7 +133,7 @@ async def test_it_works_where_a_loop_goes_on(folder: Path) -> None:
     assert within.scores == beside.scores
 
 
-async def test_a_cancelled_task_ends_its_run_in_order(folder: Path) -> None:
+async def test_cancelling_the_task_ends_its_run_cleanly(folder: Path) -> None:
     asked = asyncio.Event()
 
     async def agent(message: str) -> str:
@@ -152,7 +152,7 @@ async def test_a_cancelled_task_ends_its_run_in_order(folder: Path) -> None:
         resume_spec(listed.path)
 
 
-def test_an_interrupt_ends_the_run_in_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_the_run_cleanly(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = threading.Event()
 
     def agent(message: str) -> str:
@@ -172,7 +172,7 @@ def test_an_interrupt_ends_the_run_in_order(folder: Path, monkeypatch: pytest.Mo
     assert listed.status == "cancelled"
 
 
-def test_what_was_not_measured_says_why(folder: Path) -> None:
+def test_a_result_that_was_not_measured_says_why(folder: Path) -> None:
     def agent(message: str) -> str:
         raise RuntimeError("out of order")
 
@@ -193,7 +193,7 @@ def test_what_was_not_measured_says_why(folder: Path) -> None:
         ({"agent": 8081}, "agent: give a URL or a function, not a value of type int"),
     ],
 )
-def test_wrong_use_is_said_before_anything_is_sent(folder: Path, options: Any, said: str) -> None:
+def test_wrong_arguments_are_reported_before_anything_is_sent(folder: Path, options: Any, said: str) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
         evaluate("job.yml", progress=False, **options)
     with pytest.raises(JobError, match="does not exist"):
@@ -201,7 +201,7 @@ def test_wrong_use_is_said_before_anything_is_sent(folder: Path, options: Any, s
     assert not (folder / "data" / "runs").exists()
 
 
-def test_whatever_a_run_can_be_asked_for_can_be_asked_for_from_python() -> None:
+def test_every_option_of_run_is_available_from_python() -> None:
     """But how it is shown, the demo's own agent, and `--until-decided`."""
     own = {"agent_url", "agent_url_is_given", "agent_function", "mode"}
     others = {"sample_agent", "typing_delay_s", "until"}

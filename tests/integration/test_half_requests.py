@@ -88,7 +88,7 @@ def asked(port: int, intent: dict[str, Any], token: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("said", [b"", b'{"token": "'])
-def test_an_engine_takes_its_owners_intents_and_reaches_its_agent(said: bytes, tmp_path: Path) -> None:
+def test_half_sent_requests_block_neither_the_owner_nor_the_engine(said: bytes, tmp_path: Path) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as agent,
         few_files([sys.executable, "-c", INTENTS], tmp_path) as engine,
@@ -109,7 +109,7 @@ HALF_BODY = b'PUT /api/v1/chat/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-L
 
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", HALF_BODY])
 @pytest.mark.parametrize("name", ["serve", "agent"])
-def test_a_server_answers_who_asks_a_whole_question(name: str, said: bytes, tmp_path: Path) -> None:
+def test_half_sent_requests_do_not_block_complete_ones(name: str, said: bytes, tmp_path: Path) -> None:
     options = ["--read-only"] if name == "serve" else []
     command = [sys.executable, "-m", "bioeval_tui", name, "--port", "0", *options]
     with few_files(command, tmp_path) as server:
@@ -130,7 +130,7 @@ def test_a_server_answers_who_asks_a_whole_question(name: str, said: bytes, tmp_
 
 
 @pytest.mark.parametrize("name", ["serve", "agent"])
-def test_requests_that_are_wrong_themselves_fill_no_log(name: str, tmp_path: Path) -> None:
+def test_malformed_requests_do_not_fill_the_log(name: str, tmp_path: Path) -> None:
     options = ["--read-only"] if name == "serve" else []
     command = [sys.executable, "-m", "bioeval_tui", name, "--port", "0", *options]
     with few_files(command, tmp_path) as server:

@@ -55,7 +55,7 @@ async def run(
     )  # fmt: skip
 
 
-async def test_a_judge_of_the_jobs_own_needs_the_users_word(tmp_path: Path) -> None:
+async def test_a_judge_url_in_a_job_needs_the_users_consent(tmp_path: Path) -> None:
     judges = srv.OpenAIServer(otherwise=lambda body: srv.say_json(VERDICT))
     async with judges, RestAgentServer() as agent:
         what = job(agent.url, model="large", url=judges.url, apiKeyEnv="OTHER_API_KEY")
@@ -73,7 +73,7 @@ async def test_a_judge_of_the_jobs_own_needs_the_users_word(tmp_path: Path) -> N
     assert "sk-" not in recording
 
 
-async def test_a_judge_of_another_provider_is_one_setting(tmp_path: Path) -> None:
+async def test_a_judge_of_another_provider_takes_one_setting(tmp_path: Path) -> None:
     judges = srv.OpenAIServer(otherwise=lambda body: srv.say_json(VERDICT))
     async with judges, RestAgentServer() as agent:
         done = await run(
@@ -85,7 +85,7 @@ async def test_a_judge_of_another_provider_is_one_setting(tmp_path: Path) -> Non
     assert (asked.headers["Authorization"], asked.body["model"]) == ("Bearer sk-judge", "large")
 
 
-async def test_the_agents_key_is_not_taken_by_a_job(tmp_path: Path) -> None:
+async def test_a_job_cannot_redirect_the_agents_key(tmp_path: Path) -> None:
     mine = {"BIOEVAL_AGENT_URL": "https://agent.example", "BIOEVAL_AGENT_API_KEY": "k-agent"}
     async with RestAgentServer() as agent:
         refused = await run(tmp_path, job(agent.url), **mine)

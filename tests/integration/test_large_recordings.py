@@ -69,7 +69,7 @@ def peak_mb(*arguments: str, data_dir: Path) -> tuple[int, str]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the peak this way")
 @pytest.mark.long
-def test_a_large_recording_is_imported_and_listed_in_little_memory(tmp_path: Path) -> None:
+def test_a_large_recording_can_be_imported_and_listed_in_little_memory(tmp_path: Path) -> None:
     file = tmp_path / "large.jsonl"
     large(file, LARGE_MB)
     importing, _ = peak_mb("runs", "import", str(file), data_dir=tmp_path)

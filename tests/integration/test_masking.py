@@ -139,7 +139,7 @@ def test_every_command_that_shows_recordings_takes_rules() -> None:
     assert set(cli.COMMANDS) - COMMANDS_THAT_SHOW == hidden  # whatever is new is thought about
 
 
-def test_wrong_rules_are_one_sentence_before_anything_is_shown(
+def test_invalid_rules_are_one_sentence_before_anything_is_shown(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(recorded / "data"))
@@ -182,7 +182,7 @@ def leaks_beginning(text: str) -> bool:
     )
 
 
-async def test_what_is_held_back_of_a_message_that_never_ended_comes_in_the_end(
+async def test_the_masked_end_of_an_unfinished_message_is_shown_at_the_end(
     recorded: Path, tmp_path: Path
 ) -> None:
     from bioeval_tui.record.reading import follow
@@ -207,14 +207,14 @@ async def test_what_is_held_back_of_a_message_that_never_ended_comes_in_the_end(
     assert live[-1] == load_rules(recorded / "rules.yml", recorded).replace(open_text)
 
 
-def test_without_rules_nothing_changes() -> None:
+def test_without_rules_nothing_is_masked() -> None:
     assert not current().active
     assert [e.model_dump() for e in read_recording(GOLDEN).events] == [
         read_event(line).model_dump() for line in GOLDEN.read_bytes().splitlines()
     ]
 
 
-def test_a_run_without_a_screen_is_masked_and_recorded_as_it_was(
+def test_headless_output_is_masked_and_the_recording_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))

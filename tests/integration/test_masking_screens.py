@@ -95,13 +95,13 @@ async def test_no_screen_names_the_person(services: AppServices, recorded: Path,
     assert any("[PATIENT-1]" in line for line in lines)
 
 
-async def test_without_rules_the_same_screens_would(services: AppServices, tmp_path: Path) -> None:
+async def test_without_rules_the_same_screens_name_the_person(services: AppServices, tmp_path: Path) -> None:
     """Shows that the test above can fail."""
     found = await walk(services, (140, 40), tmp_path, far=False)
     assert {screen for screen, seen in found.items() if any(map(leaks, seen))} == {"1", "2", "3", "5"}
 
 
-async def test_the_doctor_reads_the_file_and_names_nobody(
+async def test_doctor_checks_the_masking_rules_and_names_nobody(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file lies under the person's name: it is found all the same, and so is what reviewers said of it."""

@@ -51,7 +51,9 @@ def status(code: int, **more: Any) -> web.Response:
     ids=["401", "403", "404", "302", "html", "no text", "empty"],
 )
 @pytest.mark.parametrize("at", ["session", "first answer"])
-async def test_what_is_no_agent_is_not_measured(answer: Any, said: str, at: str, tmp_path: Path) -> None:
+async def test_a_server_that_is_not_an_agent_is_not_measured(
+    answer: Any, said: str, at: str, tmp_path: Path
+) -> None:
     keys: list[str | None] = []
 
     async def reply(request: web.Request) -> web.Response:
@@ -93,7 +95,7 @@ async def test_what_is_no_agent_is_not_measured(answer: Any, said: str, at: str,
     assert set(keys) == {"treehorn"}, "what the published client sends when it is told no key"
 
 
-async def test_a_session_that_is_no_text_is_no_session() -> None:
+async def test_a_session_id_that_is_not_text_is_refused() -> None:
     async with raw_server(answering) as seen:
         agent = RestAgent(seen.url, user="u", chatbot="b", model="m")
         with pytest.raises(PeerError, match="opened a session whose sessionId is not text") as caught:

@@ -34,7 +34,7 @@ def begun(path: Path) -> list[tuple[str, int]]:
     return [(e["condition"], e["trial"]) for e in events_of(path) if e["kind"] == "conversation_started"]
 
 
-def test_one_condition_is_held_scored_and_reported_without_a_mean(
+def test_one_condition_is_run_scored_and_reported_without_a_mean(
     place: tuple[str, Path], tmp_path: Path
 ) -> None:
     agent, data_dir = place
@@ -71,7 +71,7 @@ def test_one_condition_is_held_scored_and_reported_without_a_mean(
         Evaluation(report, "").assert_score(0.5)
 
 
-def test_a_run_of_one_condition_is_resumed_with_that_one_alone(place: tuple[str, Path]) -> None:
+def test_a_run_of_one_condition_resumes_with_that_condition_only(place: tuple[str, Path]) -> None:
     agent, data_dir = place
     stopped = evaluate(agent, data_dir, "--condition", "withheld", "--repeat", "2", "--max-calls", "1")
     assert stopped.returncode == 3, stopped.stderr
@@ -95,7 +95,7 @@ def test_a_run_of_one_condition_is_resumed_with_that_one_alone(place: tuple[str,
         ("0.5", "0.5 asks for the mean (published formula), which needs both conditions"),
     ],
 )
-def test_a_bar_that_cannot_be_answered_is_refused_before_anything_is_sent(
+def test_a_threshold_for_a_condition_that_is_not_run_is_refused_before_anything_is_sent(
     bar: str, sentence: str, tmp_path: Path
 ) -> None:
     nobody = "http://127.0.0.1:9"

@@ -83,14 +83,14 @@ def test_every_module_can_be_imported(hidden: dict[str, str], tmp_path: Path) ->
     assert done.stdout == "None None None\n"
 
 
-def test_recordings_are_written_locked_reviewed_and_moved(hidden: dict[str, str], tmp_path: Path) -> None:
+def test_recordings_can_be_written_locked_reviewed_and_moved(hidden: dict[str, str], tmp_path: Path) -> None:
     source = Path(__file__).parents[1] / "golden" / "demo-run.jsonl"
     done = python("-c", WRITE_AND_READ, str(source), str(tmp_path), env=hidden, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "copy.jsonl: another process is writing it\n"
 
 
-def test_the_demo_has_its_scores(hidden: dict[str, str], tmp_path: Path) -> None:
+def test_the_demo_has_its_usual_scores(hidden: dict[str, str], tmp_path: Path) -> None:
     done = python("-m", "bioeval_tui", "demo", "--headless", "--json", env=hidden, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["conditions"]
@@ -100,7 +100,7 @@ def test_the_demo_has_its_scores(hidden: dict[str, str], tmp_path: Path) -> None
     }
 
 
-def test_a_file_is_graded_in_a_worker(hidden: dict[str, str], tmp_path: Path) -> None:
+def test_a_submission_is_graded_in_a_worker(hidden: dict[str, str], tmp_path: Path) -> None:
     arguments = ("-m", "bioeval_tui", "grade-sample", "careful", "oncology/breast-cancer", "--json")
     done = python(*arguments, env=hidden, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

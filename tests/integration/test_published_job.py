@@ -54,7 +54,9 @@ def statuses(run: WholeRun, condition: str) -> list[str]:
     return [check["status"] for check in run.result["conditions"][condition]["assertions"]]
 
 
-async def test_it_runs_as_it_is_though_models_are_busy_or_talk_nonsense(tmp_path: Path) -> None:
+async def test_the_published_job_runs_unchanged_though_models_rate_limit_or_answer_nonsense(
+    tmp_path: Path,
+) -> None:
     models = StandIns(
         published_script(),
         evaluator_first=[srv.status(429, "slow down", retry_after="0")],
@@ -78,7 +80,7 @@ async def test_it_runs_as_it_is_though_models_are_busy_or_talk_nonsense(tmp_path
     )
 
 
-async def test_models_that_refuse_are_not_measured_and_never_zero(tmp_path: Path) -> None:
+async def test_a_score_from_models_that_refuse_is_not_measured_and_never_zero(tmp_path: Path) -> None:
     models = StandIns(
         published_script(),
         evaluator_first=[srv.refuse("I play nobody.")],
@@ -93,14 +95,14 @@ async def test_models_that_refuse_are_not_measured_and_never_zero(tmp_path: Path
     assert run.result["score"] is None
 
 
-async def test_on_a_graph_that_keeps_its_data_it_is_not_clean_and_shows_no_uplift(tmp_path: Path) -> None:
+async def test_the_published_job_on_a_graph_that_keeps_its_data_shows_no_uplift(tmp_path: Path) -> None:
     run = await published(tmp_path, PUBLISHED_JOB, StandIns(published_script()), order="supplied-first")
     assert not run.result["clean"]
     assert statuses(run, "withheld") == ["passed", "passed"], "what the other conversation left"
     assert uplifts(run) == ("not shown: not clean", None)
 
 
-async def test_with_a_setup_that_clears_the_graph_it_is_clean(tmp_path: Path) -> None:
+async def test_the_published_job_with_a_setup_that_clears_the_graph_is_clean(tmp_path: Path) -> None:
     run = await published(
         tmp_path, PUBLISHED_JOB + CLEARING, StandIns(published_script()), order="supplied-first"
     )
@@ -109,7 +111,7 @@ async def test_with_a_setup_that_clears_the_graph_it_is_clean(tmp_path: Path) ->
     assert uplifts(run)[0] == "+0.57"
 
 
-async def test_the_job_of_evaluate_your_agent_runs_as_a_rehearsal(tmp_path: Path) -> None:
+async def test_the_job_of_the_evaluate_your_agent_page_runs_as_a_rehearsal(tmp_path: Path) -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     job, offline, judged = (yaml.safe_load(block) for block in blocks[:3])
     assert ScorerConfig.model_validate(judged["scorer"]).api == "responses"

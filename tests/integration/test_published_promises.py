@@ -99,7 +99,7 @@ def script() -> EvaluationJob:
     )
 
 
-async def test_withholding_the_facts_in_the_first_conversation(agent: Agent, tmp_path: Path) -> None:
+async def test_the_facts_are_withheld_in_the_first_conversation(agent: Agent, tmp_path: Path) -> None:
     text = JOB.replace("kind: scripted", "kind: llm").replace("kind: rules", "kind: llm") + TASKS
     models = StandIns(script())
     async with srv.OpenAIServer(otherwise=models) as server:
@@ -109,7 +109,7 @@ async def test_withholding_the_facts_in_the_first_conversation(agent: Agent, tmp
     assert [FACT in prompt for prompt in models.judge_prompts] == [True, True], "the judge always knows"
 
 
-async def test_applying_seeds_and_in_each_condition_after_its_session_exists(
+async def test_seeds_are_applied_in_each_condition_after_its_session_exists(
     agent: Agent, tmp_path: Path
 ) -> None:
     settings = {"knowledge_url": agent.url}
@@ -136,7 +136,7 @@ async def test_applying_seeds_and_in_each_condition_after_its_session_exists(
         assert len(held["latencies"]) == 2
 
 
-async def test_retrying_the_greeting(agent: Agent, tmp_path: Path) -> None:
+async def test_the_greeting_is_retried(agent: Agent, tmp_path: Path) -> None:
     agent.bad_answers = 2
     run = await hold(JOB + TASKS + ASSERTIONS, tmp_path, agent_url=agent.url, graph="none")
     greeting = run.of("conversation_started")[0].greeting
@@ -146,7 +146,7 @@ async def test_retrying_the_greeting(agent: Agent, tmp_path: Path) -> None:
 
 
 @needs_graph
-async def test_setups_run_before_each_condition_and_not_once(agent: Agent, tmp_path: Path) -> None:
+async def test_setups_run_before_each_condition(agent: Agent, tmp_path: Path) -> None:
     text = JOB + TASKS + 'setups: [{cypher: "CREATE (:Marker)"}]\n'
     text += 'assertions: [{cypher: "MATCH (m:Marker) RETURN count(m)", expected: 1}]\n'
     run = await hold(text, tmp_path, agent_url=agent.url, graph="embedded")
@@ -163,7 +163,7 @@ async def test_setups_run_before_each_condition_and_not_once(agent: Agent, tmp_p
         ("tasks: []\n", {"task", "assertion"}, 1.0),
     ],
 )
-async def test_without_assertions_or_tasks_the_part_is_left_out_and_nothing_is_nan(
+async def test_a_score_without_assertions_or_tasks_leaves_that_part_out(
     agent: Agent, tmp_path: Path, parts: str, left_out: set[str], score: float
 ) -> None:
     run = await hold(JOB + parts, tmp_path, agent_url=agent.url, graph="none")
@@ -174,9 +174,7 @@ async def test_without_assertions_or_tasks_the_part_is_left_out_and_nothing_is_n
     assert "NaN" not in run.path.read_text(encoding="utf-8")
 
 
-async def test_latency_is_the_successful_attempts_and_failed_ones_are_kept_apart(
-    agent: Agent, tmp_path: Path
-) -> None:
+async def test_latency_is_that_of_the_successful_attempt(agent: Agent, tmp_path: Path) -> None:
     agent.bad_answers, agent.bad_answer_s = 1, 0.4
     run = await hold(JOB + TASKS, tmp_path, agent_url=agent.url, graph="none")
     first, second = [e for e in run.of("message_started", "withheld") if e.message == 2]

@@ -62,7 +62,7 @@ def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.long
-async def test_every_job_model_condition_and_trial_is_held_though_the_agent_refuses_what_is_too_much(
+async def test_every_conversation_of_a_batch_is_run_though_the_agent_rate_limits(
     job: Path, tmp_path: Path
 ) -> None:
     second = tmp_path / "second.yml"
@@ -89,7 +89,7 @@ async def test_every_job_model_condition_and_trial_is_held_though_the_agent_refu
     assert any(event["code"] == "slowed" for events in runs for event in of_kind(events, "warned"))
 
 
-async def test_bars_and_the_files_of_a_gate(job: Path, tmp_path: Path) -> None:
+async def test_a_gate_checks_thresholds_and_writes_its_files(job: Path, tmp_path: Path) -> None:
     out = {name: tmp_path / name for name in ("out.xml", "out.json", "out.md")}
     arguments = ("--junit", out["out.xml"], "--json", out["out.json"], "--md", out["out.md"])
     async with RestAgentServer() as server:
@@ -126,7 +126,7 @@ def broken(job: Path) -> Path:
         (["--junit", "no/such/folder/out.xml"], "does not exist"),
     ],
 )
-async def test_what_is_wrong_with_a_gate_is_said_before_anything_is_sent(
+async def test_errors_in_a_gate_are_reported_before_anything_is_sent(
     job: Path, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     async with RestAgentServer() as server:
@@ -151,13 +151,13 @@ async def test_a_dry_run_sends_nothing(job: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-async def test_hosts_are_named_before_the_first_message(job: Path, tmp_path: Path) -> None:
+async def test_hosts_are_listed_before_the_first_message(job: Path, tmp_path: Path) -> None:
     async with RestAgentServer() as server:
         done = await run(server, tmp_path, job)
     assert done.stderr.splitlines()[0] == f"transcripts are sent to: {server.url.removeprefix('http://')}"
 
 
-async def test_the_most_calls_stop_new_conversations_and_the_run_can_be_resumed(
+async def test_max_calls_stops_new_conversations_and_the_run_can_be_resumed(
     job: Path, tmp_path: Path
 ) -> None:
     async with RestAgentServer() as server:
@@ -186,7 +186,7 @@ def sensitive(job: Path) -> Path:
     return job
 
 
-async def test_a_sensitive_job_talks_to_this_machine_only(sensitive: Path, tmp_path: Path) -> None:
+async def test_a_sensitive_job_connects_to_this_machine_only(sensitive: Path, tmp_path: Path) -> None:
     async with RestAgentServer() as server:
         here = await run(server, tmp_path, sensitive)
         assert here.returncode == 0, here.stderr

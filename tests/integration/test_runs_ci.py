@@ -80,7 +80,7 @@ def check_files(checkout: Path) -> None:
     assert "## Passed" in (checkout / "summary.md").read_text(encoding="utf-8")
 
 
-def test_the_github_example(checkout: Path) -> None:
+def test_the_documented_github_workflow_runs(checkout: Path) -> None:
     job = GITHUB["jobs"]["evaluate"]
     steps = {step["name"]: step["run"] for step in job["steps"] if "run" in step}
     script = "\n".join(steps[name] for name in ("Start the agent", "Evaluate", "Summary"))
@@ -93,7 +93,7 @@ def test_the_github_example(checkout: Path) -> None:
         assert (checkout / path).exists(), path
 
 
-def test_the_script_of_the_action(checkout: Path) -> None:
+def test_the_github_actions_script_runs(checkout: Path) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     steps = {step["name"]: step["run"] for step in action["runs"]["steps"] if "run" in step}
     start = next(
@@ -108,7 +108,7 @@ def test_the_script_of_the_action(checkout: Path) -> None:
     assert "## Passed" in (checkout / "step_summary.md").read_text(encoding="utf-8")
 
 
-def test_the_gitlab_example(checkout: Path) -> None:
+def test_the_documented_gitlab_pipeline_runs(checkout: Path) -> None:
     job = GITLAB["evaluate"]
     done = run_script("\n".join(job["script"]), checkout, job["variables"]["BIOEVAL_DATA_DIR"])
     assert done.returncode == 0, done.stdout
@@ -117,7 +117,7 @@ def test_the_gitlab_example(checkout: Path) -> None:
         assert (checkout / path).exists(), path
 
 
-def test_an_evaluation_is_a_test(tmp_path: Path) -> None:
+def test_an_evaluation_can_be_a_pytest_test(tmp_path: Path) -> None:
     shutil.copy(ROOT / "sample_jobs" / "medication_reminder.yml", tmp_path / "job.yml")
     examples = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
     with sample_agent(tmp_path, "--tokens-per-second", "0") as url:

@@ -52,7 +52,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return data_dir, recording
 
 
-def test_a_killed_run_goes_on_with_what_is_missing_and_ends_like_an_undisturbed_one(
+def test_a_killed_run_resumes_and_ends_like_an_undisturbed_one(
     killed: tuple[Path, Path],
 ) -> None:
     data_dir, recording = killed
@@ -75,7 +75,7 @@ def test_a_killed_run_goes_on_with_what_is_missing_and_ends_like_an_undisturbed_
     assert kinds(recording).count("run_resumed") == 1
 
 
-def test_a_second_resume_that_was_suspended_before_it_began_destroys_nothing(
+def test_a_second_resume_that_was_suspended_at_its_start_destroys_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Read, suspended, overtaken by another program that runs the missing conversations, woken up."""
@@ -100,7 +100,7 @@ def test_a_second_resume_that_was_suspended_before_it_began_destroys_nothing(
     assert numbers == [*range(1, len(numbers) + 1)]
 
 
-def test_a_run_whose_last_line_is_missing_is_ended_by_resume(tmp_path: Path) -> None:
+def test_resuming_a_run_that_only_lacks_its_end_ends_it(tmp_path: Path) -> None:
     data_dir = tmp_path
     assert run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir).returncode == 0
     recording = next((data_dir / "runs").glob("*.jsonl"))
@@ -115,7 +115,7 @@ def test_a_run_whose_last_line_is_missing_is_ended_by_resume(tmp_path: Path) -> 
     assert kinds(recording)[-2:] == ["run_resumed", "run_ended"]
 
 
-def test_a_run_that_goes_on_is_not_resumed(tmp_path: Path) -> None:
+def test_a_run_in_progress_cannot_be_resumed(tmp_path: Path) -> None:
     spec, recording = engine_spec(tmp_path, typing_delay_s=0.05)
     with started("engine", str(spec), data_dir=tmp_path) as engine:
         wait_for(lambda: "message_completed" in kinds(recording), "a first message", engine)
@@ -169,7 +169,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return data_dir, data_dir / "runs" / f"{json.loads(done.stdout)['run_id']}.jsonl"
 
 
-def test_judging_again_by_rules_keeps_old_and_new_side_by_side(finished: tuple[Path, Path]) -> None:
+def test_rescoring_by_rules_keeps_old_and_new_scores(finished: tuple[Path, Path]) -> None:
     data_dir, recording = finished
     before = recording.read_bytes()
     done = run("runs", "rescore", recording.stem, "--rules", "--json", data_dir=data_dir)
@@ -194,14 +194,14 @@ def test_judging_again_by_rules_keeps_old_and_new_side_by_side(finished: tuple[P
     assert len(as_json["judged_again"]) == 4
 
 
-def test_a_model_that_judges_again_needs_a_key(finished: tuple[Path, Path]) -> None:
+def test_rescoring_with_a_model_needs_a_key(finished: tuple[Path, Path]) -> None:
     data_dir, recording = finished
     done = run("runs", "rescore", recording.stem, "--judge-model", "m", data_dir=data_dir)
     assert done.returncode == 2
     assert "OPENAI_API_KEY is not set" in done.stderr
 
 
-def test_runs_are_filtered_imported_and_deleted(finished: tuple[Path, Path], tmp_path: Path) -> None:
+def test_runs_can_be_filtered_imported_and_deleted(finished: tuple[Path, Path], tmp_path: Path) -> None:
     _, recording = finished
     mailed = tmp_path / "mail.jsonl"
     mailed.write_bytes(recording.read_bytes())
@@ -227,7 +227,7 @@ def test_runs_are_filtered_imported_and_deleted(finished: tuple[Path, Path], tmp
     assert listed() == []
 
 
-def test_the_shell_completes_ids(finished: tuple[Path, Path]) -> None:
+def test_the_shell_completes_run_ids(finished: tuple[Path, Path]) -> None:
     import subprocess
     import sys
 
@@ -246,7 +246,7 @@ def test_the_shell_completes_ids(finished: tuple[Path, Path]) -> None:
     assert f"plain,{recording.stem}" in done.stdout.split()
 
 
-def test_a_person_plays_the_user_by_intents(tmp_path: Path) -> None:
+def test_a_person_can_play_the_user(tmp_path: Path) -> None:
     job = tmp_path / "job.yml"
     text = (JOBS / "medication_reminder.yml").read_text(encoding="utf-8")
     job.write_text(text.replace("kind: scripted", "kind: human"), encoding="utf-8")
@@ -285,7 +285,7 @@ def answers(recording: Path, condition: str) -> int:
     )
 
 
-def test_prompts_stay_out_of_a_recording_that_asks_for_it_and_verbose_shows_what_the_agent_did(
+def test_prompts_can_be_left_out_of_a_recording_and_verbose_shows_tool_calls(
     tmp_path: Path,
 ) -> None:
     job = str(JOBS / "medication_reminder.yml")

@@ -132,7 +132,7 @@ def ticket(server: Served) -> str:
 UPGRADE = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==")  # fmt: skip
 
 
-def test_the_link_opens_a_page_that_may_load_nothing_from_elsewhere(bare: Served) -> None:
+def test_the_link_opens_a_page_that_loads_nothing_from_elsewhere(bare: Served) -> None:
     answer = ask(bare, door(bare))
     head, _, page = answer.partition("\r\n\r\n")
     assert status(answer) == 200
@@ -172,7 +172,7 @@ def test_the_link_opens_a_page_that_may_load_nothing_from_elsewhere(bare: Served
         "127.0.0.1:{port}.evil.example",
     ],
 )
-def test_a_foreign_name_is_refused_so_that_dns_cannot_be_rebound(bare: Served, host: str | None) -> None:
+def test_an_unknown_host_name_is_refused_so_that_dns_rebinding_fails(bare: Served, host: str | None) -> None:
     named = host.format(port=bare.port) if host else host
     for path in (door(bare), "/static/boot.js", "/ws/" + ticket(bare)):
         answer = ask(bare, path, *UPGRADE, f"Origin: http://{named}", host=named)
@@ -191,14 +191,16 @@ def test_a_foreign_name_is_refused_so_that_dns_cannot_be_rebound(bare: Served, h
         "http://127.0.0.1:{port}.evil.example",
     ],
 )
-def test_another_page_opens_no_websocket_even_with_a_ticket(bare: Served, origin: str | None) -> None:
+def test_a_page_of_another_origin_opens_no_websocket_even_with_a_ticket(
+    bare: Served, origin: str | None
+) -> None:
     headers = [f"Origin: {origin.format(port=bare.port)}"] if origin else []
     answer = ask(bare, "/ws/" + ticket(bare), *UPGRADE, *headers)
     assert status(answer) == 403, answer
     assert bare.tabs == set()
 
 
-def test_another_page_reads_nothing(bare: Served) -> None:
+def test_a_page_of_another_origin_reads_nothing(bare: Served) -> None:
     for headers in (
         ["Origin: http://evil.example"],
         ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: script"],
@@ -210,7 +212,7 @@ def test_another_page_reads_nothing(bare: Served) -> None:
     assert status(ask(bare, door(bare), "Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document")) == 200
 
 
-def test_what_is_not_the_link_opens_nothing(bare: Served) -> None:
+def test_only_the_whole_link_opens_the_page(bare: Served) -> None:
     own = f"Origin: http://127.0.0.1:{bare.port}"
     for path in ("/", "/?token=", "/?ping=http://evil.example", door(bare) + "&ping=http://evil.example"):
         assert status(ask(bare, path)) == 403, path
@@ -230,7 +232,7 @@ def test_what_is_not_the_link_opens_nothing(bare: Served) -> None:
     wait_for(lambda: not bare.tabs, "the tab's process ending")
 
 
-async def test_what_a_tab_sends_is_read_with_care(bare: Served) -> None:
+async def test_malformed_messages_of_a_tab_are_survived(bare: Served) -> None:
     own = f"http://127.0.0.1:{bare.port}"
     strange = [
         "", "[", '["stdin", 5]', '["stdin"]', '{"stdin": "q"}', '["quit", {}]', '["deliver_file_end", "x"]', "[" * 60_000,
@@ -255,7 +257,7 @@ async def test_what_a_tab_sends_is_read_with_care(bare: Served) -> None:
     wait_for(lambda: not bare.tabs, "the tab's process ending")
 
 
-def test_guesses_are_slowed_down(tmp_path: Path) -> None:
+def test_guessing_the_token_is_slowed_down(tmp_path: Path) -> None:
     with served(recorded(tmp_path), "--read-only") as server:
         codes = [status(ask(server, f"/?token=guess{number}")) for number in range(11)]
         assert codes == [403] * 10 + [429]
@@ -264,7 +266,7 @@ def test_guesses_are_slowed_down(tmp_path: Path) -> None:
         assert "Retry-After: " in locked
 
 
-def test_wrong_use_is_one_sentence(tmp_path: Path) -> None:
+def test_wrong_options_of_serve_are_one_sentence(tmp_path: Path) -> None:
     recorded(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -371,7 +373,7 @@ async def opened(context: BrowserContext, link: str) -> Tab:
 
 
 @pytest.mark.real_server
-async def test_two_tabs_in_a_browser(tmp_path: Path) -> None:
+async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
     (tmp_path / "rules.yml").write_text("names: [Socrates]\nidentifiers: [warfarin]\n")
     options = ("--read-only", "--max-sessions", "2", "--redact", str(tmp_path / "rules.yml"))
     with served(recorded(tmp_path), *options) as server:
@@ -481,7 +483,7 @@ TRIED_BY_A_FOREIGN_PAGE = """async ([link, socket]) => {
 
 
 @pytest.mark.real_server
-async def test_a_page_of_another_site_gets_nothing_even_with_the_link(tmp_path: Path) -> None:
+async def test_another_site_gets_nothing_even_with_the_link(tmp_path: Path) -> None:
     async def hello(request: web.Request) -> web.Response:
         return web.Response(text="<body>hello</body>", content_type="text/html")
 
@@ -509,7 +511,7 @@ async def test_a_page_of_another_site_gets_nothing_even_with_the_link(tmp_path: 
 
 
 @pytest.mark.real_server
-async def test_a_killed_server_leaves_no_session_behind(tmp_path: Path) -> None:
+async def test_a_killed_server_leaves_no_session_process_behind(tmp_path: Path) -> None:
     with served(recorded(tmp_path)) as server:
         async with browser(tmp_path) as context:
             tab = await opened(context, server.link)
@@ -519,6 +521,6 @@ async def test_a_killed_server_leaves_no_session_behind(tmp_path: Path) -> None:
             wait_for(lambda: not alive(pid), "the session ending")
 
 
-def test_help_and_list_name_it(tmp_path: Path) -> None:
+def test_serve_is_listed_in_the_help(tmp_path: Path) -> None:
     assert "serve" in run("--help", data_dir=tmp_path).stdout
     assert json.dumps(run("serve", "--help", data_dir=tmp_path).stdout).count("--read-only") >= 1

@@ -183,7 +183,7 @@ EXIT_CODES = {"grade": 1, "runs record-to": 2, "runs agreement": 3}
 """Other than 0: a submission is invalid, the run does not go on, nobody has reviewed it."""
 
 
-def test_every_command_is_tried_here() -> None:
+def test_every_command_is_tried_in_a_hostile_working_folder() -> None:
     tried = [command for group in (CHECKS, GRADING, RUNS, CONVERSATIONS, SCREENS) for command in group]
     assert {command[0] for command in tried if command[0][0] != "-"} | ELSEWHERE == set(COMMANDS)
     for group in (runs_group, tasks_group):
@@ -264,7 +264,7 @@ def test_the_pytest_fixture_opens_no_file_of_the_working_folder(folder: Folder) 
     folder.untouched()
 
 
-def test_typed_as_python_m_it_drops_the_folder_before_it_imports(folder: Folder) -> None:
+def test_python_m_ignores_the_working_folder_before_the_first_import(folder: Folder) -> None:
     # What Python itself imports to find the program cannot be helped.
     for name in (*sys.stdlib_module_names, "bioeval_tui", "sitecustomize", "usercustomize"):
         shutil.rmtree(folder.here / name, ignore_errors=True)
@@ -281,7 +281,9 @@ def test_typed_as_python_m_it_drops_the_folder_before_it_imports(folder: Folder)
 
 
 @pytest.mark.parametrize("program", [PROGRAM, BY_NAME], ids=["script", "module"])
-def test_an_empty_entry_of_pythonpath_is_not_the_working_folder(tmp_path: Path, program: list[str]) -> None:
+def test_an_empty_pythonpath_entry_does_not_mean_the_working_folder(
+    tmp_path: Path, program: list[str]
+) -> None:
     marks = tmp_path / "marks"
     for name in ("click", "random", "textual"):
         (tmp_path / f"{name}.py").write_text(f"open({str(marks)!r}, 'a').write(__name__ + '\\n')\n")
@@ -293,7 +295,7 @@ def test_an_empty_entry_of_pythonpath_is_not_the_working_folder(tmp_path: Path, 
     assert not marks.exists(), marks.read_text()
 
 
-def test_a_checkout_that_is_not_installed_runs_its_own_child_processes(tmp_path: Path) -> None:
+def test_a_checkout_that_is_not_installed_starts_its_own_child_processes(tmp_path: Path) -> None:
     bare = tmp_path / "packages"
     bare.mkdir()
     for place in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
@@ -311,7 +313,7 @@ def test_a_checkout_that_is_not_installed_runs_its_own_child_processes(tmp_path:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_folder_called_biomlbench_is_no_installed_biomlbench(tmp_path: Path) -> None:
+def test_a_folder_called_biomlbench_is_not_taken_for_the_package(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     (tmp_path / "biomlbench").mkdir()
     code = "from bioeval_tui.compat import biomlbench; from biomlbench.grade import grade_csv; print(grade_csv.__module__)"

@@ -35,7 +35,7 @@ def written(folder: Path, **asked: object) -> tuple[Path, Path]:
 
 
 @pytest.mark.long
-def test_a_terminal_emulator_shows_what_the_screen_showed_at_every_marker(
+def test_a_written_replay_shows_the_screen_at_every_marker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[casting.Frame] = []
@@ -95,7 +95,7 @@ def plays_offline(page: Path, chromium: str) -> None:
         browser.close()
 
 
-def test_masked_words_are_nowhere_in_the_bytes(tmp_path: Path) -> None:
+def test_a_written_replay_contains_no_masked_words(tmp_path: Path) -> None:
     rules = tmp_path / "rules.yml"
     rules.write_text("names: [Sydney]\nidentifiers: [warfarin]\n", encoding="utf-8")
     use(Mask(load_rules(rules, tmp_path)), rules)
@@ -112,7 +112,7 @@ def test_masked_words_are_nowhere_in_the_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"), [({"size": "9x9"}, "columns x rows"), ({"theme": "mauve"}, "unknown theme")]
 )
-def test_what_cannot_be_drawn_is_said_in_a_sentence(asked: dict[str, str], says: str, tmp_path: Path) -> None:
+def test_a_replay_that_cannot_be_written_says_why(asked: dict[str, str], says: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=says):
         written(tmp_path, **asked)
     assert not (tmp_path / "run.cast").exists()

@@ -27,7 +27,7 @@ def trajectories(text: str) -> list[Trajectory]:
         return [Trajectory.model_validate(json.loads(line)) for line in text.splitlines()]
 
 
-def test_the_demo_is_two_valid_trajectories_with_tool_calls() -> None:
+def test_the_demo_exports_as_two_valid_trajectories_with_tool_calls() -> None:
     demo = load_run(GOLDEN / "demo-run.jsonl")
     found = trajectories(write_runs([demo]))
     assert [step.message for step in found[0].steps] == [
@@ -37,6 +37,6 @@ def test_the_demo_is_two_valid_trajectories_with_tool_calls() -> None:
 
 
 @pytest.mark.parametrize("name", ["tau-bench-excerpt.json", "tau2.json", "chat.jsonl", "trajectory.json"])
-def test_imported_conversations_are_valid_trajectories(name: str, tmp_path: Path) -> None:
+def test_imported_conversations_export_as_valid_trajectories(name: str, tmp_path: Path) -> None:
     run = load_run(import_file(GOLDEN / "foreign" / name, tmp_path).path)
     assert len(trajectories(write_runs([run]))) == len(run.state.conversations)

@@ -17,7 +17,9 @@ from bioeval_tui.report.statistics.prediction_powered import JudgedItem, correct
 @pytest.mark.parametrize(
     ("n", "n_rest", "binary", "sign"), [(30, 70, False, 1), (100, 1900, True, 1), (60, 61, True, -1)]
 )
-def test_the_independent_case_equals_ppi_python(n: int, n_rest: int, binary: bool, sign: int) -> None:
+def test_independent_reviews_give_the_estimate_of_ppi_python(
+    n: int, n_rest: int, binary: bool, sign: int
+) -> None:
     rng = np.random.default_rng(n)
     truth = rng.beta(2, 2, n + n_rest)
     people = (rng.random(n + n_rest) < truth).astype(float) if binary else truth

@@ -58,7 +58,7 @@ def crash_of(screen: Screen, data_dir: Path, error: str) -> str:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_crashed_screen_is_one_sentence_and_exit_code_3(tmp_path: Path, name: str) -> None:
+def test_a_crashed_screen_leaves_one_sentence_and_exit_code_3(tmp_path: Path, name: str) -> None:
     path = breaking(recorded(tmp_path))
     with (
         no_engine_left(tmp_path),
@@ -69,20 +69,20 @@ def test_a_crashed_screen_is_one_sentence_and_exit_code_3(tmp_path: Path, name: 
 
 
 @pytest.mark.long
-def test_so_is_a_crashed_medal_table(tmp_path: Path) -> None:
+def test_a_crashed_medal_table_leaves_one_sentence_and_exit_code_3(tmp_path: Path) -> None:
     reports = graded(tmp_path)
     with Screen("medals", str(reports), data_dir=tmp_path, PYTHONPATH=breaking(tmp_path)) as screen:
         crash_of(screen, tmp_path, "BrokenPipeError")
 
 
-def test_so_is_work_behind_a_screen_that_fails(tmp_path: Path) -> None:
+def test_a_background_worker_that_crashes_leaves_one_sentence_and_exit_code_3(tmp_path: Path) -> None:
     path = breaking(recorded(tmp_path), BROKEN_WORKER)
     with Screen("runs", "replay", RUN, data_dir=tmp_path, PYTHONPATH=path) as screen:
         crash_of(screen, tmp_path, "ZeroDivisionError")
 
 
 @pytest.mark.long
-def test_a_run_continues_without_its_crashed_screen_and_is_named(tmp_path: Path) -> None:
+def test_a_run_continues_when_its_screen_crashes_and_the_message_names_it(tmp_path: Path) -> None:
     job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
     path = breaking(tmp_path)
     with (

@@ -16,7 +16,7 @@ ESC, ENTER, TAB, CTRL_P, END = "\x1b", "\r", "\t", "\x10", "\x1b[F"
 
 
 @pytest.mark.long
-def test_app_shows_each_screen_and_each_of_its_boxes(tmp_path: Path) -> None:
+def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
     with Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Jobs    4 jobs", "medication_reminder", "enter run")
         screen.opens_box("?", "Evaluation jobs", "c change keys")
@@ -48,7 +48,7 @@ def test_app_shows_each_screen_and_each_of_its_boxes(tmp_path: Path) -> None:
         assert screen.left() == ExitCode.OK
 
 
-def test_a_job_is_run_from_the_dialog_of_app(tmp_path: Path) -> None:
+def test_a_job_can_be_run_from_the_dialog(tmp_path: Path) -> None:
     with (
         no_engine_left(tmp_path),
         Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=tmp_path) as screen,
@@ -66,7 +66,7 @@ def test_a_job_is_run_from_the_dialog_of_app(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_demo_stops_at_space_and_ends_its_engine_when_it_is_left(tmp_path: Path) -> None:
+def test_space_pauses_a_demo_and_quitting_it_ends_its_engine(tmp_path: Path) -> None:
     with no_engine_left(tmp_path), Screen("demo", data_dir=tmp_path) as screen:
         screen.sees("Does an agent do better")
         screen.types(" ", "")  # also before the first message
@@ -92,7 +92,9 @@ def test_a_demo_stops_at_space_and_ends_its_engine_when_it_is_left(tmp_path: Pat
     ],
 )
 @pytest.mark.long
-def test_a_recorded_demo_plays_offline_and_ends_on_its_sentence(name: str, told: str, tmp_path: Path) -> None:
+def test_a_recorded_demo_plays_offline_and_ends_with_its_conclusion(
+    name: str, told: str, tmp_path: Path
+) -> None:
     with Screen("demo", "--show", name, "--pace", "fast", data_dir=tmp_path, columns=160) as screen:
         screen.sees("of 12 conversations ended" if name == "batch" else "the user knows no facts")
         if name == "failure":
@@ -104,7 +106,7 @@ def test_a_recorded_demo_plays_offline_and_ends_on_its_sentence(name: str, told:
 
 
 @pytest.mark.long
-def test_a_run_is_left_and_watched_and_cancelled_from_there(tmp_path: Path) -> None:
+def test_a_run_that_was_left_can_be_watched_and_cancelled(tmp_path: Path) -> None:
     job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
     with no_engine_left(tmp_path), sample_agent(tmp_path) as url:
         with Screen("run", job, "--rehearsal", "--agent-url", url, data_dir=tmp_path) as screen:
@@ -127,7 +129,7 @@ def test_a_run_is_left_and_watched_and_cancelled_from_there(tmp_path: Path) -> N
 
 
 @pytest.mark.long
-def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -> None:
+def test_a_replay_can_be_stepped_to_its_evidence_and_score_card(tmp_path: Path) -> None:
     with Screen("runs", "replay", RUN, data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Live › medication_reminder", "REPLAY", "Socrates")
         screen.opens_box("E", "mean (published formula)", "uplift by facts")
@@ -147,7 +149,7 @@ def test_a_replay_is_stepped_through_its_evidence_and_its_card(tmp_path: Path) -
         assert screen.left() == ExitCode.OK
 
 
-def test_a_run_is_reviewed(tmp_path: Path) -> None:
+def test_a_run_can_be_reviewed(tmp_path: Path) -> None:
     with Screen("review", RUN, ANOTHER_RUN, "--as", "ada", data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Review", "0 of 12 reviewed", "S override")
         for key in "SFN":
@@ -159,7 +161,7 @@ def test_a_run_is_reviewed(tmp_path: Path) -> None:
         assert screen.left() == ExitCode.OK
 
 
-def test_graded_submissions_are_a_table_with_cards_and_an_export(tmp_path: Path) -> None:
+def test_graded_submissions_are_shown_as_a_table_with_cards_and_can_be_exported(tmp_path: Path) -> None:
     with Screen("medals", str(graded(tmp_path)), data_dir=tmp_path) as screen:
         screen.sees("› Medals    3 reports", "silver", "c columns")
         screen.opens_box(ENTER, "esc close")

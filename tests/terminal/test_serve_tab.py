@@ -93,7 +93,9 @@ OPTIONS: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-async def test_a_tab_is_drawn_driven_and_left(tmp_path: Path, name: str) -> None:
+async def test_a_browser_tab_shows_the_application_takes_keys_and_can_be_left(
+    tmp_path: Path, name: str
+) -> None:
     options, steps = OPTIONS[name]
     with started("serve", *options, data_dir=recorded(tmp_path)) as process:
         async with tab_of(process) as tab:
@@ -108,7 +110,7 @@ async def test_a_tab_is_drawn_driven_and_left(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.long
-async def test_a_crashed_tab_is_closed_and_said_by_the_server(
+async def test_a_crashed_tab_closes_and_the_server_reports_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", breaking(recorded(tmp_path)))

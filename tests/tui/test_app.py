@@ -40,7 +40,7 @@ async def test_quitting_a_demo_cancels_its_run() -> None:
 
 
 @pytest.mark.parametrize(("key", "sent"), [("l", []), ("X", [Intent("cancel")])])
-async def test_quitting_asks_whether_to_leave_the_run(key: str, sent: list[Intent]) -> None:
+async def test_quitting_asks_whether_to_leave_a_run_in_progress(key: str, sent: list[Intent]) -> None:
     view = FakeView(scripted_run(), hold_at=100)
     async with opened(view) as (app, pilot):
         await pilot.press("q")
@@ -57,7 +57,7 @@ async def test_quitting_asks_whether_to_leave_the_run(key: str, sent: list[Inten
     assert view.sent == sent
 
 
-async def test_quitting_after_the_end_asks_nothing() -> None:
+async def test_quitting_after_the_run_ended_asks_nothing() -> None:
     async with opened(FakeView(scripted_run())) as (app, pilot):
         await until(pilot, lambda: app.live.state is not None and app.live.state.ended is not None)
         await pilot.press("escape", "q")
@@ -74,13 +74,13 @@ class LooksForItsChild(Dialog[None]):
         self.query_one("#inner", Static).update("after")
 
 
-async def test_quitting_while_a_box_opens_is_no_crash() -> None:
+async def test_quitting_while_a_dialog_opens_does_not_crash() -> None:
     async with opened(None, start="runs") as (app, _):
         app.push_screen(LooksForItsChild())
     assert app.crash is None
 
 
-async def test_a_picture_is_saved_privately_and_asks_no_host(tmp_path: Path) -> None:
+async def test_a_screenshot_is_private_and_loads_nothing_from_the_network(tmp_path: Path) -> None:
     async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path) as (app, pilot):
         await pilot.press("s")
         await loaded(app, pilot)
@@ -94,13 +94,13 @@ async def test_a_picture_is_saved_privately_and_asks_no_host(tmp_path: Path) -> 
     assert "medication_reminder" in svg
 
 
-async def test_a_picture_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
+async def test_a_screenshot_that_cannot_be_saved_says_why(tmp_path: Path) -> None:
     async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path / "missing") as (app, pilot):
         await pilot.press("s")
         await until(pilot, lambda: "Could not save the picture" in screen_text(app))
 
 
-async def test_an_unexpected_error_in_the_background_ends_the_program_and_is_its_crash() -> None:
+async def test_an_unexpected_background_error_ends_the_program_as_a_crash() -> None:
     async def broken() -> None:
         raise KeyError("a defect")
 
@@ -113,7 +113,7 @@ async def test_an_unexpected_error_in_the_background_ends_the_program_and_is_its
     assert isinstance(app.crash, KeyError)
 
 
-async def test_y_copies_the_table_or_writes_a_picture_with_its_caption_where_it_is_wanted(
+async def test_y_copies_the_table_or_saves_a_captioned_picture_where_you_choose(
     tmp_path: Path,
 ) -> None:
     services = FakeServices(rows=sample_rows())
@@ -145,7 +145,7 @@ async def test_every_theme_draws_every_screen(theme: str) -> None:
         assert "● gold" in screen_text(app)
 
 
-async def test_the_palette_offers_the_keys_of_the_screen_and_the_themes() -> None:
+async def test_the_command_palette_offers_the_screens_keys_and_the_themes() -> None:
     view = FakeView(scripted_run(), hold_at=100)
     async with opened(view) as (app, pilot):
         await pilot.press("ctrl+p")
@@ -156,7 +156,7 @@ async def test_the_palette_offers_the_keys_of_the_screen_and_the_themes() -> Non
         await until(pilot, lambda: app.theme == "light")
 
 
-async def test_keys_that_were_changed_do_what_the_old_ones_did() -> None:
+async def test_rebound_keys_do_what_the_old_ones_did() -> None:
     services = FakeServices(FakeView(scripted_run(), hold_at=100))
     services.preferences["keys"] = {"live.pause": "f6", "app.help": "f1", "live.step": "not a key [/"}
     async with opened(None, services=services) as (app, pilot):
@@ -173,7 +173,7 @@ async def test_keys_that_were_changed_do_what_the_old_ones_did() -> None:
         await until(pilot, lambda: app.screen is app.live)
 
 
-async def test_the_keys_dialog_changes_a_key_and_gives_it_back() -> None:
+async def test_the_keys_dialog_rebinds_a_key_and_restores_it() -> None:
     services = FakeServices(FakeView(scripted_run(), hold_at=100))
     async with opened(None, services=services) as (app, pilot):
         await pilot.press("ctrl+p", *"change the keys")
@@ -195,7 +195,7 @@ async def test_the_keys_dialog_changes_a_key_and_gives_it_back() -> None:
         assert "t take over" in screen_text(app)
 
 
-async def test_a_box_has_the_keys_of_every_screen_and_the_footer_behind_it_has_none(tmp_path: Path) -> None:
+async def test_a_dialog_keeps_the_global_keys_and_the_footer_behind_it_shows_none(tmp_path: Path) -> None:
     async with opened(FakeView(scripted_run()), (160, 45), pictures=tmp_path) as (app, pilot):
         assert isinstance(app.screen, ScoreCard)
         assert "take over" not in screen_text(app)
@@ -209,7 +209,7 @@ async def test_a_box_has_the_keys_of_every_screen_and_the_footer_behind_it_has_n
         await until(pilot, lambda: app._exit)
 
 
-async def test_help_names_each_screen_with_its_own_number() -> None:
+async def test_help_lists_each_screen_with_its_number() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         assert "0…5 screens" in screen_text(app)
         await pilot.press("question_mark")
@@ -220,7 +220,7 @@ async def test_help_names_each_screen_with_its_own_number() -> None:
         assert not any("0…5" in shown for shown in lines)
 
 
-async def test_numbers_go_to_screens() -> None:
+async def test_number_keys_switch_screens() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("2")
         await loaded(app, pilot)
@@ -230,7 +230,7 @@ async def test_numbers_go_to_screens() -> None:
         assert "Medals" in screen_text(app)
 
 
-async def test_sixteen_colours_have_lines_and_edges_that_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lines_and_borders_are_visible_in_sixteen_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BioevalApp, "few_colours", True)
     services = FakeServices(FakeView(scripted_run()), sample_rows())
     async with opened(None, services=services) as (app, _):
@@ -239,7 +239,7 @@ async def test_sixteen_colours_have_lines_and_edges_that_can_be_seen(monkeypatch
         assert box.styles.border.top[0] == "solid"
 
 
-async def test_what_is_loaded_by_the_first_paint_is_no_work_for_the_collector() -> None:
+async def test_objects_loaded_by_the_first_paint_are_frozen_for_the_garbage_collector() -> None:
     async with opened(FakeView(scripted_run(), hold_at=100)):
         assert gc.get_freeze_count() > 10_000
     assert gc.get_freeze_count() == 0
@@ -253,7 +253,7 @@ def test_control_and_bidi_characters_never_reach_the_terminal() -> None:
     assert SafeLines().apply(same, Color(0, 0, 0)) is same
 
 
-async def test_keys_of_the_list_the_screen_and_the_app_can_be_clicked_in_the_footer() -> None:
+async def test_keys_of_list_screen_and_app_can_be_clicked_in_the_footer() -> None:
     services = FakeServices(FakeView(scripted_run(), hold_at=100))
     services.job_items, services.history = history.jobs(), history.history()
 
@@ -279,7 +279,7 @@ async def test_keys_of_the_list_the_screen_and_the_app_can_be_clicked_in_the_foo
         assert app.current_mode == "live"
 
 
-async def test_a_conversation_that_is_clicked_is_the_one_that_keys_act_on() -> None:
+async def test_keys_act_on_the_conversation_that_was_clicked() -> None:
     view = FakeView(scripted_run(), hold_at=100)
     async with opened(view) as (app, pilot):
         assert app.live.watched.condition == "withheld"

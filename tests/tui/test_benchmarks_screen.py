@@ -34,7 +34,7 @@ def given(**options: object) -> FakeServices:
 
 
 @SIZES
-async def test_tasks_are_listed_and_their_leaderboards_read(size: tuple[int, int]) -> None:
+async def test_tasks_are_listed_with_their_leaderboards(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(), start="benchmarks") as (app, pilot):
         await until(pilot, lambda: "1,043" in screen_text(app))
         text = screen_text(app)
@@ -44,7 +44,7 @@ async def test_tasks_are_listed_and_their_leaderboards_read(size: tuple[int, int
         assert "g grade" in text.splitlines()[-1]
 
 
-async def test_wide_shows_the_leaderboard_and_the_description() -> None:
+async def test_a_wide_terminal_shows_the_leaderboard_and_the_description() -> None:
     async with opened(None, (160, 60), services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("down", "down")
         words = ("median", "bronze", "silver", "gold", "human", "≥ 0.95086", "self-trained", "30 features")
@@ -54,7 +54,7 @@ async def test_wide_shows_the_leaderboard_and_the_description() -> None:
 
 
 @SIZES
-async def test_enter_opens_the_task_in_full(size: tuple[int, int]) -> None:
+async def test_enter_opens_a_task_in_full(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, BenchmarkDialog))
@@ -65,7 +65,7 @@ async def test_enter_opens_the_task_in_full(size: tuple[int, int]) -> None:
         assert isinstance(app.screen, BenchmarksScreen)
 
 
-async def test_links_of_a_description_lead_nowhere() -> None:
+async def test_links_in_a_description_cannot_be_followed() -> None:
     async with opened(None, (160, 60), services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("down", "down")
         await until(pilot, lambda: "described by the authors" in screen_text(app))
@@ -79,7 +79,7 @@ async def test_links_of_a_description_lead_nowhere() -> None:
         assert app.is_running
 
 
-async def test_preparing_tells_its_steps_and_ends() -> None:
+async def test_preparing_shows_its_steps_and_finishes() -> None:
     services = given(steps=("getting the data", "preparing the split"))
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
         assert "P prepare" in screen_text(app).splitlines()[-1]
@@ -113,7 +113,7 @@ async def test_preparing_that_fails_says_why() -> None:
         assert isinstance(app.screen, BenchmarksScreen)
 
 
-async def test_what_is_prepared_is_not_offered_again_and_a_broken_task_offers_nothing() -> None:
+async def test_prepared_tasks_are_not_offered_again_and_broken_ones_never() -> None:
     services = given()
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("down")
@@ -129,7 +129,7 @@ async def test_what_is_prepared_is_not_offered_again_and_a_broken_task_offers_no
 
 
 @SIZES
-async def test_grading_a_file_opens_its_medal_card(size: tuple[int, int]) -> None:
+async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("down", "down", "g")
@@ -144,7 +144,7 @@ async def test_grading_a_file_opens_its_medal_card(size: tuple[int, int]) -> Non
     assert services.preferences["benchmarks.files"] == {"oncology/breast-cancer": "/data/my file.csv"}
 
 
-async def test_the_last_file_of_a_task_is_offered_again() -> None:
+async def test_the_last_file_of_a_task_is_remembered() -> None:
     services = given(preferences={"benchmarks.files": {"oncology/breast-cancer": "/data/kept.csv"}})
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("down", "down", "V")
@@ -182,7 +182,7 @@ async def test_grading_and_validating_can_be_stopped(key: str, what: str) -> Non
         assert isinstance(app.screen, BenchmarksScreen)
 
 
-async def test_an_empty_path_is_not_taken_and_escape_gives_up() -> None:
+async def test_an_empty_path_is_refused_and_escape_cancels() -> None:
     services = given()
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("down", "g", "enter")
@@ -195,7 +195,7 @@ async def test_an_empty_path_is_not_taken_and_escape_gives_up() -> None:
 
 
 @SIZES
-async def test_filter_sort_and_reverse(size: tuple[int, int]) -> None:
+async def test_tasks_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("slash", *"regression", "enter")
@@ -207,7 +207,7 @@ async def test_filter_sort_and_reverse(size: tuple[int, int]) -> None:
     assert services.preferences["benchmarks.sorting"] == [1, True]
 
 
-async def test_tab_goes_to_the_description_and_y_copies_the_id() -> None:
+async def test_tab_switches_to_the_description_and_y_copies_the_id() -> None:
     async with opened(None, services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("tab")
         assert isinstance(app.screen.focused, BenchmarkCard)
@@ -216,7 +216,7 @@ async def test_tab_goes_to_the_description_and_y_copies_the_id() -> None:
 
 
 @SIZES
-async def test_no_tasks_says_where_they_come_from(size: tuple[int, int]) -> None:
+async def test_without_tasks_the_screen_says_where_to_get_them(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(tasks=[]), start="benchmarks") as (app, pilot):
         assert "BIOEVAL_TASKS_DIR" in screen_text(app)
         await pilot.press("enter", "P", "V", "g", "y", "escape", "tab", "R")
@@ -229,7 +229,7 @@ async def test_tasks_that_cannot_be_read_say_why() -> None:
         assert "the tasks folder cannot be read" in screen_text(app)
 
 
-async def test_hostile_descriptions_are_literal() -> None:
+async def test_hostile_descriptions_are_shown_literally() -> None:
     nasty = "# [/x]\n\n[@click=app.quit]t[/] <script>x</script> [b +\n\n```\n" + "[/INST]\n" * 50
     item = replace(history.benchmarks()[1], name="[/x] [@click=app.quit]", metric="[b +")
     details = {item.task_id: BenchmarkDetail(nasty, None, "[/y]")}

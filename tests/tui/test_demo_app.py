@@ -49,7 +49,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-async def test_after_the_run_come_its_card_medals_and_how_to_continue(tmp_path: Path) -> None:
+async def test_the_demo_ends_with_score_card_medals_and_next_steps(tmp_path: Path) -> None:
     async with demo(tmp_path) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, TryYourOwn))
         await loaded(app, pilot)
@@ -63,7 +63,7 @@ async def test_after_the_run_come_its_card_medals_and_how_to_continue(tmp_path: 
         await until(pilot, lambda: app.current_mode == "jobs")
 
 
-async def test_space_stops_it_also_before_the_first_message_and_says_so(tmp_path: Path) -> None:
+async def test_space_pauses_the_demo_even_before_the_first_message_and_says_so(tmp_path: Path) -> None:
     async with demo(tmp_path, speed=1.0) as (app, pilot):
         await until(pilot, lambda: "Does an agent do better" in screen_text(app))
         await pilot.press("space")
@@ -78,7 +78,7 @@ async def test_space_stops_it_also_before_the_first_message_and_says_so(tmp_path
 
 
 @pytest.mark.usefixtures("quick")
-async def test_a_key_hands_the_screens_over(tmp_path: Path) -> None:
+async def test_a_key_stops_the_tour_and_gives_you_the_screens(tmp_path: Path) -> None:
     async with demo(tmp_path) as (app, pilot):
         await pilot.press("tab")
         await loaded(app, pilot)

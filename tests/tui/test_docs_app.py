@@ -17,7 +17,7 @@ def titles(app: DocsApp) -> list[str]:
     return [str(heading.render()) for heading in app.query("MarkdownH1")]
 
 
-async def test_a_link_leads_to_its_page_and_backspace_back() -> None:
+async def test_a_link_opens_its_page_and_backspace_returns() -> None:
     app = DocsApp(docs_folder())
     async with app.run_test(size=(120, 40)) as pilot:
         assert titles(app) == ["bioeval-tui"]
@@ -36,7 +36,7 @@ async def test_a_link_leads_to_its_page_and_backspace_back() -> None:
         assert titles(app) == ["bioeval-tui"]
 
 
-async def test_a_page_is_reached_by_keys_alone() -> None:
+async def test_a_page_can_be_opened_with_keys_alone() -> None:
     app = DocsApp(docs_folder())
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("slash", *"glossary")
@@ -46,7 +46,7 @@ async def test_a_page_is_reached_by_keys_alone() -> None:
         assert titles(app) == ["Glossary"]
 
 
-async def test_an_address_on_the_web_opens_in_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_web_link_opens_in_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     app = DocsApp(docs_folder())
     monkeypatch.setattr(app, "open_url", opened.append)
@@ -57,22 +57,22 @@ async def test_an_address_on_the_web_opens_in_the_browser(monkeypatch: pytest.Mo
     assert opened == ["https://github.com/sierra-research/tau-bench"]
 
 
-def test_without_a_terminal_a_page_is_printed_as_it_is_written() -> None:
+def test_without_a_terminal_a_page_is_printed_as_markdown() -> None:
     printed = CliRunner().invoke(docs, ["scoring"])
     assert printed.output == (docs_folder() / "scoring.md").read_text(encoding="utf-8")
 
 
-def test_a_misspelt_page_is_answered_with_the_nearest() -> None:
+def test_a_misspelt_page_suggests_the_nearest() -> None:
     refused = CliRunner().invoke(docs, ["scorng"])
     assert str(refused.exception) == "there is no page called scorng; did you mean scoring?"
 
 
-def test_the_home_page_leads_to_every_page() -> None:
+def test_the_home_page_links_to_every_page() -> None:
     linked = set(re.findall(r"\(([\w-]+\.md)\)", (docs_folder() / "index.md").read_text(encoding="utf-8")))
     assert linked == {path.name for path in docs_folder().glob("*.md")} - {"index.md"}
 
 
-def test_links_of_the_readme_lead_somewhere() -> None:
+def test_every_link_in_the_readme_has_a_target() -> None:
     root = Path(__file__).parents[2]
     links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", (root / "README.md").read_text(encoding="utf-8"))
     assert [link for link in links if not (root / link).exists()] == []

@@ -184,7 +184,7 @@ def plain(action: str) -> str:
 
 
 @pytest.mark.parametrize("name", sorted({state.split()[0] for state in STATES}))
-async def test_every_key_does_what_it_says(
+async def test_every_key_does_what_its_label_says(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     presser = Presser(tmp_path)
@@ -202,7 +202,7 @@ async def test_every_key_does_what_it_says(
 
 
 @pytest.mark.parametrize("name", sorted({state.split()[0] for state in STATES}))
-async def test_a_terminal_of_20_by_5_shows_it_and_does_not_crash(name: str, tmp_path: Path) -> None:
+async def test_every_screen_opens_in_a_terminal_of_20_by_5(name: str, tmp_path: Path) -> None:
     start, hold_at, reach = STATES[name]
     options: dict[str, Any] = {"start": start} if start else {}
     async with opened(None, (20, 5), services=given(hold_at), pictures=tmp_path, **options) as (app, pilot):
@@ -212,7 +212,7 @@ async def test_a_terminal_of_20_by_5_shows_it_and_does_not_crash(name: str, tmp_
         assert app.is_running
 
 
-def test_no_other_screen_has_a_key_that_nothing_presses() -> None:
+def test_every_key_of_every_screen_is_tested() -> None:
     known = {state.split()[0] for state in STATES}
     assert {name: missing(screen, set()) for name, screen in screens().items() if name not in known} == {
         name: [] for name in screens() if name not in known

@@ -18,7 +18,7 @@ from bioeval_tui.tui.batch.batch_view import CELL_WIDTH, Rank, arrange, glances_
 from bioeval_tui.tui.batch.grid import GridScreen
 
 
-def test_what_needs_attention_stands_first_and_the_worst_score_before_the_best() -> None:
+def test_cells_that_need_attention_come_first_then_the_worst_scores() -> None:
     found = arrange(glances(), NOW)
     ranks = [glance.ranked(NOW) for glance in found]
     assert ranks == sorted(ranks)
@@ -29,7 +29,7 @@ def test_what_needs_attention_stands_first_and_the_worst_score_before_the_best()
 
 
 @pytest.mark.parametrize("several", [True, False])
-def test_three_lines_fit_a_cell_and_say_what_is_slow(several: bool) -> None:
+def test_a_cell_has_three_lines_and_says_what_is_slow(several: bool) -> None:
     for glance in glances():
         lines = lines_of(glance, NOW, several, CELL_WIDTH - 3)
         assert len(lines) == 3
@@ -39,7 +39,7 @@ def test_three_lines_fit_a_cell_and_say_what_is_slow(several: bool) -> None:
     assert "◷" in "".join(cell.text for cell in lines_of(slow, NOW, several, 60)[2])
 
 
-def test_a_run_gives_a_glance_at_what_was_held_goes_on_and_is_to_come() -> None:
+def test_the_grid_shows_finished_running_and_queued_conversations() -> None:
     state = apply_all(RunState(), run_of_trials(4, end=False))
     found = {(g.key.condition, g.key.trial): g for g in glances_of(state)}
     assert len(found) == 8
@@ -56,7 +56,7 @@ def test_a_run_gives_a_glance_at_what_was_held_goes_on_and_is_to_come() -> None:
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_a_run_of_trials_opens_the_conversation_that_is_chosen(size: tuple[int, int]) -> None:
+async def test_choosing_a_cell_opens_its_conversation(size: tuple[int, int]) -> None:
     async with opened(FakeView(run_of_trials(4, end=False)), size) as (app, pilot):
         await pilot.press("A")
         await until(pilot, lambda: isinstance(app.screen, GridScreen) and bool(app.screen.shown))
@@ -71,7 +71,7 @@ async def test_a_run_of_trials_opens_the_conversation_that_is_chosen(size: tuple
         await until(pilot, lambda: (app.live.watched.condition, app.live.watched.trial) == ("supplied", 3))
 
 
-async def test_brackets_go_from_trial_to_trial_and_stop_at_the_ends() -> None:
+async def test_brackets_switch_trials_and_stop_at_the_first_and_last() -> None:
     async with opened(FakeView(run_of_trials(3, end=False))) as (app, pilot):
         await until(pilot, lambda: app.live.watched.trial == 3)
         await pilot.press("left_curly_bracket")
@@ -110,7 +110,7 @@ async def shown(app: object, pilot: object) -> GridScreen:
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_a_batch_begins_with_the_grid_and_enter_opens_a_run(size: tuple[int, int]) -> None:
+async def test_a_batch_opens_with_the_grid_and_enter_opens_a_run(size: tuple[int, int]) -> None:
     services = batch_services()
     async with opened(None, size, services=services) as (app, pilot):
         grid = await shown(app, pilot)
@@ -128,7 +128,7 @@ async def test_a_batch_begins_with_the_grid_and_enter_opens_a_run(size: tuple[in
         await until(pilot, lambda: app.screen is app.live)
 
 
-async def test_the_grid_moves_filters_copies_follows_and_stops() -> None:
+async def test_the_grid_can_be_navigated_filtered_copied_followed_and_stopped() -> None:
     services = batch_services()
     services.glances.append([replace(glance, rank=Rank.DONE) for glance in glances()])
     async with opened(None, services=services) as (app, pilot):
@@ -152,7 +152,7 @@ async def test_the_grid_moves_filters_copies_follows_and_stops() -> None:
         assert grid.check_action("stop", ()) is False
 
 
-async def test_a_conversation_to_come_cannot_be_opened() -> None:
+async def test_a_queued_conversation_cannot_be_opened() -> None:
     services = batch_services()
     services.glances = [planned("x", "jobs/a.yml", "m", 2)]
     async with opened(None, services=services) as (app, pilot):
@@ -163,7 +163,7 @@ async def test_a_conversation_to_come_cannot_be_opened() -> None:
         assert "has not started yet" in screen_text(app)
 
 
-async def test_quitting_a_batch_asks_and_stops_all_of_it() -> None:
+async def test_quitting_a_batch_asks_and_cancels_every_run() -> None:
     services = batch_services()
     services.batch_runs = True
     async with opened(None, services=services) as (app, pilot):
@@ -177,7 +177,7 @@ async def test_quitting_a_batch_asks_and_stops_all_of_it() -> None:
     assert Intent("cancel") not in services.view.sent
 
 
-async def test_a_batch_that_cannot_be_read_says_so() -> None:
+async def test_an_unreadable_batch_says_why() -> None:
     services = batch_services()
     async with opened(None, services=services) as (app, pilot):
         await shown(app, pilot)
@@ -187,7 +187,7 @@ async def test_a_batch_that_cannot_be_read_says_so() -> None:
         await until(pilot, lambda: "the disk is away" in screen_text(app))
 
 
-async def test_a_click_opens_a_cell() -> None:
+async def test_clicking_a_cell_opens_it() -> None:
     services = batch_services()
     async with opened(None, services=services) as (app, pilot):
         grid = await shown(app, pilot)
@@ -197,7 +197,7 @@ async def test_a_click_opens_a_cell() -> None:
         await until(pilot, lambda: app.screen is app.live)
 
 
-async def test_a_thousand_cells_are_drawn_only_where_they_are_seen() -> None:
+async def test_of_a_thousand_cells_only_the_visible_ones_are_drawn() -> None:
     services = batch_services()
     services.glances = [glances(1000)]
     async with opened(None, services=services) as (app, pilot):
@@ -209,7 +209,7 @@ async def test_a_thousand_cells_are_drawn_only_where_they_are_seen() -> None:
 
 
 @pytest.mark.parametrize("size", [(20, 5), (1, 1)])
-async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
+async def test_the_grid_fits_small_terminals(size: tuple[int, int]) -> None:
     services = batch_services()
     async with opened(None, size, services=services) as (app, pilot):
         await shown(app, pilot)

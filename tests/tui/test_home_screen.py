@@ -29,7 +29,7 @@ def given(**options: object) -> FakeServices:
 
 
 @SIZES
-async def test_somebody_new_is_told_three_things_to_do_and_enter_holds_a_first_run(
+async def test_a_new_user_sees_three_ways_to_start_and_enter_starts_a_first_run(
     size: tuple[int, int],
 ) -> None:
     services = given(history=(), job_items=())
@@ -45,7 +45,7 @@ async def test_somebody_new_is_told_three_things_to_do_and_enter_holds_a_first_r
 
 
 @SIZES
-async def test_recent_runs_say_what_they_found_and_problems_what_mends_them(size: tuple[int, int]) -> None:
+async def test_recent_runs_show_their_result_and_problems_show_their_fix(size: tuple[int, int]) -> None:
     services = given(findings=[NO_GRAPH])
     async with opened(None, size, services=services, start="home") as (app, pilot):
         await until(pilot, lambda: "What 20261120-090002-0002" in screen_text(app))
@@ -60,7 +60,7 @@ async def test_recent_runs_say_what_they_found_and_problems_what_mends_them(size
         assert app.screen.looked_at.path.name == "drug_interaction.yml"  # type: ignore[attr-defined]
 
 
-async def test_enter_compares_runs_a_job_that_was_never_run_or_opens_a_run() -> None:
+async def test_enter_compares_two_runs_starts_an_unrun_job_or_opens_a_run() -> None:
     services = given()
     a, b, newest = services.history[4], services.history[1], services.history[0]
     async with opened(None, services=services, start="home") as (app, pilot):
@@ -74,7 +74,7 @@ async def test_enter_compares_runs_a_job_that_was_never_run_or_opens_a_run() -> 
     assert services.asked == [("compare", (a.run_id, b.run_id)), ("open", (newest.run_id, None))]
 
 
-async def test_names_from_files_stay_literal() -> None:
+async def test_markup_in_file_names_is_shown_literally() -> None:
     nasty = history.run(1, "[/x] [@click=app.quit]t[/]", 0.5, ago=history.timedelta(0))
     broken = history.JobItem(
         Path("/[b]x.yml"), "[b]x", problems=(history.Problem("[/oh] no"),), runnable=False

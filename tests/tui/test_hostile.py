@@ -58,7 +58,7 @@ async def click_about(pilot: Pilot[None]) -> None:
 
 
 @pytest.mark.parametrize("at", range(len(PATHS)))
-async def test_it_is_shown_everywhere_and_does_nothing(at: int) -> None:
+async def test_hostile_text_is_shown_on_every_screen_and_does_nothing(at: int) -> None:
     start, keys, screen = PATHS[at]
     options = {"start": start} if start else {}
     # All text passes through the same functions: with two texts for each place, every text meets several places.

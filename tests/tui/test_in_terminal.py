@@ -45,7 +45,7 @@ def harmless() -> bytes:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_no_sequence_of_hostile_text_reaches_the_terminal(harmless: bytes, number: int) -> None:
+def test_no_escape_sequence_in_hostile_text_reaches_the_terminal(harmless: bytes, number: int) -> None:
     written = printed(CORPUS[number])
     assert shapes(written) <= shapes(harmless)
     rest = SEQUENCE.sub(b"", written)
@@ -72,7 +72,7 @@ def tmux(name: str, *words: str) -> str:
 
 
 @pytest.mark.real_server
-def test_the_demo_in_a_real_terminal_runs_shows_and_leaves(tmp_path: Path) -> None:
+def test_the_demo_runs_in_a_real_terminal_and_leaves_it_clean(tmp_path: Path) -> None:
     if shutil.which("tmux") is None:
         if os.environ.get("BIOEVAL_REQUIRE_REAL") == "1":
             pytest.fail("tmux is not installed")

@@ -36,7 +36,7 @@ def given(**options: object) -> FakeServices:
 
 
 @SIZES
-async def test_jobs_are_listed_with_their_check_and_text(size: tuple[int, int]) -> None:
+async def test_jobs_are_listed_with_their_check_results_and_text(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(), start="jobs") as (app, _):
         text = screen_text(app)
         assert "4 jobs" in text
@@ -55,7 +55,7 @@ async def test_problems_are_shown_under_their_lines(size: tuple[int, int]) -> No
 
 
 @SIZES
-async def test_a_run_is_asked_for_started_and_shown(size: tuple[int, int]) -> None:
+async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter")
@@ -90,7 +90,7 @@ async def test_a_run_is_asked_for_started_and_shown(size: tuple[int, int]) -> No
     assert list(services.preferences["run.by_job"]) == [str(path)]
 
 
-async def test_the_dialog_remembers_and_a_sample_begins_with_the_sample_agent() -> None:
+async def test_the_dialog_remembers_your_choices_and_sample_jobs_use_the_sample_agent() -> None:
     services = given()
     services.preferences["run.last"] = {"agent": "url", "url": "http://kept:1", "repeats": "5"}
     async with opened(None, services=services, start="jobs") as (app, pilot):
@@ -108,7 +108,7 @@ async def test_the_dialog_remembers_and_a_sample_begins_with_the_sample_agent() 
 
 
 @SIZES
-async def test_one_condition_is_chosen_and_remembered_for_the_job(size: tuple[int, int]) -> None:
+async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, int]) -> None:
     services = given()
     path = "/home/ada/jobs/variant_triage.yml"
     services.preferences["run.by_job"] = {path: {"order": "withheld-first", "agent": "job"}}
@@ -137,7 +137,7 @@ async def test_one_condition_is_chosen_and_remembered_for_the_job(size: tuple[in
     assert services.preferences["run.by_job"][path]["conditions"] == "supplied"
 
 
-async def test_what_is_wrong_in_the_dialog_is_said_there() -> None:
+async def test_errors_in_the_dialog_are_shown_in_the_dialog() -> None:
     services = given()
     async with opened(None, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter", "left", "enter")
@@ -147,7 +147,7 @@ async def test_what_is_wrong_in_the_dialog_is_said_there() -> None:
     assert services.started == []
 
 
-async def test_connections_are_tested_from_the_dialog_and_a_job_gets_the_folder_of_its_code(
+async def test_the_dialog_tests_connections_and_takes_the_folder_of_the_agents_code(
     tmp_path: Path,
 ) -> None:
     finding = Finding("agent", "broken", "127.0.0.1:8081 cannot be reached")
@@ -168,7 +168,7 @@ async def test_connections_are_tested_from_the_dialog_and_a_job_gets_the_folder_
     assert services.started[0].code == (str(tmp_path),)
 
 
-async def test_a_broken_job_does_not_run_and_says_where_to_look() -> None:
+async def test_a_job_with_errors_does_not_run_and_says_where_they_are() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         await pilot.press("down", "r")
         await until(pilot, lambda: "drug_interaction cannot run" in screen_text(app))
@@ -177,7 +177,7 @@ async def test_a_broken_job_does_not_run_and_says_where_to_look() -> None:
         assert isinstance(app.screen, JobsScreen)
 
 
-async def test_edit_opens_the_file_at_its_first_error(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_edit_opens_the_file_at_the_first_error(monkeypatch: pytest.MonkeyPatch) -> None:
     services = given()
     async with opened(None, services=services, start="jobs") as (app, pilot):
         monkeypatch.setattr(app, "suspend", nullcontext)
@@ -186,14 +186,14 @@ async def test_edit_opens_the_file_at_its_first_error(monkeypatch: pytest.Monkey
     assert services.asked == [("edit", ("drug_interaction.yml", 8))]
 
 
-async def test_edit_says_so_where_no_editor_can_be_opened() -> None:
+async def test_edit_says_when_no_editor_can_be_opened() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         await pilot.press("ctrl+e")
         await until(pilot, lambda: "editor cannot be opened" in screen_text(app))
 
 
 @SIZES
-async def test_filter_sort_and_reverse(size: tuple[int, int]) -> None:
+async def test_jobs_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="jobs") as (app, pilot):
         await pilot.press("slash", *"triage", "enter")
@@ -211,7 +211,7 @@ async def test_filter_sort_and_reverse(size: tuple[int, int]) -> None:
     assert services.preferences["jobs.sorting"] == [1, True]
 
 
-async def test_the_sorting_is_found_again() -> None:
+async def test_the_sort_order_is_remembered() -> None:
     services = given(preferences={"jobs.sorting": [1, False]})
     async with opened(None, services=services, start="jobs") as (app, _):
         assert "check▾" in screen_text(app)
@@ -223,14 +223,14 @@ async def test_the_sorting_is_found_again() -> None:
             assert "job▾" in screen_text(app)
 
 
-async def test_a_click_on_a_heading_sorts() -> None:
+async def test_clicking_a_heading_sorts_by_it() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         await pilot.click("TableHead", offset=(1, 0))
         await loaded(app, pilot)
         assert "job▴" in screen_text(app)
 
 
-async def test_o_shows_the_runs_of_the_job() -> None:
+async def test_o_shows_the_runs_of_a_job() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         await pilot.press("end", "A")
         await until(pilot, lambda: app.current_mode == "runs")
@@ -238,7 +238,7 @@ async def test_o_shows_the_runs_of_the_job() -> None:
         assert "3 shown: “variant_triage”" in screen_text(app)
 
 
-async def test_tab_goes_to_the_text_and_back_and_y_copies_the_path() -> None:
+async def test_tab_switches_to_the_text_and_back_and_y_copies_the_path() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         await pilot.press("tab")
         assert isinstance(app.screen.focused, SourceView)
@@ -248,7 +248,7 @@ async def test_tab_goes_to_the_text_and_back_and_y_copies_the_path() -> None:
         assert app.clipboard == "/home/ada/jobs/cohort_question.yml"
 
 
-async def test_a_file_that_changes_is_shown_anew_with_the_cursor_on_its_row() -> None:
+async def test_a_changed_file_is_shown_again_and_the_cursor_stays_on_its_row() -> None:
     services = given()
     async with opened(None, services=services, start="jobs") as (app, pilot):
         await pilot.press("end")
@@ -265,7 +265,7 @@ async def test_a_file_that_changes_is_shown_anew_with_the_cursor_on_its_row() ->
         assert "# changed" in screen_text(app)
 
 
-async def test_a_key_acts_on_the_row_under_the_cursor_however_fast_it_comes() -> None:
+async def test_a_key_acts_on_the_row_under_the_cursor_however_fast_you_press() -> None:
     services = given()
     async with opened(None, services=services, start="jobs") as (app, _):
         rows = app.screen.query_one(RowList)
@@ -276,7 +276,7 @@ async def test_a_key_acts_on_the_row_under_the_cursor_however_fast_it_comes() ->
 
 
 @SIZES
-async def test_an_empty_screen_says_what_to_do_first(size: tuple[int, int]) -> None:
+async def test_an_empty_job_list_says_what_to_do_first(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(job_items=[]), start="jobs") as (app, pilot):
         assert "No job files found" in screen_text(app)
         assert "bioeval-tui app FOLDER" in screen_text(app)
@@ -285,7 +285,7 @@ async def test_an_empty_screen_says_what_to_do_first(size: tuple[int, int]) -> N
         assert isinstance(app.screen, JobsScreen)
 
 
-async def test_a_folder_that_cannot_be_read_says_why_and_keeps_what_was_there() -> None:
+async def test_an_unreadable_folder_is_explained_and_the_last_list_kept() -> None:
     services = given(error=BioevalError("the folder cannot be read"))
     async with opened(None, services=services, start="jobs") as (app, pilot):
         assert "the folder cannot be read" in screen_text(app)
@@ -299,7 +299,7 @@ async def test_a_folder_that_cannot_be_read_says_why_and_keeps_what_was_there() 
         assert "cohort_question" in screen_text(app)
 
 
-async def test_hostile_files_are_literal() -> None:
+async def test_hostile_job_files_are_shown_literally() -> None:
     nasty = "[/x] [@click=app.quit]t[/]: [b +\n\x1b]52;c;eA==\x07"
     problem = Problem("[/INST] [@click=app.quit]x", "", 1, 1, "[a]")
     job = JobItem(Path("/jobs/[bold].yml"), "[/x][@click=app.quit]", nasty, 1, 1, 1, (problem,), False)
@@ -312,7 +312,7 @@ async def test_hostile_files_are_literal() -> None:
         assert app.is_running
 
 
-async def test_help_names_the_keys() -> None:
+async def test_help_lists_the_keys_of_the_job_list() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
@@ -321,7 +321,7 @@ async def test_help_names_the_keys() -> None:
         assert "Go to the recorded runs" in text
 
 
-async def test_numbers_go_to_all_screens_and_escape_comes_back() -> None:
+async def test_number_keys_open_every_screen_and_escape_returns() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         for key, mode in (("3", "runs"), ("4", "benchmarks"), ("5", "medals"), ("2", "live"), ("1", "jobs")):
             await pilot.press(key)
@@ -332,14 +332,14 @@ async def test_numbers_go_to_all_screens_and_escape_comes_back() -> None:
 
 @pytest.mark.parametrize("size", [(20, 5), (1, 1)])
 @pytest.mark.parametrize("start", ["jobs", "runs", "benchmarks"])
-async def test_small_terminals_do_not_crash(size: tuple[int, int], start: str) -> None:
+async def test_the_job_list_fits_small_terminals(size: tuple[int, int], start: str) -> None:
     services = given(tasks=history.benchmarks(), details=history.details())
     async with opened(None, size, services=services, start=start) as (app, pilot):
         await pilot.press("down", "enter", "escape", "slash", "a", "enter", "right", "escape")
         assert app.is_running
 
 
-async def test_two_thousand_jobs_are_drawn_only_where_they_are_seen() -> None:
+async def test_of_two_thousand_jobs_only_the_visible_rows_are_drawn() -> None:
     many = [replace(history.jobs()[0], path=Path(f"/j/{n:04}.yml"), name=f"job-{n:04}") for n in range(2000)]
     async with opened(None, services=given(job_items=many), start="jobs") as (app, pilot):
         await pilot.press("end")
@@ -347,7 +347,7 @@ async def test_two_thousand_jobs_are_drawn_only_where_they_are_seen() -> None:
         assert "job-1999" in screen_text(app)
 
 
-async def test_jobs_that_are_still_being_checked_are_asked_for_again_at_once() -> None:
+async def test_a_job_that_is_being_checked_becomes_ready_by_itself() -> None:
     services = given()
     whole = services.job_items
     services.job_items = [replace(job, checked=False, runnable=False, problems=()) for job in whole]
@@ -361,7 +361,7 @@ async def test_jobs_that_are_still_being_checked_are_asked_for_again_at_once() -
 
 
 @SIZES
-async def test_when_a_job_ran_last_is_shown_exactly_on_a_key(size: tuple[int, int]) -> None:
+async def test_a_key_shows_exactly_when_a_job_last_ran(size: tuple[int, int]) -> None:
     services = given()
     ran = services.job_items[0].last_run
     assert ran is not None

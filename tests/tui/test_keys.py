@@ -35,7 +35,7 @@ def letters() -> Iterator[tuple[str, Placed]]:
                 yield key, row
 
 
-def test_a_letter_means_one_thing_on_every_screen() -> None:
+def test_a_letter_means_the_same_on_every_screen() -> None:
     other = [
         f"{key}: {row.key.action} ({row.place})"
         for key, row in letters()
@@ -45,11 +45,11 @@ def test_a_letter_means_one_thing_on_every_screen() -> None:
     assert other == []
 
 
-def test_no_letter_is_listed_that_is_no_key() -> None:
+def test_every_listed_letter_is_a_key() -> None:
     assert set(LETTERS) == {key for key, _ in letters()}
 
 
-def test_keys_that_destroy_have_a_modifier() -> None:
+def test_keys_that_delete_need_a_modifier() -> None:
     destroying = {"delete", "cancel", "cancel_all", "stop", "answer(True)"}
     found = {row.key.keys.split(",")[0] for row in placed() if row.key.action in destroying}
     assert found
@@ -76,11 +76,11 @@ def key_table() -> str:
     return "\n".join(lines)
 
 
-def test_the_documentation_lists_the_very_keys() -> None:
+def test_the_documentation_lists_exactly_the_keys_there_are() -> None:
     assert key_table() in DOCS.read_text(encoding="utf-8"), key_table()
 
 
-def test_every_binding_of_the_program_comes_from_the_table() -> None:
+def test_every_binding_comes_from_the_key_table() -> None:
     for module in walk_packages(tui.__path__, f"{tui.__name__}."):
         if not module.name.startswith(f"{tui.__name__}.data"):
             import_module(module.name)
@@ -101,7 +101,7 @@ def test_every_binding_of_the_program_comes_from_the_table() -> None:
     assert strange == []
 
 
-async def test_help_says_of_each_key_what_that_key_does() -> None:
+async def test_help_describes_each_key() -> None:
     async with opened(FakeView(scripted_run(), hold_at=100)) as (app, _):
         lines = dict(help_lines(app.screen))
         for key, active in app.screen.active_bindings.items():
@@ -112,7 +112,7 @@ async def test_help_says_of_each_key_what_that_key_does() -> None:
             assert binding.tooltip in told, key
 
 
-async def test_help_gives_each_of_two_keys_that_share_a_label_its_own_line() -> None:
+async def test_help_lists_keys_that_share_a_label_separately() -> None:
     async with opened(None, services=FakeServices(), start="runs") as (app, pilot):
         await pilot.pause()
         lines = dict(help_lines(app.screen))
@@ -131,7 +131,7 @@ class ShelfScreen(BaseScreen):
 """
 
 
-async def test_a_screen_is_added_by_one_file_and_one_line(
+async def test_adding_a_screen_takes_one_file_and_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "shelf_screen.py").write_text(NEW_SCREEN, encoding="utf-8")

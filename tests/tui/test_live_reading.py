@@ -9,7 +9,7 @@ from run_script import scripted_run
 SMALL = (130, 26)
 
 
-async def test_scrolling_one_shows_the_same_turn_in_the_other() -> None:
+async def test_scrolling_one_conversation_shows_the_same_turn_in_the_other() -> None:
     async with opened(FakeView(scripted_run()), SMALL) as (app, pilot):
         await pilot.press("escape")
         await loaded(app, pilot)
@@ -32,7 +32,7 @@ async def test_scrolling_one_shows_the_same_turn_in_the_other() -> None:
         assert supplied.following
 
 
-async def test_unlinked_they_scroll_by_themselves_and_that_is_kept() -> None:
+async def test_unlinked_conversations_scroll_separately_and_the_choice_is_kept() -> None:
     services = FakeServices(FakeView(scripted_run()))
     async with opened(None, SMALL, services=services) as (app, pilot):
         await pilot.press("escape", "L")
@@ -47,7 +47,7 @@ async def test_unlinked_they_scroll_by_themselves_and_that_is_kept() -> None:
         assert not app.live.conversations.talks["supplied"].transcript.following
 
 
-async def test_y_copies_the_message_looked_at_or_the_row_of_a_panel() -> None:
+async def test_y_copies_the_selected_message_or_panel_row() -> None:
     async with opened(FakeView(scripted_run(), hold_at=175), WIDE) as (app, pilot):
         await pilot.press("y", "y")
         await until(pilot, lambda: app.clipboard != "")
@@ -64,7 +64,7 @@ async def test_y_copies_the_score_card() -> None:
         assert "1 Set a reminder" in app.clipboard
 
 
-async def test_density_and_events_are_found_again() -> None:
+async def test_density_and_event_display_are_remembered() -> None:
     services = FakeServices(FakeView(scripted_run()))
     async with opened(None, services=services) as (app, pilot):
         await pilot.press("escape")
@@ -79,7 +79,7 @@ async def test_density_and_events_are_found_again() -> None:
         assert app.live.conversations.talks["supplied"].transcript.virtual_size.height == dense
 
 
-async def test_f_follows_or_stays_and_the_next_run_does_the_same() -> None:
+async def test_f_turns_following_on_and_off_and_is_remembered() -> None:
     services = FakeServices(FakeView(scripted_run(), hold_at=175))
     async with opened(None, SMALL, services=services) as (app, pilot):
         talks = [app.live.conversations.talks[name].transcript for name in ("withheld", "supplied")]

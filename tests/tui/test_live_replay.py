@@ -43,7 +43,7 @@ def messages(app: BioevalApp) -> int:
     return sum(m.done for talk in state.conversations.values() for m in talk.messages) if state else 0
 
 
-async def test_steps_go_forward_and_back_by_one_message(view: ReplayedRun) -> None:
+async def test_a_replay_steps_forward_and_back_by_one_message(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         assert "‖ REPLAY" in screen_text(app)
         await pilot.press("n")
@@ -57,7 +57,7 @@ async def test_steps_go_forward_and_back_by_one_message(view: ReplayedRun) -> No
         assert "‖ REPLAY" in screen_text(app)
 
 
-async def test_exclamation_mark_goes_to_the_next_assertion_that_fails(view: ReplayedRun) -> None:
+async def test_exclamation_mark_goes_to_the_next_failed_assertion(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press("!")
         await until(pilot, lambda: bool(app.live.state.conversation("withheld").final_checks))
@@ -70,7 +70,7 @@ async def test_exclamation_mark_goes_to_the_next_assertion_that_fails(view: Repl
         await until(pilot, lambda: "No more failed assertions" in screen_text(app))
 
 
-async def test_speed_has_steps_and_ends_and_is_shown(view: ReplayedRun) -> None:
+async def test_the_replay_speed_changes_in_steps_between_limits_and_is_shown(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press(">", ">")
         assert view.speed == 4
@@ -83,7 +83,7 @@ async def test_speed_has_steps_and_ends_and_is_shown(view: ReplayedRun) -> None:
         assert view.speed == 0.5
 
 
-async def test_space_plays_and_waits(view: ReplayedRun) -> None:
+async def test_space_plays_and_pauses_a_replay(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (_, pilot):
         await pilot.press("space")
         assert not view.paused
@@ -91,7 +91,7 @@ async def test_space_plays_and_waits(view: ReplayedRun) -> None:
         assert view.paused
 
 
-async def test_a_live_run_has_none_of_these_keys() -> None:
+async def test_a_live_run_has_no_replay_keys() -> None:
     view = FakeView(scripted_run(), hold_at=100)
     async with opened(view) as (app, pilot):
         await pilot.press("b", "!", ">")
@@ -101,7 +101,7 @@ async def test_a_live_run_has_none_of_these_keys() -> None:
         )
 
 
-async def test_brackets_go_from_turn_to_turn_and_back(view: ReplayedRun) -> None:
+async def test_brackets_go_to_the_next_and_previous_turn(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await until(pilot, lambda: "start   00:0" in screen_text(app))
         for turn in (1, 2, 3):
@@ -122,7 +122,7 @@ async def test_brackets_go_from_turn_to_turn_and_back(view: ReplayedRun) -> None
         await until(pilot, lambda: messages(app) == 0)
 
 
-async def test_every_press_counts_however_quickly_they_come(view: ReplayedRun) -> None:
+async def test_every_key_press_counts_however_fast_you_press(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await until(pilot, lambda: bool(view.marks))
         for key in ["right_square_bracket"] * 4:
@@ -140,7 +140,7 @@ async def test_every_press_counts_however_quickly_they_come(view: ReplayedRun) -
         await until(pilot, lambda: messages(app) == before + 1)
 
 
-async def test_the_keys_of_a_replay_work_over_the_score_card_and_close_it(view: ReplayedRun) -> None:
+async def test_replay_keys_work_over_the_score_card_and_close_it(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await until(pilot, lambda: bool(view.marks))
         await pilot.press("E")
@@ -156,7 +156,7 @@ async def test_the_keys_of_a_replay_work_over_the_score_card_and_close_it(view: 
         assert not view.paused
 
 
-async def test_the_bar_takes_clicks_and_with_the_focus_arrows(view: ReplayedRun) -> None:
+async def test_the_progress_bar_takes_clicks_and_arrow_keys(view: ReplayedRun) -> None:
     async with opened(None, NARROW, services=FakeServices(), **replayed(view)) as (app, pilot):
         bar = app.live.query_one(ReplayControls)
         await until(pilot, lambda: bar.display and bar.region.height == 1)
@@ -170,7 +170,7 @@ async def test_the_bar_takes_clicks_and_with_the_focus_arrows(view: ReplayedRun)
         await until(pilot, lambda: app.live.state.ended is not None)
 
 
-async def test_a_turn_of_another_trial_brings_that_trial(tmp_path: Path) -> None:
+async def test_going_to_a_turn_of_another_trial_shows_that_trial(tmp_path: Path) -> None:
     view = replay_of(tmp_path / "7f3a2c91.jsonl", run_of_trials(3))
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await until(pilot, lambda: bool(view.marks))
@@ -184,7 +184,7 @@ async def test_a_turn_of_another_trial_brings_that_trial(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_a_presentation_shows_conversation_scores_and_one_chart_alone(
+async def test_presentation_mode_shows_only_the_conversation_scores_and_one_chart(
     size: tuple[int, int], view: ReplayedRun
 ) -> None:
     async with opened(None, size, services=FakeServices(), **replayed(view)) as (app, pilot):
@@ -213,7 +213,7 @@ async def test_a_presentation_shows_conversation_scores_and_one_chart_alone(
         await until(pilot, lambda: "response time by turn" not in screen_text(app))
 
 
-async def test_space_plays_once_more_what_has_ended(view: ReplayedRun) -> None:
+async def test_space_at_the_end_plays_the_replay_again(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press("E")
         await until(pilot, lambda: isinstance(app.screen, ScoreCard))

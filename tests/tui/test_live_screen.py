@@ -38,7 +38,7 @@ def act(action: str, condition: str | None = None) -> events.OperatorActed:
 
 
 @SIZES
-async def test_says_where_you_are_and_what_goes_on(size: tuple[int, int]) -> None:
+async def test_the_live_screen_says_which_run_it_shows_and_what_happens(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), size) as (app, _):
         first = screen_text(app).splitlines()[0]
         assert "Live › medication_reminder" in first
@@ -46,7 +46,7 @@ async def test_says_where_you_are_and_what_goes_on(size: tuple[int, int]) -> Non
         assert "● LIVE" in first
 
 
-async def test_wide_shows_both_conversations_and_all_panels() -> None:
+async def test_a_wide_terminal_shows_both_conversations_and_all_panels() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, _):
         text = screen_text(app)
         for words in (
@@ -94,7 +94,7 @@ async def test_the_latencies_of_both_conditions_fit_the_narrowest_panel() -> Non
         assert [" withheld " in lines[heading + 1], " supplied " in lines[heading + 2]] == [True, True]
 
 
-async def test_narrow_shows_one_conversation_and_tab_goes_to_the_other() -> None:
+async def test_a_narrow_terminal_shows_one_conversation_and_tab_switches() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
         assert "Sydney." in screen_text(app)
         await pilot.press("tab")
@@ -104,7 +104,7 @@ async def test_narrow_shows_one_conversation_and_tab_goes_to_the_other() -> None
         assert "signed off" in text
 
 
-async def test_narrow_panels_are_tabs() -> None:
+async def test_in_a_narrow_terminal_panels_are_tabs() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
         assert "Set a reminder" in screen_text(app)
         await pilot.press("i", "i")
@@ -131,7 +131,7 @@ async def test_narrow_panels_are_tabs() -> None:
         (None, "C", Intent("cancel")),
     ],
 )
-async def test_control_keys_send_intents(
+async def test_pause_step_and_cancel_keys_reach_the_engine(
     size: tuple[int, int], before: str | None, key: str, intent: Intent
 ) -> None:
     view = FakeView(scripted_run(), hold_at=MID)
@@ -155,7 +155,7 @@ async def test_keys_that_do_not_apply_do_nothing() -> None:
         assert "pause" not in screen_text(app).splitlines()[-1]
 
 
-async def test_a_refused_intent_is_said_and_not_taken_for_markup() -> None:
+async def test_a_refused_command_is_shown_without_interpreting_markup() -> None:
     view = FakeView(scripted_run(), hold_at=MID, refuse="the engine is busy [/nonsense] [@click=app.quit]x")
     async with opened(view) as (app, pilot):
         await pilot.press("space")
@@ -163,7 +163,7 @@ async def test_a_refused_intent_is_said_and_not_taken_for_markup() -> None:
         await until(pilot, lambda: "[/nonsense]" in screen_text(app))
 
 
-async def test_taking_over_opens_a_line_and_what_is_typed_is_sent() -> None:
+async def test_taking_over_opens_an_input_and_sends_what_you_type() -> None:
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view) as (app, pilot):
         await pilot.press("t")
@@ -188,7 +188,7 @@ async def test_taking_over_opens_a_line_and_what_is_typed_is_sent() -> None:
         await until(pilot, lambda: not line.is_open)
 
 
-async def test_whoever_only_watches_is_not_made_to_type_when_another_terminal_takes_over() -> None:
+async def test_a_watcher_gets_no_input_when_another_terminal_takes_over() -> None:
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view) as (app, pilot):
         view.give_event(act("take_over", "supplied"))
@@ -199,7 +199,7 @@ async def test_whoever_only_watches_is_not_made_to_type_when_another_terminal_ta
         assert view.sent == []
 
 
-async def test_find_goes_through_the_conversations_of_all_trials() -> None:
+async def test_find_searches_the_conversations_of_all_trials() -> None:
     async with opened(FakeView(run_of_trials(3, end=False))) as (app, pilot):
         await until(pilot, lambda: app.live.watched.trial == 3)
         await pilot.press("slash", *"warfarin")
@@ -227,7 +227,7 @@ async def test_find_counts_matches_and_steps_through_them() -> None:
         assert app.live.conversations.talks["withheld"].transcript.has_focus
 
 
-async def test_follow_is_offered_only_after_scrolling_away() -> None:
+async def test_follow_is_offered_only_after_scrolling_up() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
         await pilot.press("tab")
         await loaded(app, pilot)
@@ -241,7 +241,7 @@ async def test_follow_is_offered_only_after_scrolling_away() -> None:
         await until(pilot, lambda: transcript.following)
 
 
-async def test_events_fold_in_both_conversations() -> None:
+async def test_events_collapse_in_both_conversations() -> None:
     async with opened(FakeView(scripted_run(), hold_at=180)) as (app, pilot):
         assert "createReminder" in screen_text(app)
         await pilot.press("e")
@@ -250,7 +250,7 @@ async def test_events_fold_in_both_conversations() -> None:
 
 
 @SIZES
-async def test_enter_on_an_assertion_shows_what_was_asked_and_what_changed(size: tuple[int, int]) -> None:
+async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID + 20), size) as (app, pilot):
         app.live.conversations.steered = True
         await pilot.press("i", "i", "i", "enter")
@@ -265,7 +265,7 @@ async def test_enter_on_an_assertion_shows_what_was_asked_and_what_changed(size:
         await until(pilot, lambda: app.screen is app.live)
 
 
-async def test_enter_on_a_latency_goes_to_that_turn() -> None:
+async def test_enter_on_a_latency_goes_to_its_turn() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
         await pilot.press("tab", "i", "i", "home", "enter")
         await loaded(app, pilot)
@@ -273,7 +273,7 @@ async def test_enter_on_a_latency_goes_to_that_turn() -> None:
 
 
 @SIZES
-async def test_the_score_card_opens_when_the_run_ends_and_again_on_its_key(size: tuple[int, int]) -> None:
+async def test_the_score_card_opens_at_the_end_and_again_with_its_key(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run()), size) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, ScoreCard))
         await pilot.press("escape")
@@ -282,7 +282,7 @@ async def test_the_score_card_opens_when_the_run_ends_and_again_on_its_key(size:
         await until(pilot, lambda: isinstance(app.screen, ScoreCard))
 
 
-async def test_the_score_card_does_not_interrupt_somebody_typing() -> None:
+async def test_the_score_card_does_not_interrupt_typing() -> None:
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view) as (app, pilot):
         await pilot.press("slash", *"war")
@@ -293,12 +293,12 @@ async def test_the_score_card_does_not_interrupt_somebody_typing() -> None:
         assert "o opens the score card" in screen_text(app)
 
 
-async def test_before_the_engine_answers_the_screen_says_what_is_awaited() -> None:
+async def test_before_the_engine_answers_the_screen_says_what_it_waits_for() -> None:
     async with opened(FakeView(scripted_run(), hold_at=0)) as (app, _):
         assert "Preparing the first conversation…" in screen_text(app)
 
 
-async def test_a_run_that_cannot_start_says_why_and_r_tries_again() -> None:
+async def test_a_run_that_cannot_start_says_why_and_r_retries() -> None:
     services = FakeServices(error=BioevalError("no agent answers at http://127.0.0.1:1"))
     async with opened(None, services=services) as (app, pilot):
         await until(pilot, lambda: "no agent answers at http://127.0.0.1:1" in screen_text(app))
@@ -312,7 +312,7 @@ async def test_a_run_that_cannot_start_says_why_and_r_tries_again() -> None:
         assert len(services.started) == 2
 
 
-async def test_a_dead_engine_leaves_what_was_said_and_how_to_go_on() -> None:
+async def test_a_crashed_engine_leaves_the_conversation_and_says_how_to_resume() -> None:
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view) as (app, pilot):
         view.give_event(
@@ -326,7 +326,7 @@ async def test_a_dead_engine_leaves_what_was_said_and_how_to_go_on() -> None:
         assert f"runs resume {RUN_ID}" in text
 
 
-async def test_an_unclean_run_is_marked_and_shows_no_uplift() -> None:
+async def test_a_run_with_unequal_starting_states_is_marked_and_shows_no_uplift() -> None:
     async with opened(FakeView(scripted_run(clean=False), hold_at=230)) as (app, _):
         text = screen_text(app)
         assert "! not clean" in text
@@ -347,7 +347,7 @@ async def test_a_run_that_could_not_be_measured_says_so() -> None:
         assert "Could not be measured: judge timed out after 60 s" in screen_text(app)
 
 
-async def test_a_run_that_failed_before_its_first_conversation_awaits_nothing() -> None:
+async def test_a_run_that_failed_before_its_first_conversation_waits_for_nothing() -> None:
     script = scripted_run()[:1]
     script.append(
         events.RunEnded(run_id=RUN_ID, seq=2, at=BEGAN, status="failed", detail="the graph is away")
@@ -359,7 +359,7 @@ async def test_a_run_that_failed_before_its_first_conversation_awaits_nothing() 
 
 
 @SIZES
-async def test_help_lists_the_keys_that_apply(size: tuple[int, int]) -> None:
+async def test_help_lists_only_the_keys_that_apply(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), size) as (app, pilot):
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpScreen))
@@ -384,7 +384,7 @@ async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
         assert app.is_running
 
 
-async def test_resizing_goes_between_both_layouts() -> None:
+async def test_resizing_switches_between_both_layouts() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, pilot):
         await pilot.resize_terminal(*NARROW)
         await loaded(app, pilot)
@@ -394,7 +394,7 @@ async def test_resizing_goes_between_both_layouts() -> None:
         assert "FACTS WITHHELD" in screen_text(app)
 
 
-async def test_first_words_reach_the_screen_in_one_frame() -> None:
+async def test_the_first_words_reach_the_screen_in_one_frame() -> None:
     script = scripted_run()
     view = FakeView(script, hold_at=next(at for at, e in enumerate(script) if e.kind == "message_delta"))
     async with opened(view) as (app, pilot):

@@ -58,7 +58,7 @@ CHAT = span(
 WHOLE = span(1, ROOT, "invoke_agent helper", 0, 1000)
 
 
-async def test_spans_stand_below_their_answer_as_they_come() -> None:
+async def test_spans_appear_below_their_answer_as_they_arrive() -> None:
     run = traced_run()
     view = FakeView(run, hold_at=len(run) - 1)
     async with opened(view, WIDE) as (app, pilot):
@@ -74,7 +74,7 @@ async def test_spans_stand_below_their_answer_as_they_come() -> None:
         assert "0.2 s" in shown
 
 
-async def test_of_many_spans_the_last_stand_there_and_the_others_are_counted() -> None:
+async def test_of_many_spans_the_last_are_shown_and_the_others_counted() -> None:
     run = traced_run()
     view = FakeView(run, hold_at=len(run) - 1)
     async with opened(view, WIDE) as (app, pilot):
@@ -84,7 +84,7 @@ async def test_of_many_spans_the_last_stand_there_and_the_others_are_counted() -
         assert "88 spans before these" in screen_text(app)
 
 
-async def test_w_opens_the_waterfall_of_the_turn() -> None:
+async def test_w_opens_the_waterfall_of_a_turn() -> None:
     run = traced_run()
     view = FakeView(run, hold_at=len(run) - 1)
     async with opened(view, NARROW) as (app, pilot):

@@ -26,7 +26,7 @@ SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
 
 @SIZES
-async def test_rows_and_totals_are_shown_best_first(size: tuple[int, int]) -> None:
+async def test_medal_rows_are_shown_best_first_with_totals(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, _):
         lines = screen_text(app).splitlines()
         assert "● gold" in lines[2]
@@ -36,7 +36,7 @@ async def test_rows_and_totals_are_shown_best_first(size: tuple[int, int]) -> No
         assert "average percentile 82.8 over 6 valid of 8" in text
 
 
-async def test_wide_shows_the_card_of_the_row_looked_at() -> None:
+async def test_a_wide_terminal_shows_the_card_of_the_selected_row() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         assert "would place 2 of 1,044" in screen_text(app)
         await pilot.press("down")
@@ -70,7 +70,7 @@ async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[
 
 
 @SIZES
-async def test_arrows_choose_the_column_and_r_turns_round(size: tuple[int, int]) -> None:
+async def test_arrows_choose_the_sort_column_and_r_reverses_it(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("left", "left")
         await loaded(app, pilot)
@@ -106,7 +106,7 @@ class Arriving:
             yield await self.queue.get()
 
 
-async def test_the_first_row_is_looked_at_until_the_reader_moves() -> None:
+async def test_the_cursor_stays_on_the_first_row_until_you_move_it() -> None:
     rows = sample_rows()
     services, arriving = FakeServices(), Arriving()
     services.medals = arriving  # type: ignore[method-assign,assignment]
@@ -127,7 +127,7 @@ async def test_the_first_row_is_looked_at_until_the_reader_moves() -> None:
         assert app.screen.submissions.rows.cursor == 7
 
 
-async def test_a_click_on_a_heading_sorts_and_another_turns_round() -> None:
+async def test_clicking_a_heading_sorts_and_clicking_again_reverses() -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, services=services, start="medals") as (app, pilot):
         await pilot.click("#medals TableHead", offset=(1, 0))
@@ -139,7 +139,7 @@ async def test_a_click_on_a_heading_sorts_and_another_turns_round() -> None:
     assert services.preferences["medals.sorting"] == [0, True]
 
 
-async def test_sorting_and_columns_are_found_again() -> None:
+async def test_sort_order_and_columns_are_remembered() -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, services=services, start="medals") as (app, pilot):
         await pilot.press("left", "c")
@@ -156,7 +156,7 @@ async def test_sorting_and_columns_are_found_again() -> None:
 
 
 @SIZES
-async def test_g_sums_up_by_agent_and_domain_and_enter_shows_the_rows(size: tuple[int, int]) -> None:
+async def test_g_groups_by_agent_or_domain_and_enter_shows_the_rows(size: tuple[int, int]) -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, size, services=services, start="medals") as (app, pilot):
         await pilot.press("tab")
@@ -175,7 +175,7 @@ async def test_g_sums_up_by_agent_and_domain_and_enter_shows_the_rows(size: tupl
 
 
 @pytest.mark.parametrize(("key", "suffix"), [("c", "csv"), ("m", "md")])
-async def test_x_writes_the_rows_that_are_shown(tmp_path: Path, key: str, suffix: str) -> None:
+async def test_x_exports_the_rows_that_are_shown(tmp_path: Path, key: str, suffix: str) -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, services=services, start="medals", pictures=tmp_path) as (app, pilot):
         await pilot.press("slash", *"stella", "enter", "x", key)
@@ -185,21 +185,21 @@ async def test_x_writes_the_rows_that_are_shown(tmp_path: Path, key: str, suffix
     assert path.read_text(encoding="utf-8").count("stella") >= 2
 
 
-async def test_x_says_when_it_cannot_write(tmp_path: Path) -> None:
+async def test_a_failed_export_says_why(tmp_path: Path) -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, services=services, start="medals", pictures=tmp_path / "no") as (app, pilot):
         await pilot.press("x", "m")
         await until(pilot, lambda: "Could not write the table" in screen_text(app))
 
 
-async def test_y_copies_the_row() -> None:
+async def test_y_copies_the_selected_row() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("y", "y")
         await until(pilot, lambda: "Copied this submission" in screen_text(app))
         assert app.clipboard.split("\t")[:4] == ["oncology/breast-cancer", "", "aide", "gold"]
 
 
-async def test_the_scale_fits_beside_the_cards_scrollbar() -> None:
+async def test_the_medal_scale_fits_beside_the_cards_scrollbar() -> None:
     async with opened(None, (132, 24), services=FakeServices(rows=sample_rows()), start="medals") as (
         app,
         pilot,
@@ -208,7 +208,7 @@ async def test_the_scale_fits_beside_the_cards_scrollbar() -> None:
         await until(pilot, lambda: re.search(r"worse +better", screen_text(app)) is not None)
 
 
-async def test_d_says_everything_that_is_wrong_with_an_invalid_file() -> None:
+async def test_d_lists_everything_that_is_wrong_with_an_invalid_file() -> None:
     services = FakeServices(rows=sample_rows())
     asked: list[tuple[str, str]] = []
 
@@ -229,7 +229,7 @@ async def test_d_says_everything_that_is_wrong_with_an_invalid_file() -> None:
     assert asked == [("metabolic/diabetes-progression", "biomni/metabolic/diabetes-progression.csv")] * 2
 
 
-async def test_the_intervals_of_scores_follow_in_the_background() -> None:
+async def test_score_intervals_are_computed_in_the_background() -> None:
     row = sample_rows()[0]
     services = FakeServices(rows=[row])
     services.sure = {
@@ -253,7 +253,7 @@ async def test_the_intervals_of_scores_follow_in_the_background() -> None:
         assert "● gold" in text, "the row itself stays"
 
 
-async def test_an_empty_table_says_what_to_do() -> None:
+async def test_an_empty_medal_table_says_what_to_do() -> None:
     async with opened(None, services=FakeServices(), start="medals") as (app, _):
         text = screen_text(app)
         assert "Nothing is graded yet" in text
@@ -273,7 +273,7 @@ async def test_grading_that_stops_says_why_and_keeps_its_rows() -> None:
         assert "● gold" in text
 
 
-async def test_ten_thousand_rows_are_drawn_only_where_they_are_seen() -> None:
+async def test_of_ten_thousand_submissions_only_the_visible_rows_are_drawn() -> None:
     scores = board(300, 0.1, 0.9)
     rows = [graded(f"t/{number:05}", "aide", 0.1 + number / 20_000, scores) for number in range(10_000)]
     async with opened(None, services=FakeServices(rows=rows), start="medals") as (app, pilot):
@@ -286,7 +286,7 @@ async def test_ten_thousand_rows_are_drawn_only_where_they_are_seen() -> None:
         assert "t/09999" in screen_text(app)
 
 
-async def test_hostile_names_are_literal() -> None:
+async def test_hostile_submission_names_are_shown_literally() -> None:
     row = graded("[/x] [@click=app.quit]t[/]", "[b +", 0.5, board(50, 0.1, 0.9))
     async with opened(None, services=FakeServices(rows=[row]), start="medals") as (app, pilot):
         assert "[/x] [@click=app.quit]" in screen_text(app)
@@ -303,7 +303,7 @@ async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
         assert app.is_running
 
 
-async def test_grading_is_stopped_what_is_graded_stays_and_it_begins_again() -> None:
+async def test_stopped_grading_keeps_its_results_and_can_start_again() -> None:
     ended, let_go = asyncio.Event(), asyncio.Event()
 
     async def grading() -> AsyncIterator[MedalRow | None]:
@@ -330,7 +330,7 @@ async def test_grading_is_stopped_what_is_graded_stays_and_it_begins_again() -> 
         assert "C " not in screen_text(app).splitlines()[-1]
 
 
-async def test_what_lacks_its_data_is_prepared_and_graded_from_its_row() -> None:
+async def test_a_row_without_prepared_data_offers_to_prepare_and_grade() -> None:
     """The other rows stay as they are; the key is there only where it helps."""
     first = sample_rows()[0]
     waiting = MedalRow(
@@ -354,7 +354,7 @@ async def test_what_lacks_its_data_is_prepared_and_graded_from_its_row() -> None
         assert services.asked[0] == ("prepare", "lab/away")
 
 
-async def test_an_empty_table_says_where_submissions_tasks_and_data_were_looked_for() -> None:
+async def test_an_empty_medal_table_says_where_it_looked() -> None:
     services = FakeServices(rows=[])
     services.looked = (
         "submissions: 0 in 1 run group below ~/biomlbench/runs",
@@ -364,7 +364,7 @@ async def test_an_empty_table_says_where_submissions_tasks_and_data_were_looked_
         assert "tasks: ~/biomlbench/biomlbench/tasks" in screen_text(app)
 
 
-async def test_by_agent_says_each_agents_share_of_medals_and_rank() -> None:
+async def test_grouping_by_agent_shows_each_agents_medals_and_rank() -> None:
     async with opened(None, (220, 45), services=FakeServices(rows=sample_rows()), start="medals") as (
         app,
         pilot,
@@ -374,7 +374,7 @@ async def test_by_agent_says_each_agents_share_of_medals_and_rank() -> None:
         assert "any medal" in screen_text(app)
 
 
-async def test_nothing_is_graded_unasked_and_samples_are_named_as_such() -> None:
+async def test_nothing_is_graded_without_asking_and_samples_are_labelled() -> None:
     services = FakeServices(None, sample_rows())
     services.has_submissions = False
     async with opened(None, services=services, start="medals") as (app, pilot):
@@ -385,7 +385,7 @@ async def test_nothing_is_graded_unasked_and_samples_are_named_as_such() -> None
         await until(pilot, lambda: "■ all graded" in screen_text(app))
 
 
-async def test_enter_on_a_card_says_why_the_score_is_what_it_is() -> None:
+async def test_enter_on_a_card_explains_its_score() -> None:
     services = FakeServices(rows=sample_rows())
     services.sections = (
         Section(

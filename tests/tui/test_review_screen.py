@@ -63,7 +63,7 @@ def said(services: FakeServices) -> Sequence[str]:
 
 
 @SIZES
-async def test_judge_and_evidence_stand_beside_the_transcript(size: tuple[int, int]) -> None:
+async def test_the_judges_score_and_evidence_are_shown_beside_the_transcript(size: tuple[int, int]) -> None:
     async with queue(size) as (app, _, _services):
         text = screen_text(app)
         assert "0 of 4 reviewed" in text
@@ -74,7 +74,7 @@ async def test_judge_and_evidence_stand_beside_the_transcript(size: tuple[int, i
             assert key in text
 
 
-async def test_accept_and_override_go_on_and_undo_comes_back() -> None:
+async def test_accepting_or_overriding_goes_to_the_next_item_and_undo_returns() -> None:
     async with queue(NARROW) as (app, pilot, services):
         await press(app, pilot, *OVERRIDE)
         assert place(app) == "withheld 2"
@@ -93,7 +93,7 @@ async def test_accept_and_override_go_on_and_undo_comes_back() -> None:
         assert "0 of 4 reviewed" in screen_text(app)
 
 
-async def test_score_and_reason_are_required() -> None:
+async def test_an_override_needs_a_score_and_a_reason() -> None:
     async with queue() as (app, pilot, services):
         await press(app, pilot, "S", *"1.2", "enter")
         assert "a score is a number from 0 to 1" in screen_text(app)
@@ -104,7 +104,7 @@ async def test_score_and_reason_are_required() -> None:
         assert services.entries == []
 
 
-async def test_blind_keeps_the_judge_back_until_the_score_is_given() -> None:
+async def test_blind_review_hides_the_judges_score_until_you_enter_yours() -> None:
     async with queue(blind=True) as (app, pilot, services):
         text = screen_text(app)
         assert "hidden until you have given your score" in text
@@ -122,7 +122,7 @@ async def test_blind_keeps_the_judge_back_until_the_score_is_given() -> None:
         assert services.entries[0].blind
 
 
-async def test_what_was_seen_does_not_become_blind_by_hiding_it() -> None:
+async def test_hiding_a_score_you_have_seen_does_not_make_the_review_blind() -> None:
     async with queue() as (app, pilot, services):
         await press(app, pilot, "H")
         assert services.preferences["review.blind"] is True
@@ -134,7 +134,7 @@ async def test_what_was_seen_does_not_become_blind_by_hiding_it() -> None:
         assert scored == [False, True, False]
 
 
-async def test_fault_note_and_two_reviewers() -> None:
+async def test_a_fault_a_note_and_the_scores_of_two_reviewers_are_shown() -> None:
     async with queue() as (app, pilot, services):
         await press(app, pilot, "F", "right", "down", "y", "enter")
         await press(app, pilot, "N", "z", "enter")
@@ -156,7 +156,7 @@ async def test_fault_note_and_two_reviewers() -> None:
         assert "\x1b" not in text
 
 
-async def test_to_do_only_and_evidence_and_reading() -> None:
+async def test_the_queue_can_show_only_open_items_and_tab_goes_to_the_transcript() -> None:
     async with queue() as (app, pilot, _services):
         await press(app, pilot, "a", "O")
         assert isinstance(app.screen, ReviewScreen)
@@ -170,7 +170,7 @@ async def test_to_do_only_and_evidence_and_reading() -> None:
         assert isinstance(app.screen, ScoreCard)
 
 
-async def test_the_score_card_shows_what_followed() -> None:
+async def test_the_score_card_shows_the_reviewed_score() -> None:
     async with queue() as (app, pilot, _services):
         await press(app, pilot, *OVERRIDE, "escape")
         text = screen_text(app)
@@ -181,7 +181,7 @@ async def test_the_score_card_shows_what_followed() -> None:
 
 
 @SIZES
-async def test_submissions_are_marked_and_the_table_shows_it(size: tuple[int, int]) -> None:
+async def test_marked_submissions_are_shown_in_the_medal_table(size: tuple[int, int]) -> None:
     rows = kept_rows()
     services = FakeServices(None, rows)
     services.review_items = submission_queue(rows)
@@ -201,7 +201,7 @@ async def test_submissions_are_marked_and_the_table_shows_it(size: tuple[int, in
         assert "gold 1" in text  # the totals stay as they were graded
 
 
-async def test_foreign_words_stay_words_and_failures_are_told() -> None:
+async def test_hostile_text_is_shown_literally_and_failures_are_reported() -> None:
     async with queue() as (app, pilot, services):
         services.error = RecordingError("run.overlay.jsonl: cannot be written: [/b] full")
         await press(app, pilot, *OVERRIDE)

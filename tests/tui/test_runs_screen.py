@@ -33,7 +33,7 @@ def given(**options: object) -> FakeServices:
 
 
 @SIZES
-async def test_runs_are_listed_newest_first_and_live_ones_counted(size: tuple[int, int]) -> None:
+async def test_runs_are_listed_newest_first_and_running_ones_counted(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(), start="runs") as (app, _):
         lines = screen_text(app).splitlines()
         assert "10 runs" in lines[0]
@@ -43,7 +43,7 @@ async def test_runs_are_listed_newest_first_and_live_ones_counted(size: tuple[in
 
 
 @SIZES
-async def test_enter_opens_the_run_on_the_live_screen(size: tuple[int, int]) -> None:
+async def test_enter_opens_a_run_on_the_live_screen(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "enter")
@@ -51,7 +51,7 @@ async def test_enter_opens_the_run_on_the_live_screen(size: tuple[int, int]) -> 
     assert services.asked == [("open", (services.history[1].run_id, None))]
 
 
-async def test_p_asks_for_a_speed_and_remembers_it() -> None:
+async def test_p_asks_for_a_replay_speed_and_remembers_it() -> None:
     services = given()
     async with opened(None, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "space")
@@ -64,7 +64,7 @@ async def test_p_asks_for_a_speed_and_remembers_it() -> None:
     assert services.preferences["runs.speed"] == 4.0
 
 
-async def test_a_live_run_can_be_opened_but_not_replayed_reported_or_deleted() -> None:
+async def test_a_run_in_progress_can_be_opened_but_not_replayed_reported_or_deleted() -> None:
     services = given()
     async with opened(None, services=services, start="runs") as (app, pilot):
         footer = screen_text(app).splitlines()[-1]
@@ -77,7 +77,7 @@ async def test_a_live_run_can_be_opened_but_not_replayed_reported_or_deleted() -
 
 
 @SIZES
-async def test_two_marked_runs_are_compared_the_older_one_as_a(size: tuple[int, int]) -> None:
+async def test_two_marked_runs_are_compared_with_the_older_one_first(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         assert "compare" not in screen_text(app).splitlines()[-1]
@@ -95,7 +95,7 @@ async def test_two_marked_runs_are_compared_the_older_one_as_a(size: tuple[int, 
     assert services.asked == [("compare", (services.history[2].run_id, services.history[1].run_id))]
 
 
-async def test_a_mark_is_taken_away_by_marking_again() -> None:
+async def test_marking_a_run_again_unmarks_it() -> None:
     async with opened(None, services=given(), start="runs") as (app, pilot):
         await pilot.press("m", "up", "m")
         await loaded(app, pilot)
@@ -116,7 +116,7 @@ async def test_a_comparison_that_fails_says_why() -> None:
         assert isinstance(app.screen, RunsScreen)
 
 
-async def test_x_writes_a_report_of_this_run_or_of_the_marked_ones() -> None:
+async def test_x_writes_a_report_of_this_run_or_of_all_marked_runs() -> None:
     services = given()
     async with opened(None, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "x")
@@ -131,7 +131,7 @@ async def test_x_writes_a_report_of_this_run_or_of_the_marked_ones() -> None:
 
 
 @SIZES
-async def test_delete_and_undo(size: tuple[int, int]) -> None:
+async def test_a_deleted_run_can_be_restored(size: tuple[int, int]) -> None:
     services = given()
     gone = services.history[1].run_id
     async with opened(None, size, services=services, start="runs") as (app, pilot):
@@ -145,7 +145,7 @@ async def test_delete_and_undo(size: tuple[int, int]) -> None:
     assert services.asked == [("delete", (gone,))]
 
 
-async def test_delete_that_fails_says_why() -> None:
+async def test_a_failed_delete_says_why() -> None:
     async def failing(run_ids: object) -> None:
         raise BioevalError("1 run of these are in progress; cancel them first")
 
@@ -155,7 +155,7 @@ async def test_delete_that_fails_says_why() -> None:
 
 
 @SIZES
-async def test_filter_sort_reverse_and_exact_times(size: tuple[int, int]) -> None:
+async def test_runs_can_be_filtered_sorted_and_reversed_with_exact_times(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         await pilot.press("slash", *"variant", "enter")
@@ -178,7 +178,7 @@ async def test_filter_sort_reverse_and_exact_times(size: tuple[int, int]) -> Non
     assert services.preferences["runs.sorting"] == [2, True]
 
 
-async def test_wide_shows_the_run_and_its_trend() -> None:
+async def test_a_wide_terminal_shows_the_run_and_its_trend() -> None:
     async with opened(None, WIDE, services=given(), start="runs") as (app, pilot):
         await pilot.press("j")
         await loaded(app, pilot)
@@ -187,14 +187,14 @@ async def test_wide_shows_the_run_and_its_trend() -> None:
         assert "published formula" in text
 
 
-async def test_narrow_shows_the_trend_in_one_line() -> None:
+async def test_a_narrow_terminal_shows_the_trend_in_one_line() -> None:
     async with opened(None, NARROW, services=given(), start="runs") as (app, pilot):
         await pilot.press("j")
         await loaded(app, pilot)
         assert "trend" in screen_text(app).splitlines()[-2]
 
 
-async def test_a_run_that_ends_elsewhere_is_seen_and_the_cursor_stays_on_its_row() -> None:
+async def test_a_run_that_ends_elsewhere_is_updated_and_the_cursor_stays_on_its_row() -> None:
     services = given()
     async with opened(None, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "down")
@@ -208,7 +208,7 @@ async def test_a_run_that_ends_elsewhere_is_seen_and_the_cursor_stays_on_its_row
         assert app.screen.looked_at is services.history[3]  # type: ignore[attr-defined]
 
 
-async def test_marks_of_runs_that_are_gone_go_too() -> None:
+async def test_deleted_runs_lose_their_marks() -> None:
     services = given()
     async with opened(None, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "m")
@@ -219,7 +219,7 @@ async def test_marks_of_runs_that_are_gone_go_too() -> None:
 
 
 @SIZES
-async def test_an_empty_history_says_what_to_do_first(size: tuple[int, int]) -> None:
+async def test_an_empty_run_list_says_what_to_do_first(size: tuple[int, int]) -> None:
     services = given(history=[])
     services.preferences["keys"] = {"app.jobs": "f6"}
     async with opened(None, size, services=services, start="runs") as (app, pilot):
@@ -230,7 +230,7 @@ async def test_an_empty_history_says_what_to_do_first(size: tuple[int, int]) -> 
         assert isinstance(app.screen, RunsScreen)
 
 
-async def test_ten_thousand_runs_are_drawn_only_where_they_are_seen() -> None:
+async def test_of_ten_thousand_runs_only_the_visible_rows_are_drawn() -> None:
     many = [history.run(n, f"job-{n % 7}", 0.5, ago=timedelta(minutes=n)) for n in range(10_000)]
     async with opened(None, services=given(history=many), start="runs") as (app, pilot):
         assert "10,000 runs" in screen_text(app)
@@ -241,7 +241,7 @@ async def test_ten_thousand_runs_are_drawn_only_where_they_are_seen() -> None:
         assert "1,429 shown" in screen_text(app)
 
 
-async def test_hostile_names_are_literal() -> None:
+async def test_hostile_run_names_are_shown_literally() -> None:
     nasty = replace(history.history()[1], job="[/x] [@click=app.quit]t[/]", model="[b +", fault="[/INST]")
     async with opened(None, services=given(history=[nasty]), start="runs") as (app, pilot):
         assert "[/x] [@click=app.qui" in screen_text(app)
@@ -252,7 +252,7 @@ async def test_hostile_names_are_literal() -> None:
 
 
 @SIZES
-async def test_the_cursor_is_on_one_row_only_wherever_the_list_has_been_scrolled_to(
+async def test_the_cursor_marks_exactly_one_row_wherever_the_list_is_scrolled(
     size: tuple[int, int],
 ) -> None:
     many = [history.run(n, f"job-{n:03}", 0.5, ago=timedelta(minutes=n)) for n in range(200)]
@@ -291,7 +291,7 @@ async def test_enter_on_a_compared_row_shows_both_passages_side_by_side(size: tu
         await until(pilot, lambda: isinstance(app.screen, CompareDialog))
 
 
-async def test_only_differences_are_shown_on_demand() -> None:
+async def test_a_comparison_can_show_only_the_differences() -> None:
     async with opened(None, WIDE, services=given(), start="runs") as (app, pilot):
         await pilot.press("down", "m", "m", "equals_sign")
         await until(pilot, lambda: isinstance(app.screen, CompareDialog))

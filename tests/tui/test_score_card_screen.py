@@ -29,7 +29,7 @@ async def card(size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[BioevalApp, 
 
 
 @SIZES
-async def test_scores_mean_and_rehearsal_are_on_the_card(size: tuple[int, int]) -> None:
+async def test_the_score_card_shows_both_scores_their_mean_and_rehearsal(size: tuple[int, int]) -> None:
     async with card(size) as (app, _):
         text = screen_text(app)
         assert "rehearsal: evaluator scripted, judge rules" in text
@@ -39,7 +39,7 @@ async def test_scores_mean_and_rehearsal_are_on_the_card(size: tuple[int, int]) 
 
 
 @SIZES
-async def test_tab_looks_at_the_other_condition(size: tuple[int, int]) -> None:
+async def test_tab_shows_the_other_condition(size: tuple[int, int]) -> None:
     async with card(size) as (app, pilot):
         await pilot.press("tab")
         await loaded(app, pilot)
@@ -49,7 +49,7 @@ async def test_tab_looks_at_the_other_condition(size: tuple[int, int]) -> None:
 
 
 @SIZES
-async def test_enter_goes_to_the_evidence(size: tuple[int, int]) -> None:
+async def test_enter_on_a_task_goes_to_its_evidence(size: tuple[int, int]) -> None:
     async with card(size) as (app, pilot):
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.live)
@@ -66,7 +66,7 @@ async def test_enter_goes_to_the_evidence(size: tuple[int, int]) -> None:
         assert app.screen is app.live, "a card that was closed does not come back"
 
 
-async def test_an_assertion_leads_to_the_turn_that_decided_it() -> None:
+async def test_enter_on_an_assertion_goes_to_the_turn_that_decided_it() -> None:
     async with card() as (app, pilot):
         await pilot.press("tab", "down", "down", "down", "enter")
         await until(pilot, lambda: app.screen is app.live)
@@ -86,7 +86,7 @@ async def test_rows_without_evidence_offer_none() -> None:
         assert isinstance(app.screen, ScoreCard)
 
 
-async def test_medals_and_back_finds_the_card_still_open() -> None:
+async def test_the_score_card_is_still_open_after_a_visit_to_the_medals() -> None:
     async with card() as (app, pilot):
         await pilot.press("5")
         await until(pilot, lambda: isinstance(app.screen, MedalsScreen))
@@ -95,7 +95,7 @@ async def test_medals_and_back_finds_the_card_still_open() -> None:
         await until(pilot, lambda: isinstance(app.screen, ScoreCard))
 
 
-async def test_r_runs_the_same_again() -> None:
+async def test_r_starts_the_same_run_again() -> None:
     async with card() as (app, pilot):
         services = app.services
         assert isinstance(services, FakeServices)
@@ -108,7 +108,7 @@ async def test_r_runs_the_same_again() -> None:
         assert "FACTS WITHHELD" in screen_text(app)
 
 
-async def test_q_leaves_from_the_score_card_too() -> None:
+async def test_q_also_quits_from_the_score_card() -> None:
     async with card() as (app, pilot):
         await pilot.press("q")
         await until(pilot, lambda: not app.is_running or app._exit)

@@ -21,7 +21,7 @@ from svg_snapshots import same_as_snapshot
         ("medals-wide-dark", WIDE, None, {"start": "medals"}),
     ],
 )
-async def test_looks_as_it_was_looked_at(
+async def test_every_screen_matches_its_snapshot(
     name: str, size: tuple[int, int], hold_at: int | None, options: dict[str, Any]
 ) -> None:
     services = FakeServices(FakeView(scripted_run(), hold_at=hold_at), sample_rows())

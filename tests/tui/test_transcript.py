@@ -99,7 +99,7 @@ def seen(transcript: Transcript) -> str:
     return "\n".join(lines(transcript))
 
 
-async def test_speakers_text_and_latency_stand_in_columns() -> None:
+async def test_speaker_text_and_latency_are_columns() -> None:
     talk = conversation("Remind me at 9?")
     say(talk, "Which **time zone**?", latency_ms=1340.0, first_token_ms=310.0)
     async with shown(talk) as (transcript, _):
@@ -108,7 +108,7 @@ async def test_speakers_text_and_latency_stand_in_columns() -> None:
         assert lines(transcript)[1].endswith("▸0.3 s  1.3 s")
 
 
-async def test_what_happened_around_a_message_stands_with_it() -> None:
+async def test_events_are_shown_with_their_message() -> None:
     talk = conversation("Hello", "Where?")
     fact = events.FactDisclosed(**CONTEXT, fact=1, text="Sydney", message=3, turn=2, asked=True)
     blurted = events.FactDisclosed(**CONTEXT, fact=2, text="5 mg", message=3, turn=2, asked=False)
@@ -140,7 +140,7 @@ async def test_what_happened_around_a_message_stands_with_it() -> None:
         assert words in page
 
 
-async def test_an_awaited_answer_shows_how_long_it_takes() -> None:
+async def test_a_pending_answer_shows_how_long_it_takes() -> None:
     talk = conversation("Hello")
     say(talk, "", done=False)
     async with shown(talk) as (transcript, pilot):
@@ -150,7 +150,7 @@ async def test_an_awaited_answer_shows_how_long_it_takes() -> None:
         assert lines(transcript)[1].endswith("1.3 s…")
 
 
-async def test_nothing_to_show_says_so() -> None:
+async def test_an_empty_transcript_says_so() -> None:
     async with shown(None) as (transcript, pilot):
         assert "no conversation yet" in seen(transcript)
         transcript.show(conversation("Hello"))
@@ -176,7 +176,7 @@ async def test_the_first_words_of_a_stream_show_at_once_and_the_last_are_not_los
         assert "…" not in seen(transcript)
 
 
-async def test_streamed_text_that_must_wait_is_painted_without_another_update() -> None:
+async def test_the_last_streamed_text_is_painted_without_another_update() -> None:
     talk = conversation("Hello")
     answer = say(talk, "", done=False)
     async with shown(talk) as (transcript, pilot):
@@ -189,7 +189,7 @@ async def test_streamed_text_that_must_wait_is_painted_without_another_update() 
                 await pilot.pause(0.01)
 
 
-async def test_the_end_is_followed_until_the_reader_scrolls_up() -> None:
+async def test_the_end_is_followed_until_you_scroll_up() -> None:
     talk = long_conversation()
     async with shown(talk) as (transcript, pilot):
         assert "[line 300]" in seen(transcript)
@@ -221,7 +221,7 @@ async def test_paging_up_through_history_skips_no_message() -> None:
         assert met == {f"{number}]" for number in range(1, 121)}
 
 
-async def test_home_is_the_first_line_even_when_it_was_never_seen() -> None:
+async def test_home_shows_the_first_line_even_when_it_was_never_visible() -> None:
     talk = long_conversation(12)
     talk.warnings.extend(events.Warned(**CONTEXT, code="c", message=f"warning {n}") for n in range(9))
     async with shown(talk) as (transcript, pilot):
@@ -229,7 +229,7 @@ async def test_home_is_the_first_line_even_when_it_was_never_seen() -> None:
         assert "warning 0" in lines(transcript)[0]
 
 
-async def test_one_can_jump_before_the_first_layout() -> None:
+async def test_jumping_works_before_the_first_layout() -> None:
     app = OneTranscript()
     async with app.run_test(size=(80, 24)) as pilot:
         late = Transcript()
@@ -244,7 +244,7 @@ async def test_one_can_jump_before_the_first_layout() -> None:
         assert "[line 150]" in seen(late)
 
 
-async def test_links_are_shown_with_their_address() -> None:
+async def test_links_are_shown_with_their_url() -> None:
     async with shown(conversation("see [the leaflet](https://example.org/a) and ![a scan](b.png)")) as (
         transcript,
         _,
@@ -288,7 +288,7 @@ def with_events() -> ConversationState:
     return talk
 
 
-async def test_generation_events_are_lines_that_enter_opens_and_closes() -> None:
+async def test_enter_expands_and_collapses_generation_events() -> None:
     async with shown(with_events()) as (transcript, pilot):
         assert 'ƒ createReminder(date="2026-11-21")' in seen(transcript)
         assert "⚙ system prompt, 3 words" in seen(transcript)
@@ -304,7 +304,7 @@ async def test_generation_events_are_lines_that_enter_opens_and_closes() -> None
         assert '"date": "2026-11-21"' not in seen(transcript)
 
 
-async def test_a_click_opens_an_event() -> None:
+async def test_clicking_an_event_expands_it() -> None:
     async with shown(with_events()) as (transcript, pilot):
         row = next(y for y, line in enumerate(lines(transcript)) if "⚙" in line)
         await pilot.click(Transcript, offset=(20, row))
@@ -319,7 +319,7 @@ async def test_events_can_be_hidden() -> None:
         assert "ƒ" in seen(transcript)
 
 
-async def test_search_counts_and_goes_around() -> None:
+async def test_search_counts_matches_and_wraps_around() -> None:
     talk = long_conversation()
     say(talk, "A **long\nacting** drug, long acting indeed")
     async with shown(talk) as (transcript, pilot):
@@ -339,7 +339,7 @@ async def test_search_counts_and_goes_around() -> None:
         assert transcript.find("") == 0
 
 
-async def test_matches_are_marked_even_when_they_wrap() -> None:
+async def test_matches_that_wrap_are_highlighted() -> None:
     talk = conversation("word " * 12 + "needle thread " + "word " * 12)
     async with shown(talk, (81, 10)) as (transcript, _):
         plain = [transcript.render_line(y) for y in range(3)]
@@ -353,7 +353,7 @@ async def test_matches_are_marked_even_when_they_wrap() -> None:
         assert len(boxes(marked)) == len(boxes(plain)) + 1
 
 
-async def test_evidence_is_brought_into_view_and_marked() -> None:
+async def test_evidence_is_scrolled_into_view_and_highlighted() -> None:
     talk = long_conversation()
     talk.messages[100].replace("x " * 900 + "\n\nThe dose is **5 mg** a day.")
     async with shown(talk) as (transcript, pilot):
@@ -364,7 +364,7 @@ async def test_evidence_is_brought_into_view_and_marked() -> None:
         assert not transcript.jump_to(999)
 
 
-async def test_selected_text_is_what_was_said() -> None:
+async def test_selected_text_is_the_text_of_the_message() -> None:
     talk = conversation("one **two** three", "four", "five")
     async with shown(talk) as (transcript, _):
         everything = transcript.get_selection(Selection(None, None))
@@ -383,7 +383,7 @@ def _offset_at(transcript: Transcript, x: int, y: int) -> Offset:
     return offset
 
 
-async def test_text_selected_with_the_mouse_can_be_copied_and_still_be_read() -> None:
+async def test_text_selected_with_the_mouse_can_be_copied_and_stays_readable() -> None:
     async with shown(conversation("one two three", "four")) as (transcript, pilot):
         await pilot.mouse_down(Transcript, offset=(15, 0))
         await pilot.hover(Transcript, offset=(12, 1))
@@ -395,14 +395,14 @@ async def test_text_selected_with_the_mouse_can_be_copied_and_still_be_read() ->
             assert not segment.text.strip() or segment.style.color != segment.style.bgcolor
 
 
-async def test_selected_code_comes_without_the_line_beside_it() -> None:
+async def test_selected_code_is_copied_without_its_border() -> None:
     async with shown(conversation("```\nfirst\nsecond\n```")) as (transcript, _):
         assert "│ first" in lines(transcript)[0]
         selection = Selection.from_offsets(_offset_at(transcript, 0, 0), _offset_at(transcript, 17, 1))
         assert transcript.get_selection(selection) == ("first\nseco", "\n")
 
 
-async def test_a_selection_survives_messages_that_arrive() -> None:
+async def test_a_selection_survives_new_messages() -> None:
     talk = conversation("one two", "four")
     async with shown(talk) as (transcript, _):
         selection = Selection.from_offsets(_offset_at(transcript, 11, 0), _offset_at(transcript, 14, 0))
@@ -421,7 +421,7 @@ class TwoTranscripts(App[None]):
         yield Transcript(id="comes")
 
 
-async def test_it_is_painted_when_it_becomes_visible_whoever_asks_for_its_region_first() -> None:
+async def test_a_hidden_transcript_is_painted_when_it_becomes_visible() -> None:
     app = TwoTranscripts()
     async with app.run_test(size=(80, 24)) as pilot:
         stays, comes = app.query_one("#stays", Transcript), app.query_one("#comes", Transcript)
@@ -437,7 +437,7 @@ async def test_it_is_painted_when_it_becomes_visible_whoever_asks_for_its_region
         assert "There." in seen(comes)
 
 
-async def test_what_came_while_it_was_hidden_is_there_when_it_is_shown() -> None:
+async def test_messages_that_arrived_while_hidden_are_there_when_shown() -> None:
     talk = long_conversation()
     async with shown(talk) as (transcript, pilot):
         transcript.display = False
@@ -513,7 +513,7 @@ async def test_hostile_text_is_shown_and_does_nothing(size: tuple[int, int]) -> 
         "| a |\n|---|\n" + "| 1 |\n" * 160_000,
     ],
 )
-async def test_only_what_is_in_view_of_a_megabyte_is_painted(text: str) -> None:
+async def test_of_a_megabyte_of_text_only_the_visible_part_is_painted(text: str) -> None:
     async with shown(conversation(text)) as (transcript, _):
         painted = [block for block in transcript._page.blocks(1) if block.lines is not None]
         assert len(transcript._page.blocks(1)) > 400
@@ -534,7 +534,7 @@ async def test_appending_paints_only_the_new_message(monkeypatch: pytest.MonkeyP
         assert [text for text in painted if text] == ["the new one"]
 
 
-async def test_another_theme_repaints() -> None:
+async def test_changing_the_theme_repaints_the_transcript() -> None:
     async with shown(conversation("Hello")) as (transcript, pilot):
         before = transcript.render_line(0)
         pilot.app.theme = "textual-light"
@@ -544,7 +544,7 @@ async def test_another_theme_repaints() -> None:
         assert list(after) != list(before)
 
 
-async def test_another_theme_leaves_no_colour_of_the_one_before() -> None:
+async def test_changing_the_theme_leaves_no_colour_of_the_previous_one() -> None:
     async with shown(conversation("Hello", "How are you?")) as (transcript, pilot):
         pilot.app.theme = "textual-light"
         await pilot.pause()

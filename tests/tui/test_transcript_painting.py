@@ -28,7 +28,7 @@ def cells(strips: list[Strip]) -> list[list[tuple[object, ...]]]:
 
 
 @pytest.mark.parametrize("width", [30, 80, 160])
-async def test_lines_are_those_that_textual_would_draw(width: int) -> None:
+async def test_painted_lines_are_the_ones_that_textual_would_draw(width: int) -> None:
     async with shown(long_conversation(), (width, 24)) as (transcript, pilot):
         for keys in (("j",), ("home",), ("pagedown", "j")):
             await pilot.press(*keys)
@@ -40,7 +40,7 @@ async def test_lines_are_those_that_textual_would_draw(width: int) -> None:
 
 
 @pytest.mark.parametrize("place", ["home", "pagedown", "end"])
-async def test_the_scrollbar_looks_and_acts_as_textuals(place: str) -> None:
+async def test_the_scrollbar_looks_and_behaves_like_textuals(place: str) -> None:
     async with shown(long_conversation()) as (transcript, pilot):
         await pilot.press("home", place)
         bar = transcript.vertical_scrollbar
@@ -49,7 +49,7 @@ async def test_the_scrollbar_looks_and_acts_as_textuals(place: str) -> None:
         assert cells(bar.render_lines(region)) == cells(ScrollBar.render_lines(bar, region))
 
 
-async def test_lines_that_stay_as_they_were_are_kept_while_a_table_grows() -> None:
+async def test_unchanged_lines_are_kept_while_a_table_grows() -> None:
     talk = conversation("Hello")
     answer = say(talk, TABLE + "| warfarin | 5 mg |\n| aspirin | 1 mg |\n", done=False)
     async with shown(talk) as (transcript, _):
@@ -68,7 +68,7 @@ def drawn(transcript: Transcript) -> list[object]:
     return [line for block in page.blocks(2) for line in page.lines(2, block)]
 
 
-async def test_streamed_text_is_painted_with_the_clocks() -> None:
+async def test_streamed_text_is_painted_together_with_the_timers() -> None:
     talk = conversation("Hello")
     answer = say(talk, "First", done=False)
     async with shown(talk) as (transcript, _):

@@ -42,7 +42,7 @@ async def closed(reader: asyncio.StreamReader) -> bool:
         return True
 
 
-async def test_what_is_said_arrives_whole_however_it_was_cut() -> None:
+async def test_a_request_arrives_whole_however_it_is_split() -> None:
     async with served(AdmissionLimits()) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for piece in (b"he", b"llo", b"\nand ", b"more"):
@@ -55,7 +55,9 @@ async def test_what_is_said_arrives_whole_however_it_was_cut() -> None:
 @pytest.mark.parametrize(
     ("limits", "said"), [(AdmissionLimits(seconds=0.01), b"hel"), (AdmissionLimits(size=10), b"x" * 1000)]
 )
-async def test_who_says_nothing_whole_is_closed(limits: AdmissionLimits, said: bytes) -> None:
+async def test_a_connection_without_a_complete_request_is_closed(
+    limits: AdmissionLimits, said: bytes
+) -> None:
     async with served(limits) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(said)
@@ -63,7 +65,7 @@ async def test_who_says_nothing_whole_is_closed(limits: AdmissionLimits, said: b
         writer.close()
 
 
-async def test_the_one_that_waited_longest_makes_room_and_who_was_vouched_for_stays() -> None:
+async def test_the_longest_waiting_connection_is_closed_first_and_authenticated_ones_stay() -> None:
     async with served(AdmissionLimits(waiting=2, admitted=2)) as (admission, port):
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
         assert await closed(silent[0][0])
@@ -85,7 +87,7 @@ async def test_the_one_that_waited_longest_makes_room_and_who_was_vouched_for_st
             writer.close()
 
 
-async def test_who_says_half_of_something_makes_room_for_who_comes_and_not_who_was_vouched_for() -> None:
+async def test_half_sent_requests_make_room_for_new_connections_and_authenticated_ones_stay() -> None:
     async with served(AdmissionLimits(open=3)) as (admission, port):
         opened = []
         for vouched in (True, False, False, False):
@@ -102,7 +104,7 @@ async def test_who_says_half_of_something_makes_room_for_who_comes_and_not_who_w
             writer.close()
 
 
-async def test_nobody_gets_in_once_every_place_is_vouched_for() -> None:
+async def test_no_connection_is_accepted_when_all_are_authenticated() -> None:
     async with served(AdmissionLimits(open=1)) as (admission, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"a\n")

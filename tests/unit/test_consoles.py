@@ -19,7 +19,7 @@ LONG = " ".join(f"word{number}" for number in range(200))
 
 
 @pytest.mark.parametrize("name", ["COLUMNS", "FORCE_COLOR"])
-def test_piped_lines_and_cells_stay_whole(
+def test_piped_lines_and_table_cells_are_not_wrapped(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(name, "40")
@@ -38,7 +38,7 @@ def test_piped_lines_and_cells_stay_whole(
 HOSTILE = "a\x1b[2Jb\x9b31mc\u202ed\x07"
 
 
-def test_nothing_that_is_printed_acts_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_printed_text_controls_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table(HOSTILE, box=None)
     table.add_row(Text(HOSTILE), style="bold")
     console = plain_console()
@@ -54,14 +54,14 @@ def test_nothing_that_is_printed_acts_on_the_terminal(capsys: pytest.CaptureFixt
     assert json.loads(printed.out.splitlines()[-1]) == {"name": HOSTILE, "tag": "\U000e0041"}
 
 
-def test_a_document_is_printed_as_it_would_stand_in_a_file(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_a_document_is_printed_exactly_as_in_a_file(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     print_document("a,b\r\n" * 300_000)
     print_document("no newline")
     assert capfdbinary.readouterr().out == b"a,b\r\n" * 300_000 + b"no newline"
 
 
 @pytest.mark.long
-def test_a_file_name_in_a_refused_option_or_a_traceback_does_not_act_on_the_terminal(tmp_path: Path) -> None:
+def test_a_file_name_in_an_error_or_traceback_does_not_control_the_terminal(tmp_path: Path) -> None:
     hostile = tmp_path / "a\x1b[31mb"
     hostile.mkdir()
     (tmp_path / "c\x1b[31md.yml").write_text("[")
@@ -77,12 +77,12 @@ def test_a_file_name_in_a_refused_option_or_a_traceback_does_not_act_on_the_term
         assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_json_that_is_printed_is_standard() -> None:
+def test_printed_json_is_standard_json() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         print_json({"score": float("nan")})
 
 
-def test_a_reader_that_is_gone_neither_stops_the_work_nor_changes_the_exit_code() -> None:
+def test_a_closed_pipe_neither_stops_the_work_nor_changes_the_exit_code() -> None:
     code = (
         "import sys\n"
         "from bioeval_tui.consoles import plain_console\n"

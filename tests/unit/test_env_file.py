@@ -24,7 +24,7 @@ def run(folder: Path, *arguments: str, **variables: str) -> subprocess.Completed
     )  # fmt: skip
 
 
-def test_an_env_file_in_the_working_folder_is_not_read_but_named(tmp_path: Path) -> None:
+def test_an_env_file_in_the_working_folder_is_mentioned_but_not_read(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("OPENAI_API_KEY=k\nBIOEVAL_DATA_DIR=elsewhere\n")
     done = run(tmp_path, *NEEDS_A_KEY)
     assert done.returncode == 2
@@ -33,7 +33,7 @@ def test_an_env_file_in_the_working_folder_is_not_read_but_named(tmp_path: Path)
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_nothing_is_said_of_an_env_file_that_is_not_there_or_was_read(tmp_path: Path) -> None:
+def test_a_missing_or_loaded_env_file_is_not_mentioned(tmp_path: Path) -> None:
     assert ".env" not in run(tmp_path, *NEEDS_A_KEY).stderr
     (tmp_path / ".env").write_text("UNRELATED=1\n")
     done = run(tmp_path, "--env-file", ".env", *NEEDS_A_KEY)
@@ -41,7 +41,7 @@ def test_nothing_is_said_of_an_env_file_that_is_not_there_or_was_read(tmp_path: 
     assert "--env-file" not in done.stderr
 
 
-def test_the_env_file_asked_for_reaches_the_processes_that_need_it(tmp_path: Path) -> None:
+def test_the_requested_env_file_reaches_child_processes(tmp_path: Path) -> None:
     with sample_agent(tmp_path / "data", "--tokens-per-second", "0") as url:
         (tmp_path / "mine.env").write_text(f"# the agent\nexport BIOEVAL_AGENT_URL='{url}'\n")
         job = ("run", str(JOB), "--rehearsal", "--headless")
@@ -61,7 +61,9 @@ def test_the_env_file_asked_for_reaches_the_processes_that_need_it(tmp_path: Pat
         (b"\xff\n", "it is not UTF-8 text"),
     ],
 )
-def test_a_broken_env_file_sets_nothing_and_names_the_line(tmp_path: Path, content: bytes, said: str) -> None:
+def test_an_invalid_env_file_sets_nothing_and_names_the_line(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
     (tmp_path / "bad.env").write_bytes(content)
     before = dict(os.environ)
     with pytest.raises(UsageError, match=said):
@@ -75,7 +77,7 @@ def test_a_missing_env_file_is_refused(tmp_path: Path) -> None:
     assert "none.env" in done.stderr
 
 
-def test_a_file_of_variables_without_an_end_is_refused(tmp_path: Path) -> None:
+def test_an_endless_env_file_is_refused(tmp_path: Path) -> None:
     with (tmp_path / ".env").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(UsageError, match="larger than 1,000,000 bytes"):

@@ -18,7 +18,7 @@ from bioeval_tui.files import write_beside, write_fully, write_new, write_whole,
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
 
-def test_a_file_is_replaced_in_one_step_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_file_is_replaced_atomically_without_leftovers(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text("old")
     write_whole(path, "new é")
@@ -29,9 +29,7 @@ def test_a_file_is_replaced_in_one_step_and_leaves_nothing_beside_it(tmp_path: P
         assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600
 
 
-def test_what_the_system_writes_in_parts_is_written_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_writes_of_the_system_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = os.write
     monkeypatch.setattr(files.os, "write", lambda descriptor, data: whole(descriptor, bytes(data[:3])))
     write_whole(tmp_path / "file", "0123456789")
@@ -39,7 +37,7 @@ def test_what_the_system_writes_in_parts_is_written_whole(
 
 
 @posix
-def test_a_disk_that_fills_up_leaves_the_old_file_and_says_so(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_file_and_is_reported(tmp_path: Path) -> None:
     # A limit on the size of files makes the system take a part of what is written, and then refuse, as a full disk does.
     path = tmp_path / "report.json"
     path.write_text("old")
@@ -61,7 +59,7 @@ def test_a_disk_that_fills_up_leaves_the_old_file_and_says_so(tmp_path: Path) ->
 
 @posix
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_no_space_left_is_an_error_of_storage() -> None:
+def test_no_space_left_is_a_storage_error() -> None:
     descriptor = os.open("/dev/full", os.O_WRONLY)
     try:
         with pytest.raises(OSError, match="No space left") as caught:
@@ -75,14 +73,14 @@ def test_no_space_left_is_an_error_of_storage() -> None:
     assert error.exit_code == ExitCode.NOT_MEASURED
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="missing/file cannot be written: No such file"):
         write_whole(tmp_path / "missing" / "file", "x")
     assert not files.is_full(OSError(errno.EACCES, "no"))
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_a_new_file_never_takes_the_place_of_another(
+def test_a_new_file_never_replaces_another(
     links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not links:  # as on FAT
@@ -100,7 +98,7 @@ def test_a_new_file_never_takes_the_place_of_another(
     assert names == ["picture.svg", "picture~2.svg", "picture~3.svg"]
 
 
-def test_a_file_that_is_written_in_pieces_is_there_only_when_all_of_them_are(tmp_path: Path) -> None:
+def test_a_file_written_in_pieces_appears_only_when_complete(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_text("old")
     with contextlib.suppress(KeyError), writing_whole(path) as file:

@@ -28,7 +28,7 @@ def made_by_uv(prefix: Path) -> None:
     (prefix / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.13.9\n", "utf-8")
 
 
-def test_plain_pip_gets_its_own_python_and_the_versions_that_are_allowed(prefix: Path) -> None:
+def test_plain_pip_is_called_with_its_python_and_the_allowed_versions(prefix: Path) -> None:
     (prefix / "pyvenv.cfg").write_text("home = /usr/bin\n", "utf-8")
     assert installation.kind() == "pip"
     assert installation.install_command(["pandas"]) == f"{prefix}/bin/python -m pip install 'pandas>=2.2'"
@@ -45,15 +45,13 @@ def test_an_environment_of_uv_has_no_pip(prefix: Path) -> None:
     assert installation.install_command(["pandas"]) == f"uv pip install --python {prefix} 'pandas>=2.2'"
 
 
-def test_pipx_injects(prefix: Path) -> None:
+def test_pipx_installs_with_inject(prefix: Path) -> None:
     made_by_uv(prefix)
     (prefix / "pipx_metadata.json").write_text("{}", "utf-8")
     assert installation.install_command(["pandas"]) == "pipx inject bioeval-tui 'pandas>=2.2'"
 
 
-def test_a_uv_tool_is_installed_again_from_where_it_came(
-    prefix: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_uv_tool_is_reinstalled_from_its_source(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made_by_uv(prefix)
     (prefix / "uv-receipt.toml").write_text("[tool]\n", "utf-8")
 
@@ -68,7 +66,7 @@ def test_a_uv_tool_is_installed_again_from_where_it_came(
     )
 
 
-def test_a_clone_is_synchronized_with_the_extra_that_brings_it(
+def test_a_clone_is_synced_with_the_extra_that_has_the_package(
     prefix: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made_by_uv(prefix)
@@ -77,7 +75,7 @@ def test_a_clone_is_synchronized_with_the_extra_that_brings_it(
     assert installation.install_command(["kaggle"], "kaggle") == f"uv sync --project {prefix} --extra kaggle"
 
 
-def test_what_is_needed_and_missing_is_one_sentence(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_requirement_is_one_sentence(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "missing", lambda packages: list(packages))
     with pytest.raises(NotMeasuredError, match=r"^grading needs pandas and kaggle: install with `.*`$"):
         installation.need("grading", ["pandas", "kaggle"])
@@ -85,12 +83,12 @@ def test_what_is_needed_and_missing_is_one_sentence(prefix: Path, monkeypatch: p
     installation.need("grading", ["pandas", "kaggle"])
 
 
-def test_a_module_is_ours_to_explain_only_if_we_ask_for_its_package() -> None:
+def test_only_missing_requirements_of_this_program_are_explained() -> None:
     assert installation.package_of("yaml.constructor") == "pyyaml"
     assert installation.package_of("sklearn") == "scikit-learn"
     assert installation.package_of("textual_serve") == "textual-serve"
     assert installation.package_of("somebody_elses") is None
 
 
-def test_every_requirement_is_found_under_its_module() -> None:
+def test_every_requirement_maps_to_its_module() -> None:
     assert installation.missing([*installation.required(), *installation.GRADING, "textual-serve"]) == []

@@ -21,7 +21,7 @@ def told(folder: Path, *arguments: str) -> object:
     return json.loads(done.stdout)
 
 
-def test_a_child_gets_its_arguments_and_looks_in_the_program_s_place_last(tmp_path: Path) -> None:
+def test_a_child_process_gets_its_arguments_and_searches_the_programs_folder_last(tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
     (tmp_path / "random.py").write_text("raise AssertionError")
@@ -32,7 +32,7 @@ def test_a_child_gets_its_arguments_and_looks_in_the_program_s_place_last(tmp_pa
     assert told(place, "a b", "--c") == [["a b", "--c"], str(place), "__main__"]
 
 
-def test_a_folder_of_the_working_folder_is_not_an_installed_package(
+def test_a_folder_in_the_working_folder_is_not_an_installed_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "planted").mkdir()

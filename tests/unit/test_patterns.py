@@ -6,7 +6,7 @@ from bioeval_tui.errors import InputError, NotMeasuredError
 from bioeval_tui.patterns import MAX_PATTERN, pattern_problem, search
 
 
-def test_finds_whatever_the_case():
+def test_patterns_ignore_case():
     found = search("noon", "At NOON.")
     assert found is not None
     assert (found.start, found.end) == (3, 7)
@@ -21,7 +21,7 @@ def test_runaway_backtracking_ends_with_a_reason():
 @pytest.mark.parametrize(
     "pattern", ["(", "[a", "a{3", "a" * (MAX_PATTERN + 1), "(" * 900 + ")" * 900, r"\p{Nope}", "*"]
 )
-def test_bad_patterns_are_input_errors_or_work(pattern):
+def test_any_pattern_works_or_is_an_input_error(pattern):
     problem = pattern_problem(pattern)
     if problem is None:
         search(pattern, "a")
@@ -31,5 +31,5 @@ def test_bad_patterns_are_input_errors_or_work(pattern):
             search(pattern, "a")
 
 
-def test_the_column_is_named():
+def test_a_pattern_error_names_its_column():
     assert "column 5" in (pattern_problem("abc(") or "")

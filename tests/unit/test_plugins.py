@@ -76,7 +76,7 @@ async def shouting():
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-async def test_the_example_of_the_docs_holds_a_turn(example, shouting):
+async def test_the_documented_plugin_answers_a_message(example, shouting):
     agent = plugins.make_agent("line", target=TARGET, url=shouting, model="m")
     await agent.open()
     pieces = [piece async for piece in agent.send("hello\nthere")]
@@ -110,7 +110,7 @@ class Sevens:
 """
 
 
-async def test_a_job_runs_with_the_agent_of_the_docs_and_a_graph_of_a_plugin(
+async def test_a_job_runs_with_the_documented_agent_and_a_plugins_graph(
     example, shouting, site, tmp_path_factory
 ):
     install(site, "sevens", "[bioeval_tui.graphs]\nsevens = sevens:Sevens\n", sevens=GRAPH)
@@ -153,7 +153,7 @@ def cannot(*, target, url, model): return {}["key"]
         ("broken", "the agent plug-in broken failed: KeyError: 'key'"),
     ],
 )
-async def test_what_a_plugin_raises_is_the_plugins_fault(site, tmp_path_factory, name, says):
+async def test_an_exception_in_a_plugin_is_the_plugins_fault(site, tmp_path_factory, name, says):
     points = "[bioeval_tui.agents]\naway = away:make\nbroken = away:cannot\n"
     install(site, "away", points, away=AWAY)
     text = JOB.partition("setups:")[0].replace("protocol: line", f"protocol: {name}")
@@ -200,9 +200,7 @@ def judge(job):
 """
 
 
-async def test_a_plugin_is_told_its_own_options_and_nobody_elses_and_its_agent_the_traceparent(
-    site, tmp_path_factory
-):
+async def test_a_plugin_gets_only_its_own_options_and_its_agent_the_traceparent(site, tmp_path_factory):
     points = "".join(
         f"[bioeval_tui.{kind}s]\ntuned = tuned:{kind}\n" for kind in ("agent", "evaluator", "judge")
     )
@@ -238,7 +236,7 @@ telemetry: {waitMs: 0}
         )
 
 
-async def test_who_else_is_given_transcripts_is_named_and_refused_where_they_are_sensitive(
+async def test_plugins_that_receive_transcripts_are_listed_and_refused_for_sensitive_jobs(
     example, shouting, site, tmp_path_factory
 ):
     code = "from bioeval_tui.evaluate.judges.rules import RulesJudge\ndef make(job): return RulesJudge()\n"
@@ -251,7 +249,7 @@ async def test_who_else_is_given_transcripts_is_named_and_refused_where_they_are
         await hold(text + "sensitive: true\n", tmp_path_factory.mktemp("run"), agent_url=shouting)
 
 
-def test_a_task_is_graded_by_a_metric_of_a_plugin_in_a_worker(site, tmp_path_factory, monkeypatch):
+def test_a_task_can_be_graded_by_a_plugins_metric(site, tmp_path_factory, monkeypatch):
     code = (
         "from bioeval_tui.grading.metrics import Metric\n"
         "worst = Metric('worst', lambda true, given: float(abs(true - given).max()), True)\nnone = 3\n"
@@ -270,7 +268,7 @@ def test_a_task_is_graded_by_a_metric_of_a_plugin_in_a_worker(site, tmp_path_fac
         find_metric("none")
 
 
-def test_listing_imports_nothing(example):
+def test_listing_plugins_imports_nothing(example):
     (found,) = [plugin for plugin in plugins.installed("agents") if plugin.name == "line"]
     assert (found.target, found.package) == ("line_agent:LineAgent", "line-agent 1.0")
     assert "line_agent" not in sys.modules
@@ -283,12 +281,12 @@ def test_listing_imports_nothing(example):
         ("zzz", "known are: a2a, ag-ui, line, openai, python, rest"),
     ],
 )
-def test_a_missing_name_lists_the_others(example, name, says):
+def test_an_unknown_plugin_name_lists_the_others(example, name, says):
     with pytest.raises(UsageError, match=re.escape(says)):
         plugins.load("agents", name)
 
 
-def test_a_group_without_any_says_so():
+def test_a_group_without_plugins_says_so():
     with pytest.raises(UsageError, match=r"no plug-in of the group bioeval_tui\.metrics is installed"):
         plugins.load("metrics", "x")
 
@@ -304,7 +302,7 @@ def test_a_plugin_that_breaks_on_import_is_one_sentence(site):
         plugins.load("judges", "gone")
 
 
-def test_a_plugin_cannot_take_the_name_of_a_part_of_this_program(site):
+def test_a_plugin_cannot_take_a_built_in_name(site):
     install(site, "thief", "[bioeval_tui.agents]\nrest = thief:Agent\n", thief="raise AssertionError")
     assert "rest" not in [plugin.name for plugin in plugins.installed("agents")]
     with pytest.raises(UsageError, match="no agent `rest`"):

@@ -37,7 +37,7 @@ def test_a_published_name_can_be_imported(module: str) -> None:
     assert [name for name in PUBLISHED[module] if not hasattr(found, name)] == []
 
 
-def test_every_import_in_the_docs_is_published() -> None:
+def test_every_import_in_the_documentation_is_published() -> None:
     texts = [path.read_text(encoding="utf-8") for path in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]]
     told = {
         (module, name.strip())
@@ -61,7 +61,7 @@ def test_both_names_of_grading_give_the_same_classes() -> None:
     assert importlib.import_module("bioeval_tui.protocols").PeerError is seams.PeerError
 
 
-def test_a_name_that_grading_does_not_have_is_an_attribute_error() -> None:
+def test_an_unknown_name_in_grading_is_an_attribute_error() -> None:
     from bioeval_tui import grading
 
     with pytest.raises(AttributeError, match="no attribute 'grade_everything'"):

@@ -24,7 +24,7 @@ POOR = Recorded([scoring(0.4)], [scoring(0.4)], job="poor", run_id="20260102-030
 AWAY = Recorded([scoring(0.4)], [Talk(tasks=None)], job="away")
 
 
-def test_a_good_job_cannot_hide_a_poor_one() -> None:
+def test_a_good_job_does_not_hide_a_bad_one() -> None:
     evaluation(GOOD).assert_score(0.7)
     with pytest.raises(
         pytest.fail.Exception, match=r"poor: the mean of both conditions scored 0\.40, the threshold is 0\.7"
@@ -48,12 +48,12 @@ def test_a_misspelt_condition_is_an_error_that_names_the_right_ones(method: str)
         getattr(found, method)(*given[method], **named)
 
 
-def test_a_condition_that_was_not_held_is_an_error() -> None:
+def test_a_condition_that_was_not_run_is_an_error() -> None:
     with pytest.raises(ValueError, match="facts supplied were not run, only facts withheld"):
         evaluation(Recorded([scoring(1.0)])).assert_score(0.5, condition="supplied")
 
 
-def test_pass_k_may_be_asked_of_one_condition() -> None:
+def test_pass_k_can_be_asserted_for_one_condition() -> None:
     found = evaluation(Recorded([Talk(tasks=(0.1,))] * 2, [Talk(tasks=(0.9,))] * 2))
     found.assert_pass_k(2, 1.0, condition="supplied")
     with pytest.raises(pytest.fail.Exception, match=r"facts withheld: pass\^2 is 0.00"):
@@ -62,7 +62,7 @@ def test_pass_k_may_be_asked_of_one_condition() -> None:
         found.assert_pass_k(3, 0.5)
 
 
-def test_what_could_not_be_measured_fails_or_skips_as_the_project_says() -> None:
+def test_a_result_that_was_not_measured_fails_or_skips_as_configured() -> None:
     with pytest.raises(pytest.fail.Exception, match="not measured: away"):
         evaluation(AWAY).assert_score(0.5)
     with pytest.raises(pytest.skip.Exception, match="not measured: away"):
@@ -71,9 +71,7 @@ def test_what_could_not_be_measured_fails_or_skips_as_the_project_says() -> None
         evaluation(Recorded([Talk(holds=(None,))]), not_measured="skip").assert_assertions()
 
 
-def test_one_run_of_an_agent_in_this_process_serves_many_tests(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_run_can_serve_many_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """The example of docs/ci.md, with the job and a function in the place of the agent of docs/python.md."""
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(pytester.path / "data"))
     pytester.makeini("[pytest]\nbioeval_not_measured = skip\nasyncio_default_fixture_loop_scope = function\n")

@@ -57,7 +57,7 @@ def worked_examples() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("row", worked_examples(), ids=" | ".join)
-def test_the_worked_examples_of_the_docs(row: tuple[str, ...]) -> None:
+def test_the_worked_examples_in_the_documentation_are_right(row: tuple[str, ...]) -> None:
     timing, tasks, assertions, failures, result = row
     scores = [float(score) for score in re.findall(r"[\d.]+", tasks)]
     checks = [(float(w), holds == "yes") for w, holds in re.findall(r"([\d.]+): (yes|no)", assertions)]
@@ -69,17 +69,17 @@ def test_the_worked_examples_of_the_docs(row: tuple[str, ...]) -> None:
         assert round(worked, 2) == pytest.approx(float(score), abs=0.0051)
 
 
-def test_the_docs_have_examples() -> None:
+def test_the_documentation_has_worked_examples() -> None:
     assert len(worked_examples()) >= 8
 
 
-def test_a_part_that_the_job_does_not_have_is_left_out_with_its_weight_and_said() -> None:
+def test_a_part_that_the_job_does_not_have_is_left_out_with_its_weight() -> None:
     whole = compose([timing_part(1, [1]), task_part([0.4], 1), assertion_part([])], 0)
     assert whole.score == 0.6
     assert whole.reason == "the job has no assertions"
 
 
-def test_a_part_that_could_not_be_measured_makes_the_score_none() -> None:
+def test_a_part_that_could_not_be_measured_leaves_the_score_not_measured() -> None:
     whole = compose(
         [timing_part(1, [1]), task_part(None, 2, "judge timed out"), assertion_part([(1, True)])], 0
     )
@@ -87,12 +87,12 @@ def test_a_part_that_could_not_be_measured_makes_the_score_none() -> None:
     assert whole.reason == "task not measured: judge timed out"
 
 
-def test_an_agent_that_never_answered_has_a_timing_of_zero_once_it_is_over() -> None:
+def test_an_agent_that_never_answered_has_a_timing_of_zero_at_the_end() -> None:
     assert timing_part(1000, []).value is None
     assert timing_part(1000, [], ended=True).value == 0.0
 
 
-def test_the_mean_is_none_if_either_is() -> None:
+def test_the_mean_needs_both_scores() -> None:
     assert composite.mean_of([0.41, 0.76]) == 0.58
     assert composite.mean_of([0.41, None]) is None
     assert composite.mean_of([]) is None
@@ -113,7 +113,7 @@ def test_the_published_mean_needs_both_conditions() -> None:
         ([(4, True), (-6, False)], 1.0),
     ],
 )
-def test_a_rubric_is_points_earned_over_points_that_could_be(
+def test_a_rubric_score_is_points_earned_over_possible_points(
     items: list[tuple[float, bool]], score: float
 ) -> None:
     judged = [

@@ -36,7 +36,7 @@ class Asked(dict[str, str]):
 """What the program tells a process that it starts."""
 
 
-def test_the_page_lists_every_environment_variable_and_no_other() -> None:
+def test_the_documentation_lists_exactly_the_environment_variables() -> None:
     asked = Asked()
     Settings.from_environment(asked)
     read = asked.names | OF_THE_OPENAI_PACKAGE
@@ -48,7 +48,7 @@ def test_the_page_lists_every_environment_variable_and_no_other() -> None:
     assert listed == read - INTERNAL
 
 
-def test_the_page_tells_the_defaults() -> None:
+def test_the_documentation_gives_the_defaults() -> None:
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     usual = Settings.from_environment({})
     rows = {
@@ -70,14 +70,14 @@ def test_the_page_tells_the_defaults() -> None:
 
 
 @pytest.mark.parametrize("below", ["", "/runs"])
-def test_a_data_folder_that_is_a_file_is_said_to_be_none(below: str, tmp_path: Path) -> None:
+def test_a_data_folder_that_is_a_file_is_reported(below: str, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("x", encoding="utf-8")
     with pytest.raises(UsageError, match=r"BIOEVAL_DATA_DIR=.*: .*file is not a folder"):
         _ = Settings.from_environment({"BIOEVAL_DATA_DIR": f"{file}{below}"}).data_dir
 
 
-def test_listing_runs_of_such_a_folder_ends_with_2(
+def test_listing_runs_of_a_data_folder_that_is_a_file_exits_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "file"

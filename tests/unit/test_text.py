@@ -50,7 +50,7 @@ def test_no_control_character_survives_and_cleaning_is_idempotent(text: str) -> 
 
 
 @pytest.mark.parametrize("introducer", ["\x1b]", "\x1bP", "\x9d", "\x1b[", "\x9b"])
-def test_unfinished_sequences_cost_no_more_than_their_length(introducer: str) -> None:
+def test_unfinished_escape_sequences_are_cleaned_in_linear_time(introducer: str) -> None:
     # With a backtracking pattern a million of these would take minutes, far past the test's time limit.
     cleaned = clean(introducer * 450_000)
     assert "\x1b" not in cleaned
@@ -72,7 +72,7 @@ def test_a_short_secret_is_hidden_where_it_is_a_word_and_a_long_one_everywhere()
     assert without_secret("nothing", "") == "nothing"
 
 
-def test_a_line_stays_a_line() -> None:
+def test_a_cleaned_line_has_no_line_break() -> None:
     assert clean_line("a\n b\t c\x1b[31m") == "a b c␛"
 
 
@@ -96,12 +96,12 @@ def test_shortening_marks_the_cut() -> None:
         (None, False),
     ],
 )
-def test_a_value_is_large_by_its_texts_keys_and_items(value: object, large: bool) -> None:
+def test_the_size_of_a_value_counts_texts_keys_and_items(value: object, large: bool) -> None:
     assert is_large(value, 100) is large
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", " =", "\r=", "\n=", "＝", "＠", "\u3000="])
-def test_a_cell_is_no_formula_and_stays_in_its_row(start: str) -> None:
+def test_a_cell_is_never_a_formula_and_stays_in_its_row(start: str) -> None:
     text = f"{start}HYPERLINK(1)\r2\r\n3"
     shown = as_cell(text)
     assert shown.startswith("'")
@@ -112,5 +112,5 @@ def test_a_cell_is_no_formula_and_stays_in_its_row(start: str) -> None:
         assert list(csv.reader(io.StringIO(file.getvalue(), newline=""))) == [["a", shown]]
 
 
-def test_an_ordinary_cell_stays_as_it_is() -> None:
+def test_an_ordinary_cell_is_unchanged() -> None:
     assert as_cell("3.5 mg = 1 tablet") == "3.5 mg = 1 tablet"

@@ -62,7 +62,7 @@ async def asks_back(text: str, agent: Teller) -> None:
 
 @EITHER
 @STREAMS
-async def test_a_message_is_the_answer(binding: str, streaming: bool) -> None:
+async def test_a_message_object_is_the_answer(binding: str, streaming: bool) -> None:
     async with a2a_agent(answers_with_a_message, bindings=(binding,), streaming=streaming) as server:
         agent = connect(server.url)
         assert await agent.open() == ""
@@ -76,7 +76,7 @@ async def test_a_message_is_the_answer(binding: str, streaming: bool) -> None:
 
 @EITHER
 @STREAMS
-async def test_artifacts_and_the_last_status_are_the_answer_and_what_is_told_meanwhile_is_not(
+async def test_artifacts_and_the_final_status_are_the_answer_and_updates_are_not(
     binding: str, streaming: bool
 ) -> None:
     async with a2a_agent(streams_an_artifact, bindings=(binding,), streaming=streaming) as server:
@@ -103,7 +103,7 @@ async def test_artifacts_and_the_last_status_are_the_answer_and_what_is_told_mea
 
 @EITHER
 @STREAMS
-async def test_input_required_ends_a_turn_and_the_task_goes_on_with_the_next_message(
+async def test_input_required_ends_a_turn_and_the_next_message_continues_the_task(
     binding: str, streaming: bool
 ) -> None:
     async with a2a_agent(asks_back, bindings=(binding,), streaming=streaming) as server:
@@ -129,7 +129,7 @@ async def test_input_required_ends_a_turn_and_the_task_goes_on_with_the_next_mes
         ("requires_auth", r"asks for authentication \(TASK_STATE_AUTH_REQUIRED\): No luck"),
     ],
 )
-async def test_a_task_that_ends_badly_is_the_agents_failure(state: str, says: str, streaming: bool) -> None:
+async def test_a_failed_task_is_the_agents_failure(state: str, says: str, streaming: bool) -> None:
     async def ends_badly(text: str, agent: Teller) -> None:
         await agent.begin()
         await getattr(agent.updates, state)(agent.text("No luck"))
@@ -157,7 +157,7 @@ async def test_an_agent_that_raises_is_the_agents_failure() -> None:
     assert caught.value.peer == "agent"
 
 
-async def test_parts_without_text_are_told_as_they_are() -> None:
+async def test_parts_without_text_are_recorded_as_events() -> None:
     async def sends_data(text: str, agent: Teller) -> None:
         await agent.begin()
         await agent.tell(new_data_part({"dose": 5}))
@@ -174,7 +174,7 @@ async def test_parts_without_text_are_told_as_they_are() -> None:
     assert event["part"]["data"] == {"dose": 5}
 
 
-async def test_the_first_interface_that_we_speak_is_called() -> None:
+async def test_the_first_supported_interface_is_used() -> None:
     def with_grpc_first(card: Any) -> None:
         card.supported_interfaces.insert(0, type(card.supported_interfaces[0])(url="http://127.0.0.1:9", protocol_binding="GRPC", protocol_version="1.0"))  # fmt: skip
 
@@ -192,7 +192,9 @@ async def test_the_first_interface_that_we_speak_is_called() -> None:
     ("header", "expected"),
     [("", ("authorization", "Bearer s3cret")), ("X-Agent-Key", ("x-agent-key", "s3cret"))],
 )
-async def test_the_key_goes_where_the_card_wants_it(header: str, expected: tuple[str, str]) -> None:
+async def test_the_key_is_sent_in_the_header_that_the_card_names(
+    header: str, expected: tuple[str, str]
+) -> None:
     def wants(card: Any) -> None:
         if header:
             scheme = SecurityScheme(
@@ -211,7 +213,7 @@ async def test_the_key_goes_where_the_card_wants_it(header: str, expected: tuple
 
 
 @pytest.mark.parametrize("allowed", [(), ("elsewhere.example",)])
-async def test_a_card_that_sends_us_elsewhere_needs_our_users_word(allowed: tuple[str, ...]) -> None:
+async def test_a_card_that_names_another_host_needs_the_users_consent(allowed: tuple[str, ...]) -> None:
     def elsewhere(card: Any) -> None:
         card.supported_interfaces[0].url = "http://elsewhere.example/rpc"
 
@@ -225,7 +227,7 @@ async def test_a_card_that_sends_us_elsewhere_needs_our_users_word(allowed: tupl
         await agent.aclose()
 
 
-async def test_an_older_agent_is_told_apart() -> None:
+async def test_an_agent_of_an_older_protocol_version_is_refused() -> None:
     def older(card: Any) -> None:
         card.supported_interfaces[0].protocol_version = "0.3"
 
@@ -247,7 +249,7 @@ async def test_streaming_can_be_switched_off() -> None:
     assert reply.content == "Aspirin interacts with it.\n\nAsk me more."
 
 
-async def test_a_state_that_is_read_by_session_makes_the_session_ours() -> None:
+async def test_where_the_state_is_read_by_session_the_program_chooses_the_session_id() -> None:
     async with a2a_agent(answers_with_a_message) as server:
         agent = connect(server.url, object_context_url=f"{server.url}/state/{{sessionId}}")
         session = await agent.open()

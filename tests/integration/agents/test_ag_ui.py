@@ -106,7 +106,7 @@ def deltas(pieces: list[Any]) -> str:
 LOOKED_UP = {"request": {"function": {"name": "lookUp"}, "arguments": {"drug": "warfarin"}, "id": "c1"}}
 
 
-async def test_an_answer_streams_with_its_tool_calls_and_the_history_keeps_both() -> None:
+async def test_an_answer_streams_with_its_tool_calls_and_both_stay_in_the_history() -> None:
     def script(asked: RunAgentInput) -> list[Any]:
         return whole(
             asked,
@@ -147,7 +147,7 @@ async def test_an_answer_streams_with_its_tool_calls_and_the_history_keeps_both(
     assert server.headers[0]["x-tenant"] == "t"
 
 
-async def test_tools_of_the_job_are_offered_and_answered_until_the_agent_speaks() -> None:
+async def test_the_jobs_tools_are_offered_and_answered_until_the_agent_replies() -> None:
     def script(asked: RunAgentInput) -> list[Any]:
         tools = [message for message in asked.messages if message.role == "tool"]
         if tools:
@@ -175,7 +175,7 @@ async def test_tools_of_the_job_are_offered_and_answered_until_the_agent_speaks(
     ]
 
 
-async def test_the_state_goes_back_as_the_agent_left_it() -> None:
+async def test_the_state_is_sent_back_as_the_agent_left_it() -> None:
     def script(asked: RunAgentInput) -> list[Any]:
         return whole(
             asked,
@@ -196,7 +196,7 @@ async def test_the_state_goes_back_as_the_agent_left_it() -> None:
     assert "does not match the state" in reply.generation[2]["error"]
 
 
-async def test_what_is_not_the_answer_is_told_apart_from_it() -> None:
+async def test_reasoning_and_activity_are_kept_apart_from_the_answer() -> None:
     def script(asked: RunAgentInput) -> list[Any]:
         return whole(
             asked,
@@ -225,7 +225,7 @@ async def test_what_is_not_the_answer_is_told_apart_from_it() -> None:
     ]
 
 
-async def test_chunks_and_a_snapshot_tell_as_much() -> None:
+async def test_chunks_and_a_snapshot_give_the_same_conversation() -> None:
     def chunks(asked: RunAgentInput) -> list[Any]:
         if any(message.id == "a2" for message in asked.messages):
             return whole(asked, *text("No more."))
@@ -260,7 +260,7 @@ SNAPSHOT = [
 ]  # fmt: skip
 
 
-async def test_an_interrupt_asks_and_the_next_message_answers_it() -> None:
+async def test_the_next_message_answers_an_interrupt() -> None:
     def script(asked: RunAgentInput) -> list[Any]:
         if asked.resume:
             return whole(asked, *text(f"Approved: {asked.resume[0].payload}."))
@@ -288,9 +288,7 @@ async def test_an_interrupt_asks_and_the_next_message_answers_it() -> None:
         (lambda asked: ["data: oops\n\n"], "something that is not JSON where JSON was expected"),
     ],
 )
-async def test_a_run_that_ends_badly_is_the_agents_failure_and_leaves_no_trace(
-    events: Any, says: str
-) -> None:
+async def test_a_failed_agent_run_is_the_agents_failure_and_leaves_no_history(events: Any, says: str) -> None:
     bad = [True]
 
     def script(asked: RunAgentInput) -> list[Any]:
@@ -308,7 +306,7 @@ async def test_a_run_that_ends_badly_is_the_agents_failure_and_leaves_no_trace(
     assert [message.content for message in server.asked[1].messages] == ["Hello again"]
 
 
-async def test_seeded_history_goes_out_with_the_first_message() -> None:
+async def test_a_seeded_history_is_sent_with_the_first_message() -> None:
     async with ag_ui_agent(lambda asked: whole(asked, *text("Hi."))) as server:
         agent = connect(server.url)
         await agent.open()

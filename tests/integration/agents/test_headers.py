@@ -31,9 +31,7 @@ SECRET = "s3cret-of-mine-2026"
 
 
 @pytest.mark.parametrize("how", ["base_url", "allow_host"])
-async def test_a_header_comes_from_the_environment_and_stands_in_no_recording(
-    tmp_path: Path, how: str
-) -> None:
+async def test_a_header_from_the_environment_is_in_no_recording(tmp_path: Path, how: str) -> None:
     async with Noting() as agent:
         what = job(agent.url)
         what["target"] |= {"headers": {"X-Tenant": "t1"}, "headersEnv": {"Authorization": "Bearer MY_AGENT_TOKEN"}, "streaming": False}  # fmt: skip
@@ -61,7 +59,7 @@ async def test_a_header_comes_from_the_environment_and_stands_in_no_recording(
         ({}, "target.headersEnv.Authorization names MY_AGENT_TOKEN, which is not set"),
     ],
 )
-async def test_a_job_cannot_send_a_variable_where_it_does_not_belong(
+async def test_a_job_cannot_send_a_variable_to_another_host(
     tmp_path: Path, variables: dict[str, str], says: str
 ) -> None:
     async with Noting() as agent:
@@ -74,7 +72,7 @@ async def test_a_job_cannot_send_a_variable_where_it_does_not_belong(
     assert agent.headers == []
 
 
-async def test_code_is_loaded_only_where_the_user_gives_it(tmp_path: Path) -> None:
+async def test_code_is_loaded_only_from_the_folder_that_the_user_names(tmp_path: Path) -> None:
     (tmp_path / "my_test_answers.py").write_text(
         "def answer(message):\n    print('noise')\n    return f'I made a note of {message}'\n"
     )

@@ -96,7 +96,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return told(asyncio.run(held("rest", tmp_path_factory.mktemp("rest"))))
 
 
-def test_the_conversation_is_worth_comparing(expected: dict[str, Any]) -> None:
+def test_the_compared_conversation_has_tool_calls_and_state(expected: dict[str, Any]) -> None:
     supplied, withheld = (expected["conversations"][side] for side in ("supplied", "withheld"))
     assert [len(side["calls"]) for side in (withheld, supplied)] == [1, 3]
     assert [status for status, _, _ in supplied["checks"].values()] == ["passed"] * 3
@@ -105,7 +105,7 @@ def test_the_conversation_is_worth_comparing(expected: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_every_protocol_tells_the_same(
+async def test_every_protocol_records_the_same_conversation(
     protocol: str, tmp_path: Path, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: set[str] = set()

@@ -142,7 +142,7 @@ async def folder(tmp_path: Path) -> AsyncIterator[Path]:
 
 @pytest.mark.parametrize("example", ["langgraph_agent", "pydantic_agent", "openai_agent"])
 @pytest.mark.long
-async def test_an_agent_of_a_published_package_is_held_in_a_conversation(example: str, folder: Path) -> None:
+async def test_an_agent_built_with_a_published_sdk_can_be_evaluated(example: str, folder: Path) -> None:
     code = folder / "code"
     code.mkdir()
     async with OpenAIServer(otherwise=as_a_model) as server:
@@ -171,13 +171,13 @@ async def test_an_agent_of_a_published_package_is_held_in_a_conversation(example
     ]
 
 
-def test_each_example_is_some_ten_lines() -> None:
+def test_each_example_agent_is_about_ten_lines() -> None:
     assert len(EXAMPLES) == 4
     for text in EXAMPLES.values():
         assert len([line for line in text.splitlines() if line.strip()]) <= 14
 
 
-async def test_an_agent_that_tells_nothing_itself_is_known_by_its_spans(
+async def test_an_agent_that_reports_no_tool_calls_is_known_by_its_spans(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = folder / "code"

@@ -68,7 +68,7 @@ def check_every_span(run: WholeRun, turns: int) -> None:
         assert talk.warnings == []
 
 
-async def test_every_span_stands_at_its_turn_in_eight_conversations_at_once(
+async def test_spans_of_eight_concurrent_conversations_are_at_their_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await traced_run(tmp_path, monkeypatch, turns=3, at_once=8)
@@ -78,7 +78,7 @@ async def test_every_span_stands_at_its_turn_in_eight_conversations_at_once(
 
 
 @pytest.mark.long
-async def test_every_span_stands_at_its_turn_over_a_thousand_turns(
+async def test_spans_of_a_thousand_turns_are_at_their_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await traced_run(tmp_path, monkeypatch, turns=125, at_once=8)

@@ -45,7 +45,7 @@ def lines(tasks, *wishes: tuple[str, str | None]) -> Path:
     return tasks.submit(text, "submissions.jsonl")
 
 
-def test_grade_tells_the_three_outcomes_apart_by_its_exit_code(tasks, run: Any, tmp_path: Path) -> None:
+def test_the_exit_code_of_grade_distinguishes_three_outcomes(tasks, run: Any, tmp_path: Path) -> None:
     task = tasks.add()
     tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n", "good.csv")
     tasks.submit("id,y\na,1.5\n", "bad.csv")
@@ -77,7 +77,7 @@ def test_grade_sample_prints_a_card_or_the_published_report(tasks, run: Any) -> 
     assert (report["task_id"], report["score"], report["valid_submission"]) == (task, 0.5, True)
 
 
-def test_a_file_that_is_not_there_is_said_once_before_anything_else(tasks, run: Any) -> None:
+def test_a_missing_file_is_reported_once_before_anything_else(tasks, run: Any) -> None:
     missing = tasks.submissions / "nothing.csv"
     for words in (
         ("grade-sample", missing, "lab/nope"),
@@ -91,7 +91,7 @@ def test_a_file_that_is_not_there_is_said_once_before_anything_else(tasks, run: 
         run("grade", tasks.submit("", "empty.jsonl"))
 
 
-def test_a_misspelt_task_names_what_is_near_and_nothing_else(tasks, run: Any) -> None:
+def test_a_misspelt_task_suggests_the_nearest_only(tasks, run: Any) -> None:
     for name in ("lab/numbers", "lab/labels", "other/lambs"):
         tasks.add(name)
     with pytest.raises(UnknownTaskError, match=r"did you mean lab/numbers\?$"):
@@ -100,7 +100,7 @@ def test_a_misspelt_task_names_what_is_near_and_nothing_else(tasks, run: Any) ->
     assert "✗" not in table
 
 
-def test_validate_says_everything(tasks, run: Any) -> None:
+def test_validate_reports_every_finding(tasks, run: Any) -> None:
     task = tasks.add()
     good = run("validate", tasks.submit("id,y\na,1\nb,2\nc,3\n"), task)
     assert (good.return_value, good.stdout) == (
@@ -120,7 +120,7 @@ def test_validate_says_everything(tasks, run: Any) -> None:
     ]
 
 
-def test_validate_helps_where_a_grader_with_code_only_crashes(tasks, run: Any) -> None:
+def test_validate_explains_files_on_which_a_custom_grader_crashes(tasks, run: Any) -> None:
     task = tasks.add(code="def grade(s, a):\n    return float(s['y'].mean())\n")
     result = run("validate", tasks.submit("id,Y\na,1\nb,2\nc,3\n"), task, "--json")
     assert result.return_value == 1
@@ -128,14 +128,14 @@ def test_validate_helps_where_a_grader_with_code_only_crashes(tasks, run: Any) -
     assert findings == ["column `y` is missing; the file has id, Y"]
 
 
-def test_a_time_limit_is_obeyed(tasks, run: Any) -> None:
+def test_a_grader_that_exceeds_its_time_limit_is_stopped(tasks, run: Any) -> None:
     task = tasks.add(code="import time\ndef grade(s, a):\n    time.sleep(600)\n")
     result = run("grade-sample", tasks.submit("id,y\na,1\nb,2\nc,3\n"), task, "--time-limit", "0.5")
     assert result.return_value == 3
     assert "stopped after 0.5 s, the time limit" in result.stderr
 
 
-def test_the_leaderboard_that_ranks_is_printed_and_chosen(tasks, run: Any, tmp_path: Path) -> None:
+def test_the_leaderboard_used_is_printed_and_can_be_chosen(tasks, run: Any, tmp_path: Path) -> None:
     assay = "A4_HUMAN_Seuma_2022_indels"
     source = {"type": "proteingym-dms", "benchmark_id": assay}
     task = tasks.add(
@@ -171,7 +171,7 @@ def test_the_leaderboard_that_ranks_is_printed_and_chosen(tasks, run: Any, tmp_p
     assert listed["leaderboard"] == "the task's own leaderboard.csv, 11 entries"
 
 
-def test_tasks_are_listed_shown_and_checked(tasks, run: Any) -> None:
+def test_tasks_can_be_listed_shown_and_checked(tasks, run: Any) -> None:
     task = tasks.add(config={"domain": "oncology"})
     broken = tasks.root / "lab" / "broken"
     broken.mkdir()
@@ -193,7 +193,7 @@ def test_tasks_are_listed_shown_and_checked(tasks, run: Any) -> None:
     assert "config.yaml:1:5" in problems["lab/broken"]
 
 
-def test_medals_prints_a_table_when_not_in_a_terminal(tasks, run: Any, tmp_path: Path) -> None:
+def test_medals_prints_a_table_without_a_terminal(tasks, run: Any, tmp_path: Path) -> None:
     task = tasks.add()
     tasks.submit("id,y\na,1\nb,2\nc,3\n", "2025_run-group_tidy/s.csv")
     listing = lines(tasks, (task, "2025_run-group_tidy/s.csv"), (task, None))
@@ -209,7 +209,9 @@ def test_medals_prints_a_table_when_not_in_a_terminal(tasks, run: Any, tmp_path:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 @pytest.mark.long
-def test_finished_reports_survive_and_resume_goes_on(tasks, tmp_path: Path, how: signal.Signals) -> None:
+def test_finished_reports_survive_a_kill_and_resume_completes_the_batch(
+    tasks, tmp_path: Path, how: signal.Signals
+) -> None:
     task = tasks.add(
         code="import time\ndef grade(s, a):\n    time.sleep(0.02)\n    return float(s['y'].iloc[0])\n"
     )
@@ -241,7 +243,7 @@ def test_finished_reports_survive_and_resume_goes_on(tasks, tmp_path: Path, how:
     assert len(list(out.glob("*_individual_reports/*.json"))) == count
 
 
-def test_hostile_names_of_tasks_and_files_reach_no_terminal(tasks, run: Any, tmp_path: Path) -> None:
+def test_escape_sequences_in_task_and_file_names_reach_no_terminal(tasks, run: Any, tmp_path: Path) -> None:
     name = "lab/evil\x1b]0;owned\x07\x1b[2J"
     tasks.add(name)
     (tasks.root / name / "config.yaml").write_text("a: b: c\n")
@@ -261,7 +263,7 @@ def test_hostile_names_of_tasks_and_files_reach_no_terminal(tasks, run: Any, tmp
         assert "\x07" not in result.stdout + result.stderr
 
 
-def test_what_was_not_graded_is_counted_in_every_form(tasks, run: Any, tmp_path: Path) -> None:
+def test_ungraded_submissions_are_counted_in_every_format(tasks, run: Any, tmp_path: Path) -> None:
     task = tasks.add()
     tasks.submit("id,y\na,1\nb,2\nc,3\n", "s.csv")
     listing = lines(tasks, (task, "s.csv"), ("lab/unknown", "2025_run-group_aide/s.csv"), (task, None))
@@ -283,7 +285,7 @@ def test_what_was_not_graded_is_counted_in_every_form(tasks, run: Any, tmp_path:
     assert [item.get("not_graded", "")[:30] for item in listed] == ["", "", "unknown task `lab/unknown`; `b"]
 
 
-def test_medals_of_a_checkouts_runs_need_no_other_argument(
+def test_medals_finds_the_runs_of_a_checkout_by_itself(
     tasks, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a new user has it: tasks inside the checkout, data in the published cache, a list with absolute paths."""
@@ -308,7 +310,7 @@ def test_medals_of_a_checkouts_runs_need_no_other_argument(
     assert "biomlbench/tasks" in done.stderr
 
 
-def test_medals_rank_on_the_leaderboard_that_is_forced(tasks, run: Any, tmp_path: Path) -> None:
+def test_medals_uses_the_leaderboard_that_you_force(tasks, run: Any, tmp_path: Path) -> None:
     tasks.add("lab/numbers")
     group = tmp_path / "runs" / "2025-07-01T10-00-00-GMT_run-group_careful"
     group.mkdir(parents=True)
@@ -326,9 +328,7 @@ def test_medals_rank_on_the_leaderboard_that_is_forced(tasks, run: Any, tmp_path
         run("medals", tmp_path / "runs", "--leaderboard", tmp_path / "none.csv")
 
 
-def test_reports_get_the_intervals_of_their_scores_after_they_are_written(
-    tasks, run: Any, tmp_path: Path
-) -> None:
+def test_score_intervals_are_added_to_reports_afterwards(tasks, run: Any, tmp_path: Path) -> None:
     rows = range(30)
     task = tasks.add(answers="id,y\n" + "".join(f"r{n},{n % 7}\n" for n in rows))
     tasks.submit("id,y\n" + "".join(f"r{n},{n % 7 + n % 3 / 4}\n" for n in rows), "good.csv")
@@ -355,7 +355,7 @@ def test_reports_get_the_intervals_of_their_scores_after_they_are_written(
     assert "uncertainty" not in Path(json.loads(plain.stdout)["report"]).read_text()
 
 
-def test_every_look_at_the_answers_is_counted_and_the_ledger_verified(
+def test_every_grading_is_counted_in_the_ledger_which_can_be_verified(
     tasks, run: Any, tmp_path: Path
 ) -> None:
     rows = range(40)
@@ -384,7 +384,7 @@ def test_every_look_at_the_answers_is_counted_and_the_ledger_verified(
     assert "entry 1 was changed" in changed.stdout
 
 
-def test_medals_say_how_the_agents_stand(tasks, run: Any, tmp_path: Path) -> None:
+def test_medals_ranks_the_agents(tasks, run: Any, tmp_path: Path) -> None:
     task = tasks.add()
     good, poor = "id,y\na,1\nb,2\nc,3\n", "id,y\na,1.6\nb,2.6\nc,3.6\n"
     for agent, text in (("tidy", good), ("rash", poor)):
@@ -400,7 +400,7 @@ def test_medals_say_how_the_agents_stand(tasks, run: Any, tmp_path: Path) -> Non
     assert "<h2>Agents</h2>" in run("medals", tmp_path / "out", "--format", "html").stdout
 
 
-def test_error_views_are_printed_kept_in_reports_and_noted_when_answers_are_shown(
+def test_error_analyses_are_printed_kept_in_reports_and_noted_when_they_show_answers(
     tasks, run: Any, tmp_path: Path
 ) -> None:
     rows = range(40)

@@ -68,7 +68,7 @@ def test_every_submission_is_reported_once_when_a_worker_is_killed(
     assert len(list(result.individual_dir.glob("*.json"))) == count
 
 
-def test_a_scheduler_that_is_not_there_is_one_sentence(tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_scheduler_is_one_sentence(tasks, monkeypatch: pytest.MonkeyPatch) -> None:
     from bioeval_tui.grade.batch import cluster
 
     monkeypatch.setattr(cluster, "CONNECT_TIMEOUT_S", 1)

@@ -80,7 +80,7 @@ def alive(place: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("what", ["spread", "crash"])
-def test_no_process_survives_however_it_detaches_itself(tasks, tmp_path: Path, what: str) -> None:
+def test_no_grader_process_survives_however_it_detaches(tasks, tmp_path: Path, what: str) -> None:
     task = tasks.add(code=CODE, sample="")
     place = tmp_path / "place"
     place.mkdir()
@@ -101,7 +101,7 @@ def test_the_children_of_a_grader_share_one_memory_limit(tasks, tmp_path: Path) 
         assert "in all processes that the grader started; the memory limit is 600 MB" in outcome.reason
 
 
-def test_a_worker_whose_program_is_killed_takes_its_graders_processes_along(tasks, tmp_path: Path) -> None:
+def test_killing_the_program_ends_its_graders_processes(tasks, tmp_path: Path) -> None:
     task = tasks.add(code=CODE, sample="")
     place = tmp_path / "place"
     place.mkdir()
@@ -174,11 +174,11 @@ print(before, can_read())
 """
 
 
-def test_another_process_of_the_same_user_can_read_it_only_until_it_hides() -> None:
+def test_the_environment_is_readable_by_the_same_user_only_until_it_is_cleared() -> None:
     assert as_a_user(HIDDEN, OPENAI_API_KEY="MARKED-key") == "1 0"
 
 
-def test_no_process_survives_a_preparer(tasks, tmp_path: Path) -> None:
+def test_no_process_of_a_preparer_survives(tasks, tmp_path: Path) -> None:
     task = tasks.add()
     place = tmp_path / "place"
     place.mkdir()

@@ -88,7 +88,7 @@ FATAL = {
         for what in FATAL
     ],
 )
-def test_a_bad_grader_costs_one_submission_with_the_reason(
+def test_a_crashing_grader_loses_one_submission_with_the_reason(
     tasks, task_id: str, pool: GraderPool, what: str
 ) -> None:
     # The grader does the same to the task's own sample submission: nothing shows that the file is at fault.
@@ -102,7 +102,7 @@ def test_a_bad_grader_costs_one_submission_with_the_reason(
 
 @posix
 @pytest.mark.parametrize("what", ["print", "fork", "orphan", "stdin"])
-def test_printing_forking_and_reading_disturb_nothing(
+def test_graders_that_print_fork_or_read_stdin_disturb_nothing(
     tasks, task_id: str, pool: GraderPool, what: str
 ) -> None:
     outcome = pool.grade(ask(tasks, what), task_id)
@@ -110,14 +110,16 @@ def test_printing_forking_and_reading_disturb_nothing(
     assert outcome.score == 0.5
 
 
-def test_an_invalid_submission_is_told_from_a_broken_grader(tasks, task_id: str, pool: GraderPool) -> None:
+def test_an_invalid_submission_is_distinguished_from_a_broken_grader(
+    tasks, task_id: str, pool: GraderPool
+) -> None:
     outcome = pool.grade(ask(tasks, "invalid"), task_id)
     assert isinstance(outcome, Invalid)
     assert outcome.reason == "not like this"
     assert outcome.report.valid_submission is False
 
 
-def test_graders_get_no_credentials(tasks, task_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graders_see_no_credentials(tasks, task_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_SECRET", "s3cret")
     with GraderPool(tasks.registry, workers=1) as pool:
         outcome = pool.grade(ask(tasks, "environment"), task_id)
@@ -168,7 +170,7 @@ def test_closing_ends_every_process(tasks, task_id: str) -> None:
         pool.grade(ask(tasks, "fine"), task_id)
 
 
-def test_an_unknown_or_unprepared_task_is_not_tried_twice(tasks, task_id: str, pool: GraderPool) -> None:
+def test_an_unknown_or_unprepared_task_is_tried_once(tasks, task_id: str, pool: GraderPool) -> None:
     unknown = pool.grade(ask(tasks, "fine"), "lab/wild-greater")
     assert isinstance(unknown, NotGraded)
     assert unknown.attempts == 1
@@ -188,7 +190,7 @@ def grade(submission, answers):
 
 
 @posix
-def test_only_graders_that_need_another_python_run_there_and_reports_say_so(
+def test_only_graders_that_need_another_python_run_in_it_and_reports_say_so(
     tasks, task_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "other" / "polaris").mkdir(parents=True)
@@ -222,7 +224,7 @@ def test_only_graders_that_need_another_python_run_there_and_reports_say_so(
 
 
 @posix
-def test_without_another_python_a_missing_package_is_said_once_with_what_to_do(
+def test_without_another_python_a_missing_package_is_reported_once_with_a_fix(
     tasks, pool: GraderPool
 ) -> None:
     polaris = tasks.add("lab/polaris", code=NEEDS_POLARIS.replace("polaris", "no_such_package"))
@@ -233,7 +235,7 @@ def test_without_another_python_a_missing_package_is_said_once_with_what_to_do(
 
 @posix
 @pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
-def test_another_python_that_cannot_start_costs_only_what_needs_it(
+def test_another_python_that_cannot_start_affects_only_its_graders(
     tasks, task_id: str, monkeypatch: pytest.MonkeyPatch, python: str
 ) -> None:
     monkeypatch.setenv("BIOEVAL_WORKER_PYTHON", python)
@@ -268,7 +270,7 @@ def test_workers_end_when_their_program_is_killed(tasks, task_id: str) -> None:
 @posix
 @pytest.mark.parametrize("what", ["hang", "crash", "memory", "exit"])
 @pytest.mark.long
-def test_a_file_that_ends_the_grader_is_invalid_where_the_doctor_finds_its_fault(
+def test_a_file_that_crashes_the_grader_is_invalid_if_validation_finds_its_error(
     tasks, pool: GraderPool, what: str
 ) -> None:
     task = tasks.add(code=CODE)  # its sample submission has the columns id and y
@@ -296,7 +298,7 @@ def test_checking_a_task_grades_its_own_sample_submission_or_its_answers(tasks, 
     assert (found[names["bare"]].problem, found[names["bare"]].scored) == (None, None)
 
 
-def test_the_submissions_of_one_task_are_spread_over_the_workers(tasks) -> None:
+def test_submissions_of_one_task_are_spread_over_the_workers(tasks) -> None:
     """Each grading waits until another process grades as well, or gives up: with one worker alone none would meet."""
     meeting = tasks.submissions / "meeting"
     meeting.mkdir()

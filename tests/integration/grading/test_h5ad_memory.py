@@ -22,7 +22,7 @@ def peak_mb(pid: int) -> float:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits on memory are the kernel's")
-def test_a_length_of_gigabytes_is_not_believed(tmp_path: Path) -> None:
+def test_an_h5ad_file_that_claims_gigabytes_is_not_loaded(tmp_path: Path) -> None:
     scratch = tmp_path / "answers.h5ad"
     plain(scratch, TRUTH)
     right = scratch.read_bytes()

@@ -64,7 +64,7 @@ async def run(folder: Path, tasks: Any, text: str, leave: Callable[[int], None],
         return await hold(text, folder, settings=settings, agent_url=agent.url, graph="none", **options)
 
 
-async def test_the_file_that_the_agent_left_is_graded_and_its_report_kept(tasks: Any, tmp_path: Path) -> None:
+async def test_the_agents_file_is_graded_and_its_report_kept(tasks: Any, tmp_path: Path) -> None:
     file = tmp_path / "out" / "predictions.csv"
 
     def leave(times: int) -> None:
@@ -96,9 +96,7 @@ async def test_the_file_that_the_agent_left_is_graded_and_its_report_kept(tasks:
     assert not done.result["clean"], "the second conversation began with the first one's file"
 
 
-async def test_medal_assertions_rank_on_the_leaderboard_that_the_run_names(
-    tasks: Any, tmp_path: Path
-) -> None:
+async def test_medal_assertions_use_the_leaderboard_that_the_run_names(tasks: Any, tmp_path: Path) -> None:
     board = tmp_path / "board.csv"
     board.write_text("teamName,score,submissionDate\na,0.5,2025\nb,1.0,2025\n")
     file = tmp_path / "out" / "predictions.csv"
@@ -111,7 +109,7 @@ async def test_medal_assertions_rank_on_the_leaderboard_that_the_run_names(
     assert done.of("submission_graded", "supplied")[0].report["leaderboard_size"] == 2
 
 
-async def test_a_file_cleared_away_by_the_agent_is_clean_and_a_task_nobody_has_is_not_measured(
+async def test_a_file_that_the_agent_removed_is_clean_and_an_unknown_task_is_not_measured(
     tasks: Any, tmp_path: Path
 ) -> None:
     medals = (
@@ -150,7 +148,7 @@ def report(medal: str | None, *, above: bool = True) -> TaskReport:
         ("above_median", {"gold", "silver", "bronze", "above_median"}),
     ],
 )
-def test_a_better_medal_than_asked_for_passes(asked: str, reached: set[str]) -> None:
+def test_a_better_medal_than_required_passes(asked: str, reached: set[str]) -> None:
     assertion = MedalAssertion(medal=asked, task="a/b", submission="x.csv")  # type: ignore[arg-type]
     outcomes = {name: report(name) for name in ("gold", "silver", "bronze")}
     outcomes |= {"above_median": report(None), "no medal": report(None, above=False)}
@@ -160,7 +158,7 @@ def test_a_better_medal_than_asked_for_passes(asked: str, reached: set[str]) -> 
     assert all(result.report == outcomes[name].to_dict() for name, result in results.items())
 
 
-def test_an_invalid_file_has_failed_and_one_that_was_not_graded_is_not_measured() -> None:
+def test_an_invalid_file_fails_and_an_ungraded_one_is_not_measured() -> None:
     assertion = MedalAssertion(medal="bronze", task="a/b", submission="x.csv")
     invalid = medal_result(assertion, Invalid(report(None), "3 rows are\x1b[2J missing"))
     assert (invalid.passed, invalid.observed) == (False, "invalid")
@@ -169,7 +167,7 @@ def test_an_invalid_file_has_failed_and_one_that_was_not_graded_is_not_measured(
     assert (not_graded.passed, not_graded.error) == (None, "the grader hung")
 
 
-def test_of_several_files_the_newest_is_taken(tmp_path: Path) -> None:
+def test_the_newest_of_several_files_is_graded(tmp_path: Path) -> None:
     for at, name in enumerate(("b.csv", "c.csv", "a.csv"), start=1):
         (tmp_path / name).write_text("x")
         os.utime(tmp_path / name, (at, at))
@@ -181,7 +179,7 @@ def test_of_several_files_the_newest_is_taken(tmp_path: Path) -> None:
     assert newest(tmp_path, "\0") is None
 
 
-def test_a_file_outside_the_jobs_folder_is_taken_only_from_a_folder_that_the_user_named(
+def test_a_file_outside_the_jobs_folder_needs_a_folder_that_the_user_named(
     tmp_path: Path,
 ) -> None:
     job, work, private = (tmp_path / name for name in ("job", "work", "private"))

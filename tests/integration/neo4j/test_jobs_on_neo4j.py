@@ -92,7 +92,7 @@ async def published(text: str, server: Server, agent: RunningAgent, folder: Path
         return await hold(text, folder, settings=settings, agent_url=agent.url, judge_model="judge-1", **spec)
 
 
-async def test_setups_seeds_and_assertions_of_a_whole_job_meet_in_the_graph(
+async def test_a_whole_job_with_setups_seeds_and_assertions_runs_on_neo4j(
     server: Server, agent: RunningAgent, tmp_path: Path
 ) -> None:
     settings = {**neo4j(server), "knowledge_url": agent.url}
@@ -114,7 +114,7 @@ async def test_setups_seeds_and_assertions_of_a_whole_job_meet_in_the_graph(
         )
 
 
-async def test_the_readmes_job_on_a_graph_that_keeps_its_data_is_not_clean_and_shows_no_uplift(
+async def test_the_readmes_job_on_a_graph_that_keeps_its_data_shows_no_uplift(
     server: Server, agent: RunningAgent, tmp_path: Path
 ) -> None:
     run = await published(PUBLISHED_JOB, server, agent, tmp_path, order="supplied-first")
@@ -126,7 +126,7 @@ async def test_the_readmes_job_on_a_graph_that_keeps_its_data_is_not_clean_and_s
     assert [check["status"] for check in withheld] == ["passed", "passed"], "what the other conversation left"
 
 
-async def test_the_readmes_job_with_a_setup_that_clears_the_graph_is_clean(
+async def test_the_readmes_job_with_a_setup_that_clears_the_graph_shows_its_uplift(
     server: Server, agent: RunningAgent, tmp_path: Path
 ) -> None:
     run = await published(PUBLISHED_JOB + CLEARING, server, agent, tmp_path, order="supplied-first")
@@ -136,7 +136,7 @@ async def test_the_readmes_job_with_a_setup_that_clears_the_graph_is_clean(
     assert uplifts(run) == ("+0.57", pytest.approx(0.57))
 
 
-async def test_a_graph_that_refuses_the_password_is_found_before_the_first_message(
+async def test_a_wrong_password_is_reported_before_the_first_message(
     server: Server, agent: RunningAgent, tmp_path: Path
 ) -> None:
     settings = {**neo4j(server), "neo_password": Secret("hunter2"), "knowledge_url": agent.url}
@@ -166,7 +166,7 @@ assertions:
 """
 
 
-async def test_unrestricted_setups_reach_the_graph_as_published(
+async def test_unrestricted_setups_are_run_as_published(
     server: Server, agent: RunningAgent, graph: Neo4jGraph, tmp_path: Path
 ) -> None:
     async def csv(request: web.Request) -> web.Response:
@@ -198,7 +198,7 @@ async def test_a_demo_without_its_neo4j_says_why(server: Server, tmp_path: Path)
     assert run.result["detail"].endswith("set NEO_USERNAME and NEO_PASSWORD to its own")
 
 
-async def test_the_demo_runs_on_it_with_its_agent_in_a_process_of_its_own(
+async def test_the_demo_runs_on_neo4j_with_its_agent_in_another_process(
     server: Server, graph: Neo4jGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = graphs.sample_agent_arguments

@@ -26,7 +26,7 @@ async def test_a_wrong_password_is_refused_at_once_and_not_shown(server: Server)
     assert "hunter2" not in str(raised.value)
 
 
-async def test_the_server_refuses_a_write_that_slips_past_the_check(
+async def test_neo4j_refuses_a_write_that_passed_the_check(
     graph: Neo4jGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bioeval_tui.evaluate.graphs.neo4j.check_query", lambda *_, **__: None)
@@ -45,7 +45,9 @@ async def test_the_server_refuses_a_write_that_slips_past_the_check(
         ("1.0 / 0.0", "inf"),
     ],
 )
-async def test_values_that_json_has_not(graph: Neo4jGraph, expression: str, value: object) -> None:
+async def test_values_without_a_json_type_become_text(
+    graph: Neo4jGraph, expression: str, value: object
+) -> None:
     assert (await graph.query(f"RETURN {expression} AS it")).rows == ((value,),)
 
 
@@ -59,7 +61,7 @@ async def test_nodes_relationships_and_paths_are_objects(graph: Neo4jGraph) -> N
     assert [n["labels"] for n in path["nodes"]] == [["Drug"], ["Target"]]
 
 
-async def test_a_huge_result_is_refused(graph: Neo4jGraph) -> None:
+async def test_a_result_that_is_too_large_is_refused(graph: Neo4jGraph) -> None:
     with pytest.raises(QueryError, match="10,000 rows"):
         await graph.query("UNWIND range(1, 1000000) AS i RETURN i")
     with pytest.raises(QueryError, match="larger than"):
@@ -67,7 +69,7 @@ async def test_a_huge_result_is_refused(graph: Neo4jGraph) -> None:
     assert (await graph.query("RETURN 1 AS one")).rows == ((1,),)
 
 
-async def test_a_syntax_error_has_its_column(graph: Neo4jGraph) -> None:
+async def test_a_syntax_error_names_its_column(graph: Neo4jGraph) -> None:
     with pytest.raises(QueryError) as raised:
         await graph.query("MATCH (n)\nRETURN nope")
     assert raised.value.column == len("MATCH (n)\nRETURN ") + 1
@@ -75,7 +77,7 @@ async def test_a_syntax_error_has_its_column(graph: Neo4jGraph) -> None:
     assert "\n" not in str(raised.value)
 
 
-async def test_the_sample_agent_keeps_its_graph_there(graph: Neo4jGraph) -> None:
+async def test_the_sample_agent_can_keep_its_graph_in_neo4j(graph: Neo4jGraph) -> None:
     async with run_sample_agent(graph, tokens_per_second=0) as running:
         agent = RestAgent(running.url, user="ada", chatbot="sample", model="none")
         await agent.open()
@@ -94,7 +96,7 @@ async def test_the_sample_agent_keeps_its_graph_there(graph: Neo4jGraph) -> None
 
 
 @pytest.mark.timeout(400)
-async def test_a_server_that_is_killed_and_comes_back_is_used_again() -> None:
+async def test_a_server_that_was_killed_and_restarted_is_used_again() -> None:
     if not REQUIRED and call_script("status", own=True) is None:
         pytest.skip("no Neo4j for tests runs: `scripts/neo4j-for-tests start` brings one up")
     own = call_script("start", "--name", "killed", "--fresh", own=True)

@@ -28,7 +28,7 @@ async def answer(agent, content="Hi"):
     return pieces, last
 
 
-async def test_streams_an_answer_with_its_times_and_tokens(agent, server):
+async def test_a_chat_agent_streams_its_answer_with_times_and_tokens(agent, server):
     server.will(srv.say("Hello there, Ann"))
     pieces, reply = await answer(agent)
     assert (
@@ -40,7 +40,7 @@ async def test_streams_an_answer_with_its_times_and_tokens(agent, server):
     assert (reply.tokens_in, reply.tokens_out) == (11, 7)
 
 
-async def test_the_whole_conversation_goes_out_with_every_message(agent, server):
+async def test_every_request_contains_the_whole_conversation(agent, server):
     server.will(srv.say("One"), srv.status(503), srv.say("Two"))
     assert await agent.seed_history("assistant", "Seed")
     await answer(agent, "a")
@@ -51,7 +51,7 @@ async def test_the_whole_conversation_goes_out_with_every_message(agent, server)
     assert contents == ["Be kind.", "Seed", "a", "One", "b"]
 
 
-async def test_tool_calls_are_generation_events(agent, server):
+async def test_tool_calls_are_recorded_as_generation_events(agent, server):
     server.will(srv.call_tool("createReminder", {"time": "20:15"}, text="Done."), srv.call_tool("look", {}))
     pieces, reply = await answer(agent)
     event = {"request": {"function": {"name": "createReminder"}, "arguments": {"time": "20:15"}, "id": "c1"}}
@@ -77,7 +77,7 @@ async def test_a_refusal_is_an_answer_for_the_judge_to_weigh(agent, server):
         (srv.breaks_off("And"), "closed the connection", False),
     ],
 )
-async def test_failures_are_the_agents(agent, server, reply, says, retryable):
+async def test_failures_of_a_chat_endpoint_are_the_agents(agent, server, reply, says, retryable):
     server.will(reply)
     with pytest.raises(PeerError, match=says) as caught:
         await answer(agent)
@@ -85,7 +85,7 @@ async def test_failures_are_the_agents(agent, server, reply, says, retryable):
     assert "secret-key" not in str(caught.value)
 
 
-async def test_a_slow_answer_ends_at_the_deadline(server):
+async def test_a_slow_answer_times_out(server):
     agent = OpenAIChatAgent(server.url, model="m", timeouts=Timeouts(whole=0.2))
     server.will(srv.hangs("And"))
     with pytest.raises(PeerError, match=r"within 0\.2 s"):
@@ -98,7 +98,7 @@ async def test_a_slow_answer_ends_at_the_deadline(server):
     ("status", "body", "expected"),
     [(200, {"context": "\x1b[2Jx", "resources": []}, {"context": "␛x", "resources": []}), (404, {}, None)],
 )
-async def test_the_object_context_comes_from_its_own_url(server, status, body, expected):
+async def test_the_object_context_is_read_from_its_own_url(server, status, body, expected):
     asked = []
 
     async def context(request):
@@ -127,7 +127,7 @@ async def test_the_object_context_comes_from_its_own_url(server, status, body, e
     await agent.aclose()
 
 
-async def test_without_such_a_url_there_is_no_context_and_no_place_for_texts(agent):
+async def test_without_an_object_context_url_there_is_no_context_and_no_seed_text(agent):
     assert await agent.observe() is None
     with pytest.raises(PeerError, match="does not accept texts") as caught:
         await agent.seed_text("x")
@@ -141,7 +141,7 @@ async def test_v1_is_added_to_an_address_without_a_path(server):
     await agent.aclose()
 
 
-async def test_cancelling_closes_the_connection(agent, server):
+async def test_cancelling_an_agent_request_closes_the_connection(agent, server):
     server.will(srv.hangs("And"))
     pieces = agent.send("Hi")
     await anext(pieces)
@@ -155,6 +155,6 @@ async def test_cancelling_closes_the_connection(agent, server):
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "nowhere", "http://", "http://h:99999/"])
-def test_what_is_no_address_is_said_so(url):
+def test_an_invalid_agent_url_is_reported(url):
     with pytest.raises(UsageError, match="not an http or https URL"):
         OpenAIChatAgent(url, model="m")

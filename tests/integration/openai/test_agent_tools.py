@@ -44,7 +44,7 @@ async def connect(server: OpenAIServer) -> Any:
         await agent.aclose()
 
 
-async def test_a_tool_is_offered_and_answered_until_the_agent_speaks(
+async def test_a_tool_is_offered_and_answered_until_the_agent_replies(
     server: OpenAIServer, connect: Connect
 ) -> None:
     server.will(srv.call_tool("look", {"drug": "warfarin"}, text="Let me see."), srv.say("It is known."))
@@ -93,7 +93,7 @@ def raises(arguments): raise LookupError("no such patient")
         ({"function": "my_test_tools:raises"}, {}, {"output": "LookupError: no such patient", "error": True}, "error: LookupError: no such patient"),
     ],
 )  # fmt: skip
-async def test_a_tool_answers_as_the_job_says(
+async def test_a_tool_gives_the_answer_in_the_job(
     server: OpenAIServer, connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     tool: dict[str, Any], arguments: dict[str, Any], event: dict[str, Any], content: str,
 ) -> None:  # fmt: skip
@@ -108,7 +108,7 @@ async def test_a_tool_answers_as_the_job_says(
     assert server.received[-1].body["messages"][-1]["content"] == content
 
 
-async def test_a_template_that_is_wrong_is_not_the_agents_failure(
+async def test_an_error_in_a_tools_template_is_not_the_agents_failure(
     server: OpenAIServer, connect: Connect
 ) -> None:
     server.will(srv.call_tool("use", {}))
@@ -117,7 +117,7 @@ async def test_a_template_that_is_wrong_is_not_the_agents_failure(
         await say(agent)
 
 
-async def test_an_agent_that_calls_what_is_not_there_is_told_so(
+async def test_calling_an_unknown_tool_gets_an_error_as_its_result(
     server: OpenAIServer, connect: Connect
 ) -> None:
     server.will(srv.call_tool("nope", {}), srv.say("Sorry."))
@@ -128,14 +128,16 @@ async def test_an_agent_that_calls_what_is_not_there_is_told_so(
     )
 
 
-async def test_an_agent_that_only_calls_tools_is_stopped(server: OpenAIServer, connect: Connect) -> None:
+async def test_an_agent_that_never_stops_calling_tools_is_stopped(
+    server: OpenAIServer, connect: Connect
+) -> None:
     server.otherwise = lambda body: srv.call_tool("look", {"drug": "x"})
     with pytest.raises(PeerError, match=f"called tools {MAX_ROUNDS} times without answering in text"):
         await say(connect(LOOK))
     assert len(server.received) == MAX_ROUNDS
 
 
-async def test_calls_that_nobody_answers_stand_in_the_history_with_an_unknown_result(
+async def test_unanswered_tool_calls_stay_in_the_history_with_an_unknown_result(
     server: OpenAIServer, connect: Connect
 ) -> None:
     server.will(srv.call_tool("look", {"drug": "x"}), srv.say("Fine."))
@@ -148,7 +150,7 @@ async def test_calls_that_nobody_answers_stand_in_the_history_with_an_unknown_re
     assert tool == {"role": "tool", "tool_call_id": "c1", "content": NO_RESULT}
 
 
-async def test_headers_and_body_of_the_jobs_own_go_out_with_the_session(
+async def test_the_jobs_own_headers_and_body_are_sent_with_the_session_id(
     server: OpenAIServer, connect: Connect
 ) -> None:
     agent = connect(
@@ -166,7 +168,7 @@ async def test_headers_and_body_of_the_jobs_own_go_out_with_the_session(
     assert "user" not in asked.body, "the job says itself how the endpoint learns of the session"
 
 
-async def test_streaming_is_switched_off_by_the_job(server: OpenAIServer, connect: Connect) -> None:
+async def test_a_job_can_turn_streaming_off(server: OpenAIServer, connect: Connect) -> None:
     server.will(srv.call_tool("look", {"drug": "x"}), srv.say("Known."))
     pieces, reply = await say(connect(LOOK, streaming=False))
     assert (reply.content, reply.first_token) == ("Known.", None)
@@ -182,7 +184,7 @@ async def test_a_secret_header_is_in_no_failure(server: OpenAIServer, connect: C
     assert "t0ken-of-mine" not in f"{caught.value} {caught.value.received}"
 
 
-async def test_the_responses_api_has_calls_results_and_other_items(
+async def test_tool_calls_results_and_other_items_of_the_responses_api_are_recorded(
     server: OpenAIServer, connect: Connect
 ) -> None:
     items = [

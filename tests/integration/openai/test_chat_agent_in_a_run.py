@@ -24,7 +24,7 @@ assertions:
 """
 
 
-async def test_tool_calls_seeds_and_system_prompt_of_a_chat_endpoint_are_part_of_the_run(
+async def test_a_chat_agents_tool_calls_seeds_and_system_prompt_are_recorded(
     tmp_path: Path,
 ) -> None:
     def answer(body: dict[str, Any]) -> srv.Answer:

@@ -16,7 +16,7 @@ JOB = Path(__file__).parents[3] / "sample_jobs" / "medication_reminder.yml"
 KEY = "anything"
 
 
-async def test_the_demo_is_held_by_models_and_is_no_rehearsal(tmp_path: Path) -> None:
+async def test_the_demo_with_models_is_not_a_rehearsal(tmp_path: Path) -> None:
     models = StandIns(load_job(JOB).job, score=1.0)
     async with OpenAIServer(otherwise=models) as server:
         process = await asyncio.create_subprocess_exec(

@@ -48,7 +48,7 @@ async def heard(evaluator, view):
     return "".join(delta.text for delta in deltas), last
 
 
-async def test_streams_its_message_and_counts_tokens(evaluator, server, view):
+async def test_the_evaluator_streams_its_message_and_counts_tokens(evaluator, server, view):
     server.will(srv.say("And what does it cost?"))
     streamed, last = await heard(evaluator, view)
     assert streamed == last.content == "And what does it cost?"
@@ -57,7 +57,7 @@ async def test_streams_its_message_and_counts_tokens(evaluator, server, view):
     assert (server.received[0].body["model"], server.received[0].body["temperature"]) == ("gpt-x", 0.5)
 
 
-async def test_facts_are_told_only_where_supplied_and_criteria_never(
+async def test_the_evaluator_gets_facts_only_where_supplied_and_never_criteria(
     evaluator, server, view, job, transcript
 ):
     await heard(evaluator, view)
@@ -80,7 +80,7 @@ async def test_facts_are_told_only_where_supplied_and_criteria_never(
         ("<3 that, how much?", "<3 that, how much?"),
     ],
 )
-async def test_only_the_words_are_left(evaluator, server, view, sent, said):
+async def test_quotes_labels_and_reasoning_are_removed_from_a_message(evaluator, server, view, sent, said):
     server.will(srv.say(sent))
     streamed, last = await heard(evaluator, view)
     assert last.content == said
@@ -113,7 +113,7 @@ async def test_only_the_words_are_left(evaluator, server, view, sent, said):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-async def test_each_failure_is_one_clear_sentence_without_the_key(
+async def test_each_http_failure_is_one_sentence_without_the_key(
     evaluator, server, view, answer, says, retryable, wait
 ):
     server.will(answer)
@@ -126,7 +126,7 @@ async def test_each_failure_is_one_clear_sentence_without_the_key(
     assert len(server.received) == 1
 
 
-async def test_no_server_is_a_clear_failure(job, view, tmp_path, chats):
+async def test_an_unreachable_model_is_one_sentence(job, view, tmp_path, chats):
     async with srv.OpenAIServer() as gone:
         url = gone.url
     evaluator = LLMEvaluator(job, model="m", job_dir=tmp_path, chat=chats(url))
@@ -143,7 +143,7 @@ async def test_no_server_is_a_clear_failure(job, view, tmp_path, chats):
         (srv.raw(f"{KEY} and nothing else"), False),
     ],
 )
-async def test_a_key_that_comes_back_is_not_told(evaluator, server, view, answer, retryable):
+async def test_a_key_that_the_server_repeats_is_not_shown(evaluator, server, view, answer, retryable):
     server.will(answer)
     with pytest.raises(PeerError) as caught:
         await heard(evaluator, view)
@@ -152,7 +152,7 @@ async def test_a_key_that_comes_back_is_not_told(evaluator, server, view, answer
     assert caught.value.retryable is retryable
 
 
-async def test_a_long_refusal_is_understood(evaluator, server, view):
+async def test_a_refusal_with_a_long_body_is_recognised(evaluator, server, view):
     error = {"message": "too long " + "x" * 5_000, "code": "context_length_exceeded"}
     server.will(srv.status(400, "", error=error))
     with pytest.raises(PeerError, match=r"did not understand the request \(400\): too long x"):
@@ -160,9 +160,7 @@ async def test_a_long_refusal_is_understood(evaluator, server, view):
     assert len(server.received) == 1, "it is no option that the server refuses"
 
 
-async def test_several_that_meet_a_refused_option_at_once_are_all_answered(
-    job, server, view, tmp_path, chats
-):
+async def test_concurrent_requests_with_a_refused_option_are_all_answered(job, server, view, tmp_path, chats):
     def without_temperature(body):
         refuses = "temperature" in body
         return srv.status(400, "unsupported parameter: temperature") if refuses else srv.say("And?")
@@ -176,7 +174,7 @@ async def test_several_that_meet_a_refused_option_at_once_are_all_answered(
 @pytest.mark.parametrize(
     "end", ["\n\n", "\n", "", "\n\ndata: [DONE]", "\r\n\r\ndata: [DONE]\r\n\r\n: bye\r\n\r\n"]
 )
-async def test_a_stream_may_end_in_many_ways(evaluator, server, view, end):
+async def test_a_stream_may_end_with_or_without_done(evaluator, server, view, end):
     last = json.dumps(srv.chunk({"content": "Fine."}, "stop"))
     server.will(srv.raw(f"data: {last}{end}", "text/event-stream"))
     _, utterance = await heard(evaluator, view)
@@ -184,7 +182,7 @@ async def test_a_stream_may_end_in_many_ways(evaluator, server, view, end):
 
 
 @pytest.mark.parametrize("answer", [srv.hangs(), srv.hangs("And")], ids=["before", "within"])
-async def test_silence_ends_at_the_deadline_and_closes_the_connection(
+async def test_a_silent_model_times_out_and_the_connection_is_closed(
     job, server, view, tmp_path, chats, answer
 ):
     chat = chats(server.url, timeouts=replace(MODEL_TIMEOUTS, whole=0.3))
@@ -196,7 +194,7 @@ async def test_silence_ends_at_the_deadline_and_closes_the_connection(
     await server.left.wait()
 
 
-async def test_cancelling_closes_the_connection(evaluator, server, view):
+async def test_cancelling_a_model_request_closes_the_connection(evaluator, server, view):
     server.will(srv.hangs("And"))
     pieces = evaluator.speak(view)
     assert (await anext(pieces)).text == "And"
@@ -209,7 +207,7 @@ async def test_cancelling_closes_the_connection(evaluator, server, view):
     await server.left.wait()
 
 
-async def test_options_that_the_server_refuses_are_left_out_from_then_on(evaluator, server, view):
+async def test_refused_options_are_left_out_from_then_on(evaluator, server, view):
     server.will(srv.refuse_option("temperature"), srv.refuse_option("stream_options"), srv.say("Fine."))
     assert (await heard(evaluator, view))[1].content == "Fine."
     await heard(evaluator, view)
@@ -217,13 +215,13 @@ async def test_options_that_the_server_refuses_are_left_out_from_then_on(evaluat
     assert ["stream_options" in r.body for r in server.received] == [True, True, False, False]
 
 
-async def test_a_server_that_does_not_stream_is_understood(evaluator, server, view):
+async def test_an_answer_that_is_not_streamed_is_accepted(evaluator, server, view):
     server.will(srv.raw(json.dumps(srv.completion({"role": "assistant", "content": "Whole."}))))
     streamed, last = await heard(evaluator, view)
     assert (streamed, last.content) == ("", "Whole.")
 
 
-async def test_the_jobs_own_prompt_wins_and_cannot_run_what_it_is_given(
+async def test_the_jobs_own_prompt_is_used_and_never_evaluates_its_data(
     job, server, tmp_path, transcript, chats
 ):
     (tmp_path / "eval").mkdir()
@@ -236,15 +234,13 @@ async def test_the_jobs_own_prompt_wins_and_cannot_run_what_it_is_given(
     assert server.received[0].text.startswith("MINE Ask for a reminder {{ 7 * 7 }}")
 
 
-async def test_a_missing_prompt_is_found_before_anything_is_sent(job, tmp_path, chats):
+async def test_a_missing_prompt_is_reported_before_anything_is_sent(job, tmp_path, chats):
     other = job.model_copy(update={"evaluator": job.evaluator.model_copy(update={"prompt": "eval/nope"})})
     with pytest.raises(UsageError, match="prompt `eval/nope`: not found"):
         LLMEvaluator(other, model="m", job_dir=tmp_path, chat=chats("http://127.0.0.1:1"))
 
 
-async def test_conversations_share_what_a_server_refuses_and_outlive_each_other(
-    job, server, view, tmp_path, chats
-):
+async def test_conversations_share_what_they_learn_about_refused_options(job, server, view, tmp_path, chats):
     chat = chats(server.url)
     first, second = (LLMEvaluator(job, model="m", job_dir=tmp_path, chat=chat) for _ in range(2))
     server.will(srv.refuse_option("temperature"))

@@ -71,7 +71,7 @@ async def test_a_verdict_has_scores_reasons_and_located_evidence(make, server, v
     assert "8:15" in server.received[0].text
 
 
-async def test_a_malformed_answer_is_asked_for_again_with_what_was_wrong(make, server, view):
+async def test_a_malformed_verdict_is_requested_again_with_its_errors(make, server, view):
     server.will(srv.say_json(verdict(first=8)), srv.say_json(verdict()))
     (found,) = await make().score(view)
     assert found.tasks[0].score == 0.8
@@ -85,7 +85,7 @@ def fabricated():
     return found
 
 
-async def test_a_quotation_that_is_not_in_the_transcript_is_asked_for_once_more(make, server, view):
+async def test_a_quotation_that_is_not_in_the_transcript_is_requested_once_more(make, server, view):
     server.will(srv.say_json(fabricated()), srv.say_json(verdict()))
     (found,) = await make().score(view)
     assert all(item.message for task in found.tasks for item in task.evidence)
@@ -95,7 +95,7 @@ async def test_a_quotation_that_is_not_in_the_transcript_is_asked_for_once_more(
 
 
 @pytest.mark.parametrize("second", [srv.say_json(fabricated()), srv.say("I said so."), srv.status(401, "no")])
-async def test_a_verdict_that_quotes_what_nobody_said_twice_stands_unproved(make, server, view, second):
+async def test_a_verdict_that_keeps_its_invented_quotation_is_kept_and_marked(make, server, view, second):
     server.will(srv.say_json(fabricated()), second)
     (found,) = await make().score(view)
     assert [[item.message for item in task.evidence] for task in found.tasks] == [[4], [4, None]]
@@ -113,7 +113,9 @@ async def test_a_verdict_that_quotes_what_nobody_said_twice_stands_unproved(make
         (srv.say(""), "was empty"),
     ],
 )
-async def test_malformed_twice_is_not_measured_with_the_reason(make, server, view, answer, says):
+async def test_two_malformed_verdicts_leave_the_score_not_measured_with_the_reason(
+    make, server, view, answer, says
+):
     server.will(answer, answer)
     with pytest.raises(NotMeasuredError, match=says) as caught:
         await make().score(view)
@@ -130,7 +132,7 @@ async def test_malformed_twice_is_not_measured_with_the_reason(make, server, vie
         (srv.packed("{}"), "compressed its answer"),
     ],
 )
-async def test_a_broken_endpoint_is_not_the_judges_fault(make, server, view, answer, says):
+async def test_an_endpoint_failure_is_not_the_judges_fault(make, server, view, answer, says):
     server.will(answer)
     with pytest.raises(PeerError, match=says) as caught:
         await make().score(view)
@@ -138,7 +140,7 @@ async def test_a_broken_endpoint_is_not_the_judges_fault(make, server, view, ans
     assert KEY not in str(caught.value)
 
 
-async def test_too_many_requests_and_failures_are_tried_again_within_bounds(make, server, view):
+async def test_rate_limits_and_server_errors_are_retried_a_few_times(make, server, view):
     server.will(srv.status(429, retry_after="0"), srv.status(500), srv.say_json(verdict()))
     assert len(await make().score(view)) == 1
     server.will(*[srv.status(503)] * 3)
@@ -147,13 +149,13 @@ async def test_too_many_requests_and_failures_are_tried_again_within_bounds(make
     assert len(server.received) == 6
 
 
-async def test_a_verdict_after_its_reasoning_is_read(make, server, view):
+async def test_a_verdict_after_reasoning_text_is_read(make, server, view):
     server.will(srv.say(f'<think>Is {{"tone": 1}} fair?</think>\n{srv.json.dumps(verdict())}'))
     (found,) = await make().score(view)
     assert [task.score for task in found.tasks] == [0.8, 1.0]
 
 
-async def test_servers_without_schemas_get_less_and_less(make, server, view):
+async def test_servers_without_json_schemas_are_asked_in_simpler_ways(make, server, view):
     refused = srv.status(400, "response_format is not supported")
     server.will(refused, refused, srv.say(f"Here you go:\n```json\n{srv.json.dumps(verdict())}\n```"))
     judge = make()
@@ -178,7 +180,7 @@ async def test_a_panel_keeps_every_verdict(make, server, view):
     assert judge.identity == "a, b × 2"
 
 
-async def test_two_thirds_of_a_panel_are_enough_and_less_is_not(make, server, view):
+async def test_two_thirds_of_a_panel_are_enough_and_fewer_are_not(make, server, view):
     bad = srv.say("nonsense")
     server.will(srv.say_json(verdict()), bad, bad, srv.say_json(verdict()))
     found = await make("a", "b", "c").score(view)
@@ -192,7 +194,7 @@ async def test_two_thirds_of_a_panel_are_enough_and_less_is_not(make, server, vi
         await make("a", "b", "c").score(view)
 
 
-async def test_a_broken_prompt_is_not_measured(make, view, tmp_path):
+async def test_a_judge_with_a_broken_prompt_leaves_the_score_not_measured(make, view, tmp_path):
     (tmp_path / "eval").mkdir()
     (tmp_path / "eval" / "score.jinja").write_text("line one\n{% for x in %}")
     with pytest.raises(NotMeasuredError, match="prompt `eval/score`, line 2"):

@@ -43,7 +43,7 @@ async def model(request, proxy):
 
 
 @pytest.mark.parametrize(("model", "name"), [("chat", "mock"), ("responses", "bridged")], indirect=["model"])
-async def test_an_answer_is_the_same_streamed_and_whole(model, name):
+async def test_litellm_gives_the_same_answer_streamed_and_whole(model, name):
     asked = ChatRequest(
         name, REQUEST, 0.0, {"type": "object", "properties": {}, "additionalProperties": False}
     )
@@ -58,7 +58,7 @@ async def test_an_answer_is_the_same_streamed_and_whole(model, name):
 
 
 @pytest.mark.parametrize(("api", "name"), [("chat", "mock"), ("responses", "bridged")])
-async def test_a_chat_agent_is_talked_to(proxy, api, name):
+async def test_an_agent_behind_litellm_answers(proxy, api, name):
     agent = OpenAIChatAgent(proxy, model=name, api_key=KEY, api=api)
     await agent.open()
     for _ in range(2):
@@ -68,7 +68,7 @@ async def test_a_chat_agent_is_talked_to(proxy, api, name):
     await agent.aclose()
 
 
-def test_a_whole_run_has_agent_and_evaluator_behind_it(proxy, tmp_path):
+def test_a_whole_run_works_with_agent_and_evaluator_behind_litellm(proxy, tmp_path):
     job = {
         "target": {"user": "u", "chatbot": "b", "protocol": "openai", "url": proxy, "model": "mock"},
         "evaluator": {"model": "mock", "guards": "off"},

@@ -45,7 +45,7 @@ async def asked(**options: Any) -> bytes:
     return seen.requests[0]
 
 
-async def test_azure_is_asked_for_its_deployment_with_its_own_header(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_azure_gets_its_deployment_and_its_own_key_header(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_VERSION", "2026-01-01")
     head = await asked(provider="azure", api_key="k-azure")
     path = b"POST /openai/deployments/my-deployment/chat/completions?api-version=2026-01-01 "
@@ -58,7 +58,7 @@ async def test_azure_without_a_version_says_what_is_missing() -> None:
         await asked(provider="azure", api_key="k")
 
 
-async def test_bedrock_is_asked_with_its_bearer_token(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bedrock_gets_its_bearer_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     assert provider_url("bedrock").startswith("https://bedrock-mantle.eu-west-1.api.aws/")
     head = await asked(provider="bedrock", api_key="k-bedrock", path="/openai/v1")
@@ -66,7 +66,7 @@ async def test_bedrock_is_asked_with_its_bearer_token(monkeypatch: pytest.Monkey
     assert b"authorization: bearer k-bedrock" in head.lower()
 
 
-def test_vertex_is_derived_from_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_vertex_url_is_derived_from_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"vertex: .*project"):
         provider_url("vertex")
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "my-project")
@@ -77,7 +77,7 @@ def test_vertex_is_derived_from_the_project(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("account", [True, False])
-async def test_organisation_project_and_headers_go_to_the_users_own_endpoint_alone(
+async def test_organisation_project_and_headers_are_sent_only_to_the_users_own_endpoint(
     account: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
@@ -88,7 +88,7 @@ async def test_organisation_project_and_headers_go_to_the_users_own_endpoint_alo
         assert (given in head) is account
 
 
-async def test_without_a_key_none_is_sent_although_the_environment_has_one(
+async def test_an_endpoint_without_a_key_gets_none_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-users")

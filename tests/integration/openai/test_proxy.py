@@ -30,7 +30,7 @@ async def answer(url: str) -> str:
         await chat.aclose()
 
 
-async def test_a_model_elsewhere_is_asked_through_the_proxy(
+async def test_a_remote_model_is_called_through_the_proxy(
     server: srv.OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", server.url.removesuffix("/v1"))
@@ -41,7 +41,7 @@ async def test_a_model_elsewhere_is_asked_through_the_proxy(
     assert "Proxy-Authorization" not in told, "the key is no business of the proxy's"
 
 
-async def test_the_key_is_not_told_to_a_proxy_that_opens_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tunnelling_proxy_never_sees_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[bytes] = []
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -62,7 +62,7 @@ async def test_the_key_is_not_told_to_a_proxy_that_opens_a_tunnel(monkeypatch: p
 
 
 @pytest.mark.parametrize("proxy", ["socks5://ann:word@127.0.0.1:1", "http://", "ann:word@127.0.0.1:many"])
-async def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
+async def test_an_unusable_proxy_is_named_without_its_password(
     proxy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", proxy)
@@ -71,13 +71,13 @@ async def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
     assert "word" not in str(caught.value)
 
 
-async def test_an_ipv6_host_that_needs_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_proxy_applies_to_ipv6_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("NO_PROXY", "::1")
     assert proxy_for("http://[::1]:8000/v1") is None
 
 
-async def test_a_host_that_needs_no_proxy_is_asked_itself(
+async def test_a_host_in_no_proxy_is_called_directly(
     server: srv.OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
@@ -86,16 +86,14 @@ async def test_a_host_that_needs_no_proxy_is_asked_itself(
     assert await answer(server.url) == "Hello"
 
 
-async def test_a_proxy_that_is_away_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     with pytest.raises(PeerError, match=r"the proxy for models\.example\.org cannot be reached") as caught:
         await answer("http://models.example.org/v1")
     assert caught.value.retryable
 
 
-async def test_a_proxy_that_refuses_is_named(
-    server: srv.OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_refusing_proxy_is_named(server: srv.OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """An https address asks the proxy for a tunnel, which the stand-in does not know."""
     monkeypatch.setenv("HTTPS_PROXY", server.url.removesuffix("/v1"))
     with pytest.raises(PeerError, match=r"the proxy for models\.example\.org answered 40"):

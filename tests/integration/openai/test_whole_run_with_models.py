@@ -71,7 +71,7 @@ def of_kind(events, kind):
     return [event for event in events if event["kind"] == kind]
 
 
-def test_both_conditions_are_scored(whole_run):
+def test_a_run_with_models_scores_both_conditions(whole_run):
     done, events, _, _ = whole_run
     assert done.returncode == 0, done.stderr
     scored = of_kind(events, "conversation_scored")
@@ -83,14 +83,14 @@ def test_both_conditions_are_scored(whole_run):
     ]
 
 
-def test_the_evaluators_429_is_tried_again_and_costs_the_agent_nothing(whole_run):
+def test_the_evaluators_429_is_retried_and_does_not_affect_the_agent(whole_run):
     _, events, _, _ = whole_run
     (failed,) = of_kind(events, "request_failed")
     assert (failed["peer"], failed["status"], failed["counted"]) == ("evaluator", 429, False)
     assert [event["failures"] for event in of_kind(events, "conversation_scored")] == [0, 0]
 
 
-def test_a_role_swap_is_mended_with_a_note(whole_run):
+def test_a_role_swap_is_repaired_and_noted(whole_run):
     _, events, models, _ = whole_run
     (violated,) = of_kind(events, "evaluator_violated")
     assert (violated["rule"], violated["mended"]) == ("role_swap", True)
@@ -98,7 +98,7 @@ def test_a_role_swap_is_mended_with_a_note(whole_run):
     assert "You spoke as the chatbot." in models.evaluator_prompts[2]
 
 
-def test_a_malformed_verdict_is_asked_for_again(whole_run):
+def test_a_malformed_verdict_is_requested_again(whole_run):
     _, events, models, _ = whole_run
     assert len(models.judge_prompts) == 3
     for event in of_kind(events, "transcript_scored"):
@@ -106,7 +106,7 @@ def test_a_malformed_verdict_is_asked_for_again(whole_run):
         assert all(task["evidence"][0]["message"] for task in event["tasks"])
 
 
-def test_facts_reach_the_evaluator_only_where_supplied_and_are_in_the_ledger(whole_run):
+def test_facts_reach_the_evaluator_only_where_supplied_and_their_disclosure_is_recorded(whole_run):
     _, events, models, _ = whole_run
     told = ["Sydney" in prompt.split("# The conversation so far")[0] for prompt in models.evaluator_prompts]
     assert told == sorted(told)
@@ -120,13 +120,13 @@ def test_facts_reach_the_evaluator_only_where_supplied_and_are_in_the_ledger(who
     ]
 
 
-def test_prompts_are_identified_and_the_key_is_nowhere(whole_run):
+def test_prompts_are_recorded_by_hash_and_the_key_is_nowhere(whole_run):
     done, events, _, recording = whole_run
     assert set(of_kind(events, "run_started")[0]["prompts"]) == {"eval/socrates", "eval/score"}
     assert KEY not in recording + done.stdout + done.stderr
 
 
-def test_a_judge_that_is_the_agents_own_model_is_warned_about(whole_run):
+def test_a_judge_that_is_the_agents_own_model_gets_a_warning(whole_run):
     _, events, _, _ = whole_run
     assert "the judge is the agent's own model, gpt-4.1-mini" in " ".join(
         e["message"] for e in of_kind(events, "warned")

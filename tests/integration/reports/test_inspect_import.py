@@ -98,7 +98,7 @@ def inspect(script: str, folder: Path, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["eval", "json"])
-def test_scorers_epochs_and_tool_calls_come_in_as_inspect_reads_them_and_out_again(
+def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_export(
     kind: str, tmp_path: Path
 ) -> None:
     inspect(WRITE, tmp_path, str(tmp_path / "logs"), kind)
@@ -123,7 +123,7 @@ def test_scorers_epochs_and_tool_calls_come_in_as_inspect_reads_them_and_out_aga
     assert again == told
 
 
-def test_a_run_of_ours_comes_back_from_its_inspect_log(tmp_path: Path) -> None:
+def test_an_exported_run_can_be_imported_from_its_inspect_log(tmp_path: Path) -> None:
     demo = load_run(Path(__file__).parents[2] / "golden" / "demo-run.jsonl")
     file = tmp_path / "demo.eval"
     file.write_bytes(inspect_zip(demo))

@@ -95,7 +95,7 @@ print(json.dumps({
 """
 
 
-def test_inspect_lists_and_opens_the_eval_file_that_an_export_into_a_folder_writes(
+def test_inspect_lists_and_opens_an_exported_eval_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
@@ -121,7 +121,9 @@ def test_inspect_lists_and_opens_the_eval_file_that_an_export_into_a_folder_writ
     assert sorted(found["samples"][0]) == sorted([name, count] for name, _, count in found["summaries"][0])
 
 
-def test_a_name_that_inspect_does_not_list_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exporting_warns_about_a_file_name_that_inspect_does_not_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
     arguments = ["export", str(GOLDEN), "--to", "inspect", "--output", str(tmp_path / "log.json")]
     done = CliRunner().invoke(runs, arguments, standalone_mode=False)

@@ -54,7 +54,7 @@ def hostile_report(text: str) -> str:
     return html_report([run])
 
 
-def test_a_hostile_transcript_runs_nothing_and_asks_for_nothing(tmp_path: Path) -> None:
+def test_a_hostile_transcript_runs_no_script_and_makes_no_request(tmp_path: Path) -> None:
     with canary() as server:
         page = tmp_path / "report.html"
         page.write_text(hostile_report(payload(server.port, BREAKS + LOADS)), encoding="utf-8")
@@ -65,7 +65,7 @@ def test_a_hostile_transcript_runs_nothing_and_asks_for_nothing(tmp_path: Path) 
         assert "Content Security Policy" not in logged  # nothing even tried: escaping held by itself
 
 
-def test_the_policy_holds_even_where_nothing_is_escaped(tmp_path: Path) -> None:
+def test_the_content_security_policy_holds_even_without_escaping(tmp_path: Path) -> None:
     with canary() as server:
         raw = payload(server.port, LOADS)
         document = html_report([load_run(GOLDEN)])
@@ -77,7 +77,7 @@ def test_the_policy_holds_even_where_nothing_is_escaped(tmp_path: Path) -> None:
         assert "Content Security Policy" in logged
 
 
-def test_without_escaping_and_policy_the_same_page_would_leak(tmp_path: Path) -> None:
+def test_without_escaping_and_policy_the_same_page_leaks(tmp_path: Path) -> None:
     """Shows that the two tests above can fail."""
     with canary() as server:
         page = tmp_path / "bare.html"
@@ -87,7 +87,7 @@ def test_without_escaping_and_policy_the_same_page_would_leak(tmp_path: Path) ->
         assert len(server.leaks) >= 5
 
 
-def test_a_page_of_the_demo_paints_without_a_complaint(tmp_path: Path) -> None:
+def test_the_demos_page_renders_without_console_errors(tmp_path: Path) -> None:
     with canary() as server:
         page = tmp_path / "demo.html"
         page.write_text(html_report([load_run(GOLDEN)]), encoding="utf-8")
@@ -100,7 +100,7 @@ def test_a_page_of_the_demo_paints_without_a_complaint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 320])
-def test_a_phone_needs_no_sideways_scrolling(tmp_path: Path, width: int) -> None:
+def test_a_report_needs_no_horizontal_scrolling_on_a_phone(tmp_path: Path, width: int) -> None:
     report = tmp_path / "report.html"
     report.write_text(html_report([load_run(GOLDEN)]), encoding="utf-8")
     frame = tmp_path / "frame.html"

@@ -17,7 +17,7 @@ def run(*arguments: str, data_dir: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_without_a_command_and_a_terminal_it_prints_its_help(tmp_path: Path) -> None:
+def test_without_a_command_or_terminal_the_help_is_printed(tmp_path: Path) -> None:
     done = run(data_dir=tmp_path)
     assert done.returncode == 2
     assert "Open the terminal application" in done.stdout
@@ -32,7 +32,7 @@ def test_without_a_terminal_the_application_does_not_open(tmp_path: Path, name: 
     assert "Traceback" not in done.stderr
 
 
-def test_a_place_that_does_not_exist_is_named(tmp_path: Path) -> None:
+def test_an_unknown_screen_name_is_reported(tmp_path: Path) -> None:
     done = run("app", "nowhere", data_dir=tmp_path)
     assert done.returncode == 2
     assert done.stderr == "error: nowhere does not exist; give folders or job files\n"

@@ -45,13 +45,13 @@ def test_help_of_every_command_shows_an_example(path: list[str]) -> None:
     assert "bioeval-tui " + path[0] in result.output
 
 
-def test_a_misspelt_command_names_the_nearest(tmp_path: Path) -> None:
+def test_a_misspelt_command_suggests_the_nearest(tmp_path: Path) -> None:
     done = run("demmo", data_dir=tmp_path)
     assert done.returncode == 2
     assert "did you mean demo?" in done.stderr
 
 
-def test_a_wrong_job_lists_every_problem_and_exits_2(tmp_path: Path) -> None:
+def test_an_invalid_job_lists_every_problem_and_exits_2(tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text(
         "target: {user: a, chatbot: b}\naspirationalAverage: 1\ntaks: []\nfacts: no\n"
         "evaluator: {kind: scripted, lines: [{say: a, when: '['}]}\n"
@@ -97,7 +97,7 @@ def test_a_sensitive_job_refuses_a_host_that_is_not_this_machine(tmp_path: Path)
     assert "only loopback" in done.stderr
 
 
-def test_without_a_terminal_or_a_job_the_sentence_says_what_to_give(tmp_path: Path) -> None:
+def test_run_without_a_job_says_what_to_give(tmp_path: Path) -> None:
     screen = run("app", data_dir=tmp_path)
     assert screen.returncode == 2
     assert (
@@ -109,14 +109,14 @@ def test_without_a_terminal_or_a_job_the_sentence_says_what_to_give(tmp_path: Pa
     assert "bioeval-tui new job.yml" in nothing.stderr
 
 
-def test_an_empty_history_says_how_to_make_one(tmp_path: Path) -> None:
+def test_without_runs_the_list_says_how_to_start_one(tmp_path: Path) -> None:
     done = run("runs", "list", data_dir=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     assert "bioeval-tui demo" in done.stderr
     assert json.loads(run("runs", "list", "--json", data_dir=tmp_path).stdout) == []
 
 
-def test_a_defect_is_one_sentence_and_its_traceback_is_kept(tmp_path: Path) -> None:
+def test_an_internal_error_is_one_sentence_and_its_traceback_is_saved(tmp_path: Path) -> None:
     code = (
         "import sys, bioeval_tui.cli.main as c\n"
         "c.app.main = lambda **k: 1 / 0\n"
@@ -131,7 +131,7 @@ def test_a_defect_is_one_sentence_and_its_traceback_is_kept(tmp_path: Path) -> N
     assert "ZeroDivisionError" in (tmp_path / "data" / "logs" / "errors.log").read_text()
 
 
-def test_a_file_of_absurd_size_is_no_defect(tmp_path: Path) -> None:
+def test_an_enormous_file_is_not_an_internal_error(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     with (tmp_path / "state.json").open("wb") as file:
         file.truncate(1 << 40)
@@ -191,7 +191,7 @@ def test_assert_evaluates_one_expression_against_a_saved_state(tmp_path: Path) -
         ),
     ],
 )
-def test_assert_asks_the_graph_and_puts_a_caret_under_what_is_wrong(
+def test_assert_queries_the_graph_and_puts_a_caret_under_the_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -26,7 +26,7 @@ def read(*arguments: str) -> dict[str, Any]:
         (["job.yml"], False, None, ["job.yml"]),
     ],
 )
-def test_json_is_printed_or_with_a_file_written_and_never_takes_a_job_for_its_file(
+def test_json_is_printed_or_written_and_never_takes_a_job_for_its_file(
     arguments: list[str], printed: bool, file: str | None, jobs: list[str]
 ) -> None:
     found = read(*arguments)
@@ -35,7 +35,7 @@ def test_json_is_printed_or_with_a_file_written_and_never_takes_a_job_for_its_fi
     assert [str(job) for job in found["jobs"]] == jobs
 
 
-def test_models_and_bars_may_be_repeated() -> None:
+def test_models_and_thresholds_can_be_repeated() -> None:
     found = read(
         "a.yml",
         "b.yml",

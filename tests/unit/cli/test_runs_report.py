@@ -31,7 +31,7 @@ def call(*arguments: str) -> Result:
 @pytest.mark.parametrize(
     ("name", "starts"), [("r.html", "<!doctype html>"), ("r.md", "# job"), ("r.json", '{\n  "format"')]
 )
-def test_a_report_is_written_by_its_name_for_its_owner_alone(data_dir: Path, name: str, starts: str) -> None:
+def test_the_file_name_decides_the_format_of_a_private_report(data_dir: Path, name: str, starts: str) -> None:
     result = call("report", "aaaa", "--output", name)
     assert (result.exception, result.return_value) == (None, 0)
     written = data_dir / name
@@ -43,12 +43,12 @@ def test_a_report_is_written_by_its_name_for_its_owner_alone(data_dir: Path, nam
     )  # no half-written file is left
 
 
-def test_without_output_the_document_is_on_stdout(data_dir: Path) -> None:
+def test_without_output_the_report_is_printed(data_dir: Path) -> None:
     assert call("report", "aaaa", "--format", "md").stdout.startswith("# job\n")
     assert call("report", "aaaa", "bbbb").stdout.startswith("<!doctype html>")
 
 
-def test_a_mailed_recording_is_reported_without_importing_it(data_dir: Path, tmp_path: Path) -> None:
+def test_a_recording_file_can_be_reported_without_importing_it(data_dir: Path, tmp_path: Path) -> None:
     path = Recorded([Talk()], job="mailed").write(tmp_path)
     assert "# mailed" in call("report", str(path), "--format", "md").stdout
 
@@ -74,7 +74,7 @@ def test_a_damaged_line_is_noted_and_the_rest_is_shown(data_dir: Path) -> None:
         (["explain", "aaaa", "--weights", "speed=1"], "not a part"),
     ],
 )
-def test_a_mistake_is_one_sentence(data_dir: Path, arguments: list[str], words: str) -> None:
+def test_a_wrong_option_of_report_is_one_sentence(data_dir: Path, arguments: list[str], words: str) -> None:
     assert words in str(call(*arguments).exception)
 
 
@@ -95,7 +95,7 @@ def test_compare_prints_json_alone_when_asked(data_dir: Path) -> None:
     assert result.stdout.startswith("A  20260102")
 
 
-def test_explain_prints_json(data_dir: Path) -> None:
+def test_explain_can_print_json(data_dir: Path) -> None:
     data = json.loads(call("explain", "aaaa", "--json", "--target", "0.9").stdout)
     assert (data["target"], len(data["conversations"])) == (0.9, 2)
 

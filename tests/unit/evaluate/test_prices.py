@@ -12,7 +12,7 @@ from bioeval_tui.evaluate.prices import Price, load_prices
 OPENAI = "api.openai.com"
 
 
-def test_shipped_prices_hold_for_the_providers_own_host_only() -> None:
+def test_included_prices_apply_only_to_the_providers_own_host() -> None:
     prices = load_prices(None)
     assert prices.of("gpt-4.1-mini", OPENAI) == Price(0.4, 1.6)
     assert prices.of("gpt-4.1-mini-2025-04-14", OPENAI) == Price(0.4, 1.6)
@@ -21,7 +21,7 @@ def test_shipped_prices_hold_for_the_providers_own_host_only() -> None:
     assert prices.of(None, OPENAI) is None
 
 
-def test_the_users_own_table_wins_everywhere(tmp_path: Path) -> None:
+def test_your_own_price_table_applies_everywhere(tmp_path: Path) -> None:
     file = tmp_path / "prices.yml"
     file.write_text("gpt-4.1-mini: {in: 1, out: 2.5}\nlocal: {in: 0, out: 0}\n")
     prices = load_prices(file)
@@ -42,7 +42,7 @@ def test_the_users_own_table_wins_everywhere(tmp_path: Path) -> None:
         "m: {in: 1",
     ],
 )
-def test_a_wrong_table_is_a_sentence_with_the_file(tmp_path: Path, text: str) -> None:
+def test_an_invalid_price_table_is_one_sentence_that_names_the_file(tmp_path: Path, text: str) -> None:
     file = tmp_path / "prices.yml"
     file.write_text(text)
     with pytest.raises(InputError) as caught:

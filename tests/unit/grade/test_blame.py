@@ -37,7 +37,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_file_is_invalid_with_the_doctors_reason(tasks, what: str) -> None:
+def test_a_broken_file_is_invalid_with_the_reason_from_validation(tasks, what: str) -> None:
     text, reason = BROKEN[what]
     path = tasks.submissions / "s.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -50,7 +50,7 @@ def test_a_broken_file_is_invalid_with_the_doctors_reason(tasks, what: str) -> N
     assert (valid, reason in sentence) == (False, True)
 
 
-def test_a_grader_that_scores_the_sample_submission_is_not_to_blame_for_another_file(tasks) -> None:
+def test_a_grader_that_scores_the_sample_submission_is_not_blamed_for_another_file(tasks) -> None:
     code = "def grade(s, a):\n    return 1 / float(s['y'].iloc[0])\n"
     task = tasks.registry.get_task(tasks.add(code=code))
     outcome = TaskGrading(task).grade(tasks.submit("id,y\na,0\nb,2\nc,3\n"))
@@ -61,7 +61,7 @@ def test_a_grader_that_scores_the_sample_submission_is_not_to_blame_for_another_
     )
 
 
-def test_a_grader_that_scores_nothing_is_to_blame(tasks) -> None:
+def test_a_grader_that_scores_nothing_is_blamed(tasks) -> None:
     task = tasks.registry.get_task(tasks.add(code="def grade(s, a):\n    raise KeyError('y')\n"))
     file = tasks.submit("id,y\na,1\nb,2\nc,3\n")
     assert isinstance(TaskGrading(task).grade(file), NotGraded)
@@ -70,7 +70,7 @@ def test_a_grader_that_scores_nothing_is_to_blame(tasks) -> None:
 
 
 @pytest.mark.parametrize("what", ["empty", "text", "no cells"])
-def test_a_broken_h5ad_file_is_invalid_for_a_grader_with_code(tasks, what: str) -> None:
+def test_a_broken_h5ad_file_is_invalid_for_a_custom_grader(tasks, what: str) -> None:
     code = "import h5py\ndef grade(s, a):\n    return float(h5py.File(s)['obs']['x'][0])\n"
     task = tasks.registry.get_task(tasks.add(code=code))
     path = tasks.submit("" if what == "empty" else "no HDF5 at all", "cells.h5ad")
@@ -85,7 +85,7 @@ def test_a_broken_h5ad_file_is_invalid_for_a_grader_with_code(tasks, what: str) 
     ] in outcome.reason
 
 
-def test_rubbish_does_not_lift_an_agent_above_an_honest_one(tasks, tmp_path: Path) -> None:
+def test_invalid_submissions_do_not_raise_an_agents_rank(tasks, tmp_path: Path) -> None:
     scores = [n / 100 for n in range(100)]
     task = tasks.add(scores=scores)
     lost = tasks.add("lab/lost", code="def grade(s, a):\n    raise KeyError('y')\n", scores=scores)
@@ -120,7 +120,7 @@ def test_rubbish_does_not_lift_an_agent_above_an_honest_one(tasks, tmp_path: Pat
     assert [group.totals.by["not_graded"] for group in agents if group.agent == "unlucky"] == [1]
 
 
-def test_what_was_not_graded_is_loaded_with_its_agent_and_its_reason(tasks, tmp_path: Path) -> None:
+def test_ungraded_submissions_are_loaded_with_agent_and_reason(tasks, tmp_path: Path) -> None:
     path = tasks.submit("id,y\na,1\n", "2025_run-group_aide/s.csv")
     line = {"task_id": "lab/unknown", "submission_path": str(path)}
     result = run_batch(tasks.submit(json.dumps(line), "l.jsonl"), tmp_path / "out", InProcess(tasks.registry))
@@ -140,7 +140,7 @@ def test_what_was_not_graded_is_loaded_with_its_agent_and_its_reason(tasks, tmp_
         ({"submission_path": None}, ".", None),
     ],
 )
-def test_a_run_that_handed_nothing_in_keeps_its_agent(
+def test_a_run_without_a_submission_keeps_its_agent(
     tasks, tmp_path: Path, line: dict, folder: str, agent: str | None
 ) -> None:
     listed = tasks.submit(json.dumps({"task_id": tasks.add(), **line}), f"{folder}/list.jsonl")
@@ -165,7 +165,7 @@ def test_a_grader_written_for_an_older_numpy_scores(tasks) -> None:
     assert scalar(int, "12", base=3) == 5
 
 
-def test_what_an_older_numpy_did_elsewhere_names_the_version_that_is_needed(tasks) -> None:
+def test_a_grader_that_needs_an_older_numpy_names_the_version(tasks) -> None:
     code = "def grade(s, a):\n    raise TypeError('only 0-dimensional arrays can be converted to Python scalars')\n"
     outcome = TaskGrading(tasks.registry.get_task(tasks.add(code=code))).grade(tasks.submit("id,y\na,1\n"))
     assert isinstance(outcome, NotGraded)
@@ -174,7 +174,7 @@ def test_what_an_older_numpy_did_elsewhere_names_the_version_that_is_needed(task
     assert issubclass(MissingPackageError, ImportError)
 
 
-def test_the_advice_to_prepare_works_typed_literally(tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_suggested_prepare_command_works_as_printed(tasks, monkeypatch: pytest.MonkeyPatch) -> None:
     task = tasks.registry.get_task(tasks.add())
     task.answers.unlink()
     options = f"--tasks-dir {tasks.root.resolve()} --data-dir {tasks.data}"

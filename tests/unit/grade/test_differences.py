@@ -43,7 +43,7 @@ def listing(tasks, lines: list[tuple[str, str | None]]) -> Path:
 # One failing submission aborts the batch → three outcomes, the batch goes on.
 
 
-def test_a_batch_goes_on_and_keeps_three_outcomes_apart(tasks, tmp_path: Path) -> None:
+def test_a_batch_continues_after_a_failure_and_reports_three_outcomes(tasks, tmp_path: Path) -> None:
     task = tasks.add(code=RETURNS, sample="")
     bare = tasks.add("lab/no-board", code=RETURNS)
     (tasks.root / bare / "leaderboard.csv").unlink()
@@ -107,7 +107,7 @@ def warnings_of(report: TaskReport) -> str:
 
 
 @pytest.mark.parametrize("scores", [[0.4], [0.4] * 12])
-def test_a_board_that_cannot_tell_the_direction_is_higher_is_better_with_a_warning(
+def test_a_leaderboard_without_a_direction_is_higher_is_better_with_a_warning(
     tasks, scores: list[float]
 ) -> None:
     report = mae_report(tasks, code=CODE_MAE, scores=scores)
@@ -116,7 +116,7 @@ def test_a_board_that_cannot_tell_the_direction_is_higher_is_better_with_a_warni
     assert "direction guessed as higher is better" in warnings_of(report)
 
 
-def test_a_configured_direction_wins_over_the_guess(tasks) -> None:
+def test_a_configured_direction_takes_precedence(tasks) -> None:
     grader = {"name": "code", "grade_fn": "grade:grade", "is_lower_better": True}
     report = mae_report(tasks, code=CODE_MAE, grader=grader, scores=[0.4] * 12)
     assert report.is_lower_better is True
@@ -124,7 +124,7 @@ def test_a_configured_direction_wins_over_the_guess(tasks) -> None:
     assert "guessed" not in warnings_of(report)
 
 
-def test_an_unsorted_board_is_sorted_with_a_warning(tasks) -> None:
+def test_an_unsorted_leaderboard_is_sorted_with_a_warning(tasks) -> None:
     board = [0.1, 0.9, 0.2, 0.3, 0.8, 0.4, 0.5, 0.6, 0.7, 1.0, 1.1]
     report = mae_report(tasks, code=CODE_MAE, scores=board)
     assert report.is_lower_better is True
@@ -140,7 +140,7 @@ def test_an_unsorted_board_is_sorted_with_a_warning(tasks) -> None:
 @pytest.mark.parametrize(
     ("what", "reason"), [("undefined", "the score is NaN"), ("infinite", "the score is infinite")]
 )
-def test_a_score_that_is_no_finite_number_is_invalid(tasks, what: str, reason: str) -> None:
+def test_a_score_that_is_not_finite_is_invalid(tasks, what: str, reason: str) -> None:
     task = tasks.registry.get_task(tasks.add(code=RETURNS))
     report = grade_submission(ask(tasks, what), task)
     assert report.score is None
@@ -163,7 +163,7 @@ def test_numpy_scores_are_accepted(tasks, what: str, score: float) -> None:
 # None from a CSV grader is a TypeError → invalid.
 
 
-def test_no_score_is_invalid(tasks) -> None:
+def test_a_missing_score_is_invalid(tasks) -> None:
     report = grade_submission(ask(tasks, "none"), tasks.registry.get_task(tasks.add(code=RETURNS)))
     assert report.valid_submission is False
     assert report.extra is not None
@@ -173,7 +173,7 @@ def test_no_score_is_invalid(tasks) -> None:
 # InvalidSubmissionError from an h5ad grader aborts → invalid.
 
 
-def test_an_h5ad_grader_may_call_a_file_invalid(tasks) -> None:
+def test_an_h5ad_grader_can_call_a_file_invalid(tasks) -> None:
     code = "from bioeval_tui.grading import InvalidSubmissionError\ndef grade(a, b):\n    raise InvalidSubmissionError(a.name)\n"
     task = tasks.registry.get_task(tasks.add(code=code))
     report = grade_submission(tasks.submit("not read", "cells.h5ad"), task)
@@ -195,7 +195,7 @@ def test_an_h5ad_grader_may_call_a_file_invalid(tasks) -> None:
         ("teamName,score\na,\n", "is empty"),
     ],
 )
-def test_a_useless_leaderboard_is_an_error_that_names_task_and_file(tasks, board: str, what: str) -> None:
+def test_an_unusable_leaderboard_is_an_error_that_names_task_and_file(tasks, board: str, what: str) -> None:
     task_id = tasks.add(board=board)
     with pytest.raises(NotGradedError) as caught:
         grade_submission(tasks.submit("id,y\na,1\nb,2\nc,3\n"), tasks.registry.get_task(task_id))
@@ -235,7 +235,7 @@ def test_grading_does_not_import_the_preparer(tasks) -> None:
 # Answers are read once a task; a grader that changes them cannot poison the next.
 
 
-def test_a_grader_that_changes_the_answers_harms_nobody(tasks) -> None:
+def test_a_grader_that_changes_the_answers_affects_no_other_submission(tasks) -> None:
     task = tasks.registry.get_task(tasks.add(code=RETURNS))
     assert grade_submission(ask(tasks, "mutate"), task).score == 0.5
     assert grade_submission(ask(tasks, "first_answer"), task).score == 1.0
@@ -253,7 +253,7 @@ def test_an_unprepared_task_is_a_value_error_as_published(tasks) -> None:
             function(tasks.submit("id,y\n"), task)
 
 
-def test_validate_says_valid_or_why_not(tasks) -> None:
+def test_validate_submission_says_valid_or_why_not(tasks) -> None:
     task = tasks.registry.get_task(tasks.add())
     assert validate_submission(tasks.submit("id,y\na,1\nb,2\nc,3\n"), task) == (True, "Submission is valid.")
     valid, sentence = validate_submission(tasks.submit("id,y\na,1\nb,2\n"), task)
@@ -264,7 +264,7 @@ def test_validate_says_valid_or_why_not(tasks) -> None:
     assert "does not exist" in sentence
 
 
-def test_people_are_compared_with_when_there_are_baselines(tasks) -> None:
+def test_a_score_is_compared_with_people_where_there_are_human_baselines(tasks) -> None:
     task_id = tasks.add(
         humans="team_name,score,human_type,source\nx,0.4,expert,a study\ny,0.9,expert,a study\n"
     )
@@ -272,7 +272,7 @@ def test_people_are_compared_with_when_there_are_baselines(tasks) -> None:
     assert (report.beats_human, report.human_percentile) == (True, 50.0)
 
 
-def test_a_wrong_list_of_submissions_names_every_wrong_line(tasks, tmp_path: Path) -> None:
+def test_an_invalid_list_of_submissions_names_every_invalid_line(tasks, tmp_path: Path) -> None:
     text = '# a comment\n\n{"task_id": "lab/numbers"}\n// another\nnot json\n{"task_id": 3, "submission_path": null}\n'
     with pytest.raises(InputError) as caught:
         grade_jsonl(tasks.submit(text, "list.jsonl"), tmp_path / "out", tasks.registry)

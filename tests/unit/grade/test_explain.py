@@ -45,7 +45,7 @@ def numbers(tasks: Any, **columns: Any) -> tuple[Path, Any, Any]:
     return given(tasks, {"metric": "mean_absolute_error"}, true, guess, **columns), true, guess
 
 
-def test_residuals_show_a_bias_and_with_answers_the_worst_row(tasks: Any) -> None:
+def test_residuals_show_the_bias_and_with_answers_the_worst_row(tasks: Any) -> None:
     path, true, _ = numbers(tasks)
     found = views(tasks, path, show_answers=True)
     residuals = dict(found["residuals of y, predicted − true"].rows)
@@ -58,7 +58,7 @@ def test_residuals_show_a_bias_and_with_answers_the_worst_row(tasks: Any) -> Non
     )
 
 
-def test_private_answers_name_no_row_and_show_no_value_of_a_single_one(tasks: Any) -> None:
+def test_an_explanation_names_no_private_row_and_shows_no_single_value(tasks: Any) -> None:
     """Predictions that are made up so that each error tells which row it is of."""
     true = np.random.default_rng(4).normal(size=ROWS).round(3)
     guess = true * 0 + np.arange(ROWS) * 1000
@@ -69,7 +69,7 @@ def test_private_answers_name_no_row_and_show_no_value_of_a_single_one(tasks: An
     assert "--show-answers" in found["what is not shown"].note
 
 
-def test_private_classes_are_counted_in_steps_and_few_predictions_of_one_tell_nothing(tasks: Any) -> None:
+def test_private_class_counts_are_rounded_and_small_classes_hidden(tasks: Any) -> None:
     """Three rows are called a class that nothing else is called: what they are must not be told."""
     true = ["odd"] * 3 + ["benign"] * 46 + ["odd"] * 28 + ["rare"] * 3
     guess = ["odd"] * 3 + ["benign"] * 77
@@ -83,7 +83,7 @@ def test_private_classes_are_counted_in_steps_and_few_predictions_of_one_tell_no
     assert not any(count % STEP for count in counts)
 
 
-def test_thresholds_that_single_out_a_few_rows_are_left_out(tasks: Any) -> None:
+def test_thresholds_that_identify_few_rows_are_left_out(tasks: Any) -> None:
     true = [1] * 40 + [0] * 40
     guess = [0.9] * (FEWEST - 1) + [0.2] * (ROWS - FEWEST + 1)
     found = views(tasks, given(tasks, {"metric": "roc_auc"}, true, guess))
@@ -112,7 +112,7 @@ def test_labels_have_every_class_and_their_confusion(tasks: Any) -> None:
     assert confusion == {"benign": ("45", "5"), "odd": ("0", "30")}
 
 
-def test_survival_says_what_happened_to_those_predicted_to_live_shortest(tasks: Any) -> None:
+def test_survival_errors_are_shown_by_predicted_risk(tasks: Any) -> None:
     random = np.random.default_rng(2)
     true = random.exponential(size=ROWS).round(4)
     events = (random.random(ROWS) < 0.7).astype(int)
@@ -141,7 +141,7 @@ def test_groups_of_a_public_column_have_scores_and_small_ones_only_with_answers(
     assert views(tasks, path, by="secret", show_answers=True)["score of y by secret"].rows
 
 
-def test_a_grader_with_code_is_explained_by_the_columns_that_both_tables_have(tasks: Any) -> None:
+def test_a_custom_graders_score_is_explained_by_the_shared_columns(tasks: Any) -> None:
     code = "def grade(submission, answers):\n    return 0.5\n"
     answers = "id,y\n" + "".join(f"r{n},{n}\n" for n in range(ROWS))
     tasks.add(code=code, answers=answers)
@@ -190,7 +190,7 @@ def test_a_sparse_truth_has_errors_by_groups_of_cells_and_genes_of_a_dense_predi
     assert found["mean squared error by panel"] == (("many", "10", "1"),)
 
 
-def test_attempts_show_the_best_so_far_and_where_medals_begin() -> None:
+def test_attempts_show_the_best_so_far_and_the_medal_thresholds() -> None:
     found = attempts([0.5, 0.4, 0.7], False, [("gold", 0.9)], "ada")
     assert found.title == "score by attempt of ada"
     assert [row[2] for row in found.rows] == ["0.5", "0.5", "0.7"]
@@ -198,7 +198,7 @@ def test_attempts_show_the_best_so_far_and_where_medals_begin() -> None:
     assert [row[2] for row in attempts([0.5, 0.4, 0.7], True, [], None).rows] == ["0.5", "0.4", "0.4"]
 
 
-def test_a_section_is_aligned_text_and_comes_back_from_json() -> None:
+def test_a_section_is_aligned_text_and_can_be_read_from_json() -> None:
     found = table("counts", ("name", "rows"), [("a", 5), ("long name", 10)], bar=1, note="a note")
     assert found.lines() == [
         "counts", "  name       rows", "  a             5  ████████████", "  long name    10  ████████████████████████", "  a note",

@@ -108,7 +108,7 @@ def test_comparison_with_people_is_the_published_one(case: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("case", cases("paths"))
-def test_the_agent_is_found_in_the_path_as_published(case: dict[str, Any]) -> None:
+def test_the_agent_is_taken_from_the_path_as_published(case: dict[str, Any]) -> None:
     assert extract_agent_from_submission_path(case["submission_path"]) == case["expect"]
 
 

@@ -41,7 +41,7 @@ def predictions(kind: str, rows: int) -> tuple[Any, Any, Any]:
         ("matthews", 200), ("concordance_index", 60), ("roc_auc", 4000), ("spearman", 4000), ("pearson", 4000), ("r2", 4000),
     ],
 )  # fmt: skip
-def test_every_shortcut_gives_what_plain_resampling_gives(name: str, rows: int) -> None:
+def test_every_shortcut_agrees_with_plain_resampling(name: str, rows: int) -> None:
     """A fifth of the interval's width is what 400 plain draws leave open."""
     metric = METRICS[name]
     true, guess, event = predictions(metric.kind, rows)
@@ -66,7 +66,7 @@ def test_the_same_file_has_the_same_interval_every_time() -> None:
 @pytest.mark.parametrize(
     ("name", "rows"), [("mean_absolute_error", 200), ("roc_auc", 2500), ("spearman", 2500)]
 )
-def test_the_interval_holds_the_true_score_in_most_test_sets(name: str, rows: int) -> None:
+def test_the_interval_contains_the_true_score_in_most_test_sets(name: str, rows: int) -> None:
     """A small part of `scripts/validate-statistics scores`; 120 sets of 95 % leave five percent either way open."""
     assert 0.89 <= scoring.coverage(name, 120, rows) <= 1.0
 
@@ -102,7 +102,7 @@ def sure(tasks: Any, path: Path, **options: Any) -> tuple[Uncertainty, TaskRepor
     return uncertainty_of(ready, path, **options), report
 
 
-def test_a_score_has_its_interval_the_chance_of_each_medal_and_its_places(tasks: Any) -> None:
+def test_a_score_has_an_interval_and_the_chance_of_each_medal_and_place(tasks: Any) -> None:
     found, report = sure(tasks, numbers(tasks, scores=[0.6, 0.7, 0.8, 0.9, 1.0]))
     assert found.low is not None
     assert found.high is not None
@@ -120,7 +120,7 @@ def test_a_score_has_its_interval_the_chance_of_each_medal_and_its_places(tasks:
 CODE = "def grade(submission, answers):\n    both = submission.merge(answers, on='id')\n    return (both.y_x - both.y_y).abs().mean()\n"
 
 
-def test_a_grader_with_code_is_called_only_when_asked_and_agrees_with_the_declared_metric(tasks: Any) -> None:
+def test_a_custom_grader_is_resampled_only_when_asked_and_agrees_with_its_metric(tasks: Any) -> None:
     path = numbers(tasks, code=CODE)
     without, _ = sure(tasks, path)
     assert "only if you ask" in without.why_not
@@ -134,7 +134,7 @@ def test_a_grader_with_code_is_called_only_when_asked_and_agrees_with_the_declar
     )
 
 
-def test_a_grader_with_code_that_is_slow_has_no_interval(tasks: Any) -> None:
+def test_a_slow_custom_grader_has_no_interval(tasks: Any) -> None:
     path = numbers(tasks, code="import time\n" + CODE)
     found, _ = sure(tasks, path, call_code=True, time_limit_s=0.001)
     assert found.interval_words == "no interval: resampling took longer than 0.001 s"
@@ -146,7 +146,7 @@ def test_a_grader_that_reads_its_ids_is_not_resampled(tasks: Any) -> None:
     assert "score depends on the ids of the rows" in found.why_not
 
 
-def test_proteingym_is_resampled_by_its_three_splits_at_once(tasks: Any) -> None:
+def test_proteingym_scores_are_resampled_over_all_three_splits(tasks: Any) -> None:
     random = np.random.default_rng(2)
     true = random.normal(size=80).round(4)
     code = (

@@ -48,14 +48,14 @@ RISING = [n / 10 for n in range(60)]
         ),
     ],
 )
-def test_each_doubt_about_a_board_is_a_warning(
+def test_each_doubt_about_a_leaderboard_is_a_warning(
     scores: list[float], options: dict, warnings: tuple[str, ...]
 ) -> None:
     assert build_leaderboard(np.array(scores), **options).warnings == warnings
 
 
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=300), st.integers(-25, 25), st.booleans())
-def test_a_rank_is_what_counting_gives(scores: list[int], score: int, lower: bool) -> None:
+def test_a_rank_equals_counting_the_better_entries(scores: list[int], score: int, lower: bool) -> None:
     got = rank(float(score), np.sort(np.array(scores, dtype=float)), lower)
     best_first = sorted(scores, reverse=not lower)
     better = sum((other < score) if lower else (other > score) for other in scores)
@@ -89,11 +89,11 @@ def test_a_rank_is_what_counting_gives(scores: list[int], score: int, lower: boo
         (5000, (20, 250, 500)),
     ],
 )
-def test_the_medal_table(entries: int, places: tuple[int, int, int]) -> None:
+def test_medal_places_follow_the_published_table(entries: int, places: tuple[int, int, int]) -> None:
     assert medal_places(entries) == places
 
 
-def test_an_empty_board_has_no_medals() -> None:
+def test_an_empty_leaderboard_has_no_medals() -> None:
     with pytest.raises(ValueError, match="at least one entry"):
         medal_places(0)
 

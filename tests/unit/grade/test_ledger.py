@@ -20,7 +20,7 @@ def look(ledger: Ledger, number: int, agent: str | None = None) -> str:
     return ledger.look("lab/numbers", f"submission {number}", "answers", agent, number / 100).words
 
 
-def test_the_first_look_is_graded_once_and_later_ones_are_counted(tmp_path: Path) -> None:
+def test_every_grading_of_a_new_file_is_counted(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / NAME)
     assert look(ledger, 1) == "graded once"
     for number in range(2, 37):
@@ -30,14 +30,14 @@ def test_the_first_look_is_graded_once_and_later_ones_are_counted(tmp_path: Path
     assert ledger.look("lab/numbers", "x", "other answers", None, 0.0).words == "graded once"
 
 
-def test_the_same_file_again_is_no_further_look(tmp_path: Path) -> None:
+def test_grading_the_same_file_again_is_not_counted(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / NAME)
     for _ in range(3):
         assert look(ledger, 1) == "graded once"
     assert verify(ledger.path).lines == 3, "that it was graded three times is on record all the same"
 
 
-def test_a_ledger_that_another_process_went_on_with_is_read_on(tmp_path: Path) -> None:
+def test_a_ledger_continued_by_another_process_is_read_on(tmp_path: Path) -> None:
     one, other = Ledger(tmp_path / NAME), Ledger(tmp_path / NAME)
     look(one, 1)
     look(other, 2)
@@ -51,7 +51,7 @@ def _write(path: Path, first: int, count: int) -> None:
         look(ledger, number)
 
 
-def test_graders_in_parallel_lose_no_line(tmp_path: Path) -> None:
+def test_parallel_graders_lose_no_ledger_entry(tmp_path: Path) -> None:
     path = tmp_path / NAME
     with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
         for done in [pool.submit(_write, path, 1000 * part, 50) for part in range(4)]:
@@ -85,7 +85,7 @@ CHANGES: dict[str, tuple[Callable[[list[str]], list[str]], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_verify_finds_what_was_done_to_a_ledger(tmp_path: Path, name: str) -> None:
+def test_verify_detects_changes_to_a_ledger(tmp_path: Path, name: str) -> None:
     ledger = Ledger(tmp_path / NAME)
     for number in range(1, 5):
         look(ledger, number)
@@ -95,7 +95,7 @@ def test_verify_finds_what_was_done_to_a_ledger(tmp_path: Path, name: str) -> No
     assert list(verify(ledger.path).problems) == expected, "what was done, and no other line is accused"
 
 
-def test_a_ledger_without_its_head_cannot_say_that_it_is_whole(tmp_path: Path) -> None:
+def test_a_ledger_without_its_head_cannot_be_verified(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / NAME)
     look(ledger, 1)
     (tmp_path / HEAD).unlink()
@@ -104,7 +104,7 @@ def test_a_ledger_without_its_head_cannot_say_that_it_is_whole(tmp_path: Path) -
         verify(tmp_path / "other.jsonl")
 
 
-def test_a_line_that_a_crash_cut_costs_no_later_line(tmp_path: Path) -> None:
+def test_a_line_cut_by_a_crash_loses_no_later_line(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / NAME)
     look(ledger, 1)
     with ledger.path.open("a") as file:
@@ -115,14 +115,14 @@ def test_a_line_that_a_crash_cut_costs_no_later_line(tmp_path: Path) -> None:
     assert verify(ledger.path).problems == ("line 2 is not an entry of a ledger",)
 
 
-def test_the_ladder_counts_only_what_is_better_by_more_than_a_step() -> None:
+def test_the_ladder_score_improves_only_in_steps() -> None:
     assert ladder([0.5, 0.54, 0.61, 0.4, 0.75], 0.1, lower_is_better=False) == pytest.approx(
         [0.5, 0.5, 0.6, 0.6, 0.8]
     )
     assert ladder([0.5, 0.45, 0.3], 0.1, lower_is_better=True) == pytest.approx([0.5, 0.5, 0.3])
 
 
-def test_the_best_of_37_random_submissions_inflates_and_the_ladder_does_not() -> None:
+def test_the_best_of_37_random_submissions_is_inflated_and_the_ladder_score_is_not() -> None:
     """100 test rows, 37 tries that know nothing: the truth is 0.5, the standard error 0.058."""
     random = np.random.default_rng(7)
     true = np.repeat([0.0, 1.0], 50)
@@ -139,5 +139,5 @@ def test_the_best_of_37_random_submissions_inflates_and_the_ladder_does_not() ->
 @pytest.mark.parametrize(
     ("number", "words"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (1021, "1,021st")]
 )
-def test_ordinals(number: int, words: str) -> None:
+def test_an_ordinal_has_its_english_ending(number: int, words: str) -> None:
     assert ordinal(number) == words

@@ -53,7 +53,7 @@ def both_ways(name: str, true: Any, guess: Any) -> float:
 
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("decimals", [0, 1, 12])
-def test_metrics_of_numbers(name: str, decimals: int) -> None:
+def test_metrics_of_numbers_equal_scikit_learns(name: str, decimals: int) -> None:
     random = np.random.default_rng(decimals)
     true = random.normal(scale=3, size=300).round(decimals)
     guess = (true + random.normal(size=300)).round(decimals)
@@ -62,7 +62,7 @@ def test_metrics_of_numbers(name: str, decimals: int) -> None:
 
 @pytest.mark.parametrize("name", PROBABILITIES)
 @pytest.mark.parametrize("decimals", [1, 2, 12])
-def test_metrics_of_probabilities(name: str, decimals: int) -> None:
+def test_metrics_of_probabilities_equal_scikit_learns(name: str, decimals: int) -> None:
     random = np.random.default_rng(decimals)
     true = random.integers(0, 2, 400).astype(float)
     guess = np.clip(true * 0.2 + random.random(400) * 0.8, 0, 1).round(decimals)
@@ -71,7 +71,7 @@ def test_metrics_of_probabilities(name: str, decimals: int) -> None:
 
 @pytest.mark.parametrize("name", LABELS)
 @pytest.mark.parametrize("classes", [2, 5])
-def test_metrics_of_labels(name: str, classes: int) -> None:
+def test_metrics_of_labels_equal_scikit_learns(name: str, classes: int) -> None:
     random = np.random.default_rng(classes)
     true = random.integers(0, classes, 200)
     guess = np.where(random.random(200) < 0.6, true, random.integers(0, classes + 1, 200))
@@ -113,7 +113,7 @@ def test_an_undefined_metric_is_nan(name: str) -> None:
     assert math.isnan(both_ways(name, constant, varied if name != "r2" else constant))
 
 
-def test_a_misspelt_metric_names_the_nearest() -> None:
+def test_a_misspelt_metric_suggests_the_nearest() -> None:
     assert find_metric("mae").name == "mean_absolute_error"
     with pytest.raises(KeyError, match="did you mean spearman"):
         find_metric("speerman")

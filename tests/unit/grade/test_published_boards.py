@@ -49,13 +49,13 @@ def graded(tasks, task: Task) -> TaskReport:
         ("proteingym_indels.csv", "b09c8291009927d666eceaa7d4ecccaf9ff8baf5"),
     ],
 )
-def test_the_tables_of_proteingym_are_the_files_of_its_repository(name: str, blob: str) -> None:
+def test_the_proteingym_tables_equal_the_files_of_its_repository(name: str, blob: str) -> None:
     """`blob` is what git calls the file at ProteinGym's commit bb685245."""
     data = (HERE / name).read_bytes()
     assert hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == blob
 
 
-def test_every_cell_of_proteingym_is_an_entry_of_its_assays_board() -> None:
+def test_every_proteingym_value_is_an_entry_of_its_assays_leaderboard() -> None:
     boards = 0
     for name in ("proteingym_substitutions.csv", "proteingym_indels.csv"):
         with (HERE / name).open(newline="") as file:
@@ -73,7 +73,7 @@ def test_every_cell_of_proteingym_is_an_entry_of_its_assays_board() -> None:
 
 
 @pytest.mark.parametrize("name", OPEN_PROBLEMS)
-def test_a_board_of_open_problems_is_its_source_without_controls_and_failures(name: str) -> None:
+def test_an_open_problems_leaderboard_is_its_source_without_controls_and_failures(name: str) -> None:
     source = OPEN_PROBLEMS[name]
     board = published_board(f"manual/{name}", {"type": "manual"})
     assert board is not None
@@ -90,14 +90,14 @@ def test_a_board_of_open_problems_is_its_source_without_controls_and_failures(na
 
 
 @pytest.mark.parametrize("source", [{}, {"type": "polaris", "benchmark_id": ASSAY}, {"type": "manual"}])
-def test_other_tasks_have_no_published_board(source: dict[str, str]) -> None:
+def test_other_tasks_have_no_published_leaderboard(source: dict[str, str]) -> None:
     assert published_board("lab/own", source) is None
 
 
 # Which board ranks
 
 
-def test_a_task_without_a_board_is_ranked_on_the_published_one_and_the_report_names_it(tasks) -> None:
+def test_a_task_without_a_leaderboard_is_ranked_on_the_published_one_and_the_report_names_it(tasks) -> None:
     report = graded(tasks, proteingym(tasks))
     assert report.leaderboard_size == 3
     assert report.gold_threshold == report.silver_threshold == report.bronze_threshold == 0.814
@@ -112,19 +112,19 @@ def test_a_task_without_a_board_is_ranked_on_the_published_one_and_the_report_na
 OWN = "teamName,score,submissionDate\nus,0.9,2026-01-01\nyou,0.2,2026-01-01\n"
 
 
-def test_a_tasks_own_entries_come_first(tasks) -> None:
+def test_a_tasks_own_leaderboard_comes_first(tasks) -> None:
     report = graded(tasks, proteingym(tasks, own=OWN))
     assert (report.leaderboard_size, report.gold_threshold) == (2, 0.9)
     assert report.extra is not None
     assert report.extra.leaderboard == "the task's own leaderboard.csv, 2 entries"
 
 
-def test_an_own_board_without_entries_gives_way(tasks) -> None:
+def test_an_empty_own_leaderboard_is_replaced_by_the_published_one(tasks) -> None:
     assert graded(tasks, proteingym(tasks, own="teamName,score,submissionDate\n\n")).leaderboard_size == 3
 
 
 @pytest.mark.parametrize(("choice", "size"), [("own", 2), ("published", 3), ("file", 1)])
-def test_the_choice_can_be_forced(tasks, tmp_path: Path, choice: str, size: int) -> None:
+def test_the_leaderboard_can_be_chosen(tasks, tmp_path: Path, choice: str, size: int) -> None:
     task_id = proteingym(tasks, own=OWN).id
     if choice == "file":
         choice = str(tmp_path / "board.csv")
@@ -133,7 +133,7 @@ def test_the_choice_can_be_forced(tasks, tmp_path: Path, choice: str, size: int)
     assert graded(tasks, task).leaderboard_size == size
 
 
-def test_own_is_not_replaced_by_the_published_board(tasks) -> None:
+def test_a_forced_own_leaderboard_is_not_replaced(tasks) -> None:
     task = Registry([tasks.root], tasks.data, "own").get_task(proteingym(tasks).id)
     with pytest.raises(NotGradedError, match="is missing"):
         graded(tasks, task)
@@ -142,7 +142,7 @@ def test_own_is_not_replaced_by_the_published_board(tasks) -> None:
 # What does not fit ranks nothing
 
 
-def test_a_board_of_another_metric_ranks_nothing(tasks) -> None:
+def test_a_leaderboard_of_another_metric_is_not_used(tasks) -> None:
     task = proteingym(tasks, grader="mean-squared-error")
     with pytest.raises(InputError, match="ranks Spearman, the task's grader is mean-squared-error"):
         leaderboard_of(task)
@@ -150,6 +150,6 @@ def test_a_board_of_another_metric_ranks_nothing(tasks) -> None:
         graded(tasks, task)
 
 
-def test_a_board_of_the_other_direction_ranks_nothing(tasks) -> None:
+def test_a_leaderboard_of_the_opposite_direction_is_not_used(tasks) -> None:
     with pytest.raises(InputError, match="higher is better, the task the opposite"):
         leaderboard_of(proteingym(tasks, is_lower_better=True))

@@ -68,9 +68,7 @@ def test_from_any_folder_of_a_checkout_tasks_and_the_published_cache_are_found(
 
 
 @pytest.mark.parametrize("options", [{"listed": False}, {"listed": False, "metadata": False}])
-def test_runs_that_nobody_listed_yet_are_found_by_their_folders(
-    checkout: Checkout, options: dict[str, bool]
-) -> None:
+def test_unlisted_runs_are_found_by_their_folders(checkout: Checkout, options: dict[str, bool]) -> None:
     runs = find_runs([checkout(**options) / "runs"])
     assert [(item.task_id, bool(item.path)) for item in runs.submissions] == [
         ("lab/one", True),
@@ -85,7 +83,7 @@ def test_a_list_that_was_written_on_another_machine_names_the_files_that_are_her
     assert Path(path).is_file()
 
 
-def test_what_the_user_names_comes_first(checkout: Checkout, tmp_path: Path) -> None:
+def test_a_folder_that_the_user_names_comes_first(checkout: Checkout, tmp_path: Path) -> None:
     own = tmp_path / "tasks"
     own.mkdir()
     runs = find_runs([checkout()], [own], tmp_path / "data")
@@ -108,7 +106,7 @@ def test_metadata_that_lists_no_runs_is_named(checkout: Checkout) -> None:
         find_runs([root])
 
 
-def test_a_folder_of_grading_reports_is_no_folder_of_runs(checkout: Checkout) -> None:
+def test_a_folder_of_grading_reports_is_not_a_folder_of_runs(checkout: Checkout) -> None:
     root = checkout()
     (root / "runs" / "x_grading_report.json").write_text("{}")
     assert not is_runs(root / "runs")

@@ -23,13 +23,13 @@ def findings(tasks, text: str, **task: object) -> list[str]:
     return [problem.message for problem in grading.examine(tasks.submit(text))]
 
 
-def test_a_good_file_has_no_findings_in_any_order_of_rows_and_columns(tasks) -> None:
+def test_a_valid_file_has_no_findings_in_any_order_of_rows_and_columns(tasks) -> None:
     rows = ANSWERS.splitlines()
     swapped = [",".join(reversed(row.split(","))) for row in [rows[0], *reversed(rows[1:])]]
     assert findings(tasks, "\n".join(swapped)) == []
 
 
-def test_everything_is_said_at_once(tasks) -> None:
+def test_every_finding_is_reported_at_once(tasks) -> None:
     text = "id,y\np0,1\np0,2\np2,x\np3,\np4,inf\np99,1\n"
     assert findings(tasks, text) == [
         "4 ids are missing: p1, p5, p6, p7",
@@ -42,7 +42,7 @@ def test_everything_is_said_at_once(tasks) -> None:
     ]
 
 
-def test_only_the_first_five_are_named(tasks) -> None:
+def test_only_the_first_five_examples_are_named(tasks) -> None:
     assert findings(tasks, "id,y\np0,1\n")[0] == "7 ids are missing: p1, p2, p3, p4, p5, … (2 more)"
 
 
@@ -58,11 +58,11 @@ def test_only_the_first_five_are_named(tasks) -> None:
         ("id,y\np0,1,2,3\np1\n", "line 2 has more fields than the header has columns"),
     ],
 )
-def test_each_kind_of_broken_csv_has_its_sentence(tasks, text: str, finding: str) -> None:
+def test_each_kind_of_invalid_csv_has_its_own_message(tasks, text: str, finding: str) -> None:
     assert any(finding in message for message in findings(tasks, text))
 
 
-def test_text_that_is_not_utf8_names_the_line(tasks) -> None:
+def test_text_that_is_not_utf_8_names_the_line(tasks) -> None:
     task_id = tasks.add(answers=ANSWERS)
     path = tasks.submissions / "latin.csv"
     path.write_bytes(b"id,y\np0,1\np1,\xff\n")
@@ -90,7 +90,7 @@ def test_numeric_and_text_ids_are_compared_as_text_when_a_stray_one_is_text(task
     ]
 
 
-def test_a_grader_with_code_is_helped_by_the_sample_submission(tasks) -> None:
+def test_files_for_a_custom_grader_are_compared_with_the_sample_submission(tasks) -> None:
     code = "def grade(submission, answers):\n    return float(submission['y'].mean())\n"
     found = findings(tasks, "id\np0\np1\n", code=code)
     assert found == [
@@ -176,7 +176,7 @@ def test_sparse_against_sparse_counts_the_zeros(tmp_path: Path) -> None:
     assert grade_submission(path, task).score == round(float(expected), 5)
 
 
-def test_names_that_do_not_match_are_said(tmp_path: Path, layers: H5ad) -> None:
+def test_names_that_do_not_match_are_reported(tmp_path: Path, layers: H5ad) -> None:
     path = write(tmp_path / "guess.h5ad", TRUTH, ["stranger", *CELLS[1:]], ["G", "H", *GENES[2:]])
     assert layers.findings(path) == [
         "1 cell is missing: cell0",
@@ -202,7 +202,7 @@ def test_a_missing_layer_names_what_is_there(tmp_path: Path, layers: H5ad) -> No
     assert layers.findings(path) == ["`layers` key `prediction` is missing; the file has nothing"]
 
 
-def test_a_file_that_is_no_h5ad_or_cut_short_is_said(tmp_path: Path, layers: H5ad) -> None:
+def test_a_truncated_file_or_one_that_is_not_h5ad_is_reported(tmp_path: Path, layers: H5ad) -> None:
     path = write(tmp_path / "guess.h5ad", TRUTH, CELLS, GENES)
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
@@ -232,7 +232,7 @@ def test_labels_of_cells_are_scored_by_name(tmp_path: Path) -> None:
     assert grade_submission(path, task.task).score == round(11 / 12, 5)
 
 
-def test_an_embedding_of_another_width_is_said(tmp_path: Path) -> None:
+def test_an_embedding_of_another_width_is_reported(tmp_path: Path) -> None:
     task = H5ad(tmp_path, "rmse", {"obsm": "embedding"}, TRUTH, "obsm")
     path = write(tmp_path / "guess.h5ad", TRUTH[:, :3], CELLS, GENES, "obsm")
     assert task.findings(path) == ["obsm embedding has shape (12, 3); 5 columns are expected"]

@@ -23,11 +23,11 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
         ("2026-11-01T10:00+02:00", datetime(2026, 11, 1, 8, tzinfo=UTC)),
     ],
 )
-def test_ages_and_dates(text: str, expected: datetime) -> None:
+def test_an_age_or_a_date_is_understood(text: str, expected: datetime) -> None:
     assert moment(text, NOW) == expected
 
 
 @pytest.mark.parametrize("text", ["", "7", "7y", "yesterday", "2026-13-01", "99999999999w", "\x1b[2J"])
-def test_what_is_no_time_is_said_with_what_would_be(text: str) -> None:
+def test_an_invalid_time_says_what_is_allowed(text: str) -> None:
     with pytest.raises(UsageError, match="is not a time; use a date"):
         moment(text, NOW)

@@ -45,7 +45,7 @@ def test_a_finished_run_is_listed_with_its_scores(tmp_path: Path) -> None:
     assert {"run_id", "job", "status", "started_at", "score", "fault"} <= run.to_dict().keys()
 
 
-def test_a_run_without_its_end_is_interrupted_with_its_completed_messages(tmp_path: Path) -> None:
+def test_a_run_without_its_end_is_listed_as_interrupted_with_its_messages(tmp_path: Path) -> None:
     events = list(recorded())
     write(tmp_path, ID, events[: len(events) // 2])
     (run,) = Catalogue(tmp_path).runs()
@@ -54,7 +54,7 @@ def test_a_run_without_its_end_is_interrupted_with_its_completed_messages(tmp_pa
     assert run.messages == done > 0
 
 
-def test_a_run_whose_engine_lives_is_running(tmp_path: Path) -> None:
+def test_a_run_whose_engine_is_alive_is_listed_as_running(tmp_path: Path) -> None:
     path = write(tmp_path, ID, list(recorded())[:3])
     write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
     assert Catalogue(tmp_path).runs()[0].status == "running"
@@ -62,7 +62,7 @@ def test_a_run_whose_engine_lives_is_running(tmp_path: Path) -> None:
     assert Catalogue(tmp_path).runs()[0].status == "interrupted"
 
 
-def test_the_list_follows_the_files_and_rebuilds_itself(tmp_path: Path) -> None:
+def test_the_list_follows_the_files_and_repairs_itself(tmp_path: Path) -> None:
     catalogue = Catalogue(tmp_path)
     path = write(tmp_path, ID, list(recorded())[:3])
     assert [run.status for run in catalogue.runs()] == ["interrupted"]
@@ -93,7 +93,7 @@ def test_a_damaged_list_leaves_no_connection_open(tmp_path: Path, monkeypatch: p
     assert Counted.open == 0
 
 
-def test_a_run_is_found_by_the_beginning_or_end_of_its_id(tmp_path: Path) -> None:
+def test_a_run_can_be_named_by_the_beginning_or_end_of_its_id(tmp_path: Path) -> None:
     for run_id in (ID, "20260102-000000-beef"):
         write(tmp_path, run_id, list(recorded()))
     catalogue = Catalogue(tmp_path)
@@ -109,7 +109,7 @@ def test_an_empty_or_missing_folder_has_no_runs(tmp_path: Path) -> None:
     assert Catalogue(tmp_path / "nowhere").runs() == []
 
 
-def test_new_ids_have_the_form_that_is_safe_as_a_file_name() -> None:
+def test_new_ids_are_safe_as_file_names() -> None:
     assert is_run_id(new_run_id())
     assert not is_run_id("../x")
 
@@ -137,7 +137,7 @@ def test_a_finished_run_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(catalogue.runs()) == 2
 
 
-def test_a_resumed_run_is_running_again(tmp_path: Path) -> None:
+def test_a_resumed_run_is_listed_as_running(tmp_path: Path) -> None:
     path = write(tmp_path, ID, list(recorded()))
     os.utime(tmp_path, ns=(0, 0))
     catalogue = Catalogue(tmp_path)
@@ -165,27 +165,29 @@ def test_a_resumed_run_is_running_again(tmp_path: Path) -> None:
         (RunFilter(model="gpt"), 0),
     ],
 )
-def test_filters(tmp_path: Path, wanted: RunFilter, found: int) -> None:
+def test_runs_can_be_filtered_by_job_status_score_fault_time_and_model(
+    tmp_path: Path, wanted: RunFilter, found: int
+) -> None:
     for number in range(2):
         write(tmp_path, f"20260102-00000{number}-beef", list(recorded()))
     write(tmp_path, ID, list(recorded())[:5])
     assert len(Catalogue(tmp_path).runs(wanted)) == found
 
 
-def test_the_newest_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
+def test_the_newest_runs_come_first_up_to_the_limit(tmp_path: Path) -> None:
     for number in range(4):
         later = [event.model_copy(update={"at": event.at + timedelta(days=number)}) for event in recorded()]
         write(tmp_path, f"2026010{number}-000000-beef", later)
     assert [run.run_id[:8] for run in Catalogue(tmp_path).runs(limit=2)] == ["20260103", "20260102"]
 
 
-def test_many_new_ids_differ_from_each_other_and_from_what_is_there(tmp_path: Path) -> None:
+def test_new_ids_are_unique(tmp_path: Path) -> None:
     ids = new_run_ids(500, tmp_path)
     assert len(set(ids)) == 500
     assert all(map(is_run_id, ids))
 
 
-def test_reviews_stand_beside_the_score_and_are_read_again_only_when_they_change(
+def test_reviews_are_listed_with_the_score_and_read_again_only_when_they_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path, ID, list(recorded()))
@@ -219,7 +221,7 @@ def test_reviews_stand_beside_the_score_and_are_read_again_only_when_they_change
     assert catalogue.runs()[0].reviewed is None
 
 
-def test_the_list_as_json_says_what_each_run_says(tmp_path: Path) -> None:
+def test_the_json_list_agrees_with_each_run(tmp_path: Path) -> None:
     events = list(recorded())
     write(tmp_path, ID, events)
     write(tmp_path, "20260102-000000-abcd", events[: len(events) // 2])
@@ -257,7 +259,7 @@ def test_the_list_as_json_says_what_each_run_says(tmp_path: Path) -> None:
         ("run_ended", {"seq": 10**400}),
     ],
 )
-def test_a_value_that_would_make_a_list_endless_or_is_of_the_wrong_kind_is_damage(
+def test_an_endless_value_or_one_of_the_wrong_kind_is_damage(
     kind: str, fields: dict[str, Any], tmp_path: Path
 ) -> None:
     rows = [json.loads(line) for line in (GOLDEN / "version-1.jsonl").read_bytes().splitlines()]
@@ -269,7 +271,7 @@ def test_a_value_that_would_make_a_list_endless_or_is_of_the_wrong_kind_is_damag
     assert [run.run_id for run in Catalogue(tmp_path).runs()] == [path.stem], "the others are listed, too"
 
 
-def test_what_the_list_shows_is_what_the_whole_run_comes_to(tmp_path: Path) -> None:
+def test_the_list_shows_the_result_of_the_whole_run(tmp_path: Path) -> None:
     for cut in (None, 30, 60, 90):
         rows = (GOLDEN / "version-1.jsonl").read_bytes().splitlines(keepends=True)[:cut]
         path = tmp_path / "20260101-000000-abcd.jsonl"
@@ -283,14 +285,14 @@ def test_what_the_list_shows_is_what_the_whole_run_comes_to(tmp_path: Path) -> N
         assert found.faults == sorted(ends - {"none"})
 
 
-def test_the_list_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_the_list_is_private_to_its_owner(tmp_path: Path) -> None:
     write(tmp_path, ID, list(recorded()))
     (tmp_path / "catalogue.sqlite").touch(0o644)
     assert len(Catalogue(tmp_path).runs()) == 1
     assert stat.S_IMODE((tmp_path / "catalogue.sqlite").stat().st_mode) == 0o600
 
 
-def test_a_list_that_another_process_holds_for_long_is_left_to_it(
+def test_a_list_that_another_process_has_locked_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue, "LOCKED_S", 0.01)
@@ -310,7 +312,7 @@ def test_a_list_that_another_process_holds_for_long_is_left_to_it(
 
 
 @pytest.mark.parametrize("refusal", ["SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR"])
-def test_runs_are_listed_where_nothing_can_be_written(
+def test_runs_are_listed_in_a_read_only_folder(
     refusal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, ID, list(recorded()))
@@ -325,13 +327,13 @@ def test_runs_are_listed_where_nothing_can_be_written(
     assert [path.name for path in tmp_path.iterdir()] == [f"{ID}.jsonl"]
 
 
-def test_who_may_only_look_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
+def test_read_only_listing_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
     write(tmp_path, ID, list(recorded()))
     assert len(Catalogue(tmp_path, writes=False).runs()) == 1
     assert [path.name for path in tmp_path.iterdir()] == [f"{ID}.jsonl"]
 
 
-def test_a_short_beginning_is_enough_to_see_a_run_and_not_to_delete_it(tmp_path: Path) -> None:
+def test_a_short_prefix_can_show_a_run_but_not_delete_it(tmp_path: Path) -> None:
     write(tmp_path, ID, list(recorded()))
     assert Catalogue(tmp_path).find("2").stem == ID
     with pytest.raises(UsageError, match="at least 6 characters"):
@@ -340,7 +342,7 @@ def test_a_short_beginning_is_enough_to_see_a_run_and_not_to_delete_it(tmp_path:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
-def test_pipes_devices_and_folders_with_the_name_of_a_run_are_none(tmp_path: Path) -> None:
+def test_pipes_devices_and_folders_named_like_a_run_are_not_runs(tmp_path: Path) -> None:
     write(tmp_path, ID, list(recorded()))
     os.mkfifo(tmp_path / "20260101-000000-aaaa.jsonl")
     (tmp_path / "20260101-000000-bbbb.jsonl").mkdir()

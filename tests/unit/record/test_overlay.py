@@ -39,7 +39,7 @@ def verdict(seq: int, score: float, author: str = "ada") -> list[events.RunEvent
     ]
 
 
-def test_later_judgings_are_kept_in_order_beside_a_recording_that_does_not_change(tmp_path: Path) -> None:
+def test_later_verdicts_are_kept_in_order_and_the_recording_does_not_change(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join(map(events.write_event, recorded())))
     before = path.read_bytes()
@@ -60,7 +60,7 @@ def test_later_judgings_are_kept_in_order_beside_a_recording_that_does_not_chang
     assert stat.S_IMODE(overlay_path(path).stat().st_mode) == 0o600
 
 
-def test_a_list_of_runs_keeps_of_each_conversation_only_what_is_in_force(tmp_path: Path) -> None:
+def test_the_list_of_runs_keeps_only_the_latest_verdict_of_each_conversation(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join(map(events.write_event, recorded())))
     review = events.Reviewed(
@@ -74,7 +74,7 @@ def test_a_list_of_runs_keeps_of_each_conversation_only_what_is_in_force(tmp_pat
     assert [event.seq for event in short.events] == [5, 6], "the last verdict has no score of its own"
 
 
-def test_a_torn_line_swallows_nobody_elses(tmp_path: Path) -> None:
+def test_a_partial_line_loses_no_other_line(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.touch()
     overlay_path(path).write_bytes(b'{"kind":"transcript_sc')
@@ -84,11 +84,11 @@ def test_a_torn_line_swallows_nobody_elses(tmp_path: Path) -> None:
     assert [problem.line for problem in overlay.problems] == [1]
 
 
-def test_without_an_overlay_there_is_nothing(tmp_path: Path) -> None:
+def test_without_an_overlay_there_are_no_later_scores(tmp_path: Path) -> None:
     assert read_overlay(tmp_path / "run.jsonl").events == ()
 
 
-def test_reviewers_at_once_lose_nothing_and_share_no_number(tmp_path: Path) -> None:
+def test_concurrent_reviews_are_all_kept_with_unique_numbers(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.touch()
     overlay_path(path).write_bytes(b'{"kind":"reviewed","torn')
@@ -113,14 +113,14 @@ def test_reviewers_at_once_lose_nothing_and_share_no_number(tmp_path: Path) -> N
     assert [problem.line for problem in overlay.problems] == [1]
 
 
-def test_a_run_that_was_deleted_meanwhile_gets_no_scores(tmp_path: Path) -> None:
+def test_a_run_that_was_deleted_meanwhile_gets_no_overlay(tmp_path: Path) -> None:
     path = tmp_path / "20260101-000000-abcd.jsonl"
     with pytest.raises(RecordingError, match="was just deleted or moved"):
         append_overlay(path, verdict(1, 0.5))
     assert list(tmp_path.iterdir()) == [], "a later run of that id would get them"
 
 
-def test_an_overlay_that_is_far_too_large_is_not_read(tmp_path: Path) -> None:
+def test_an_overlay_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.touch()
     with overlay_path(path).open("wb") as file:

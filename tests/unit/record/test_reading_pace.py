@@ -19,7 +19,7 @@ class Clock:
         return self.now
 
 
-async def test_what_is_written_later_is_played_when_it_is_due() -> None:
+async def test_events_written_later_are_played_at_their_time() -> None:
     clock, events = Clock(), [warned(0), warned(1)]
     player = Player(events, 1.0, clock=clock, whole=False)
     playing = player.play()
@@ -35,7 +35,7 @@ async def test_what_is_written_later_is_played_when_it_is_due() -> None:
     assert [batch async for batch in playing] == []
 
 
-async def test_a_player_can_wait_before_anything_was_written() -> None:
+async def test_a_player_can_wait_for_the_first_event() -> None:
     clock = Clock()
     player = Player([], 1.0, paused=True, clock=clock, whole=False)
     playing = player.play()
@@ -44,13 +44,13 @@ async def test_a_player_can_wait_before_anything_was_written() -> None:
     assert len(await anext(playing)) == 1
 
 
-def test_setting_up_takes_no_time_that_anybody_sees() -> None:
+def test_a_replay_shortens_the_preparation_of_a_conversation() -> None:
     late = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=4)
     begun = ConversationStarted(run_id="r", seq=2, at=late, session_id="s", greeting="Hi", max_messages=4)
     assert replay_times([warned(0), begun]) == [0.0, LONGEST_PREPARATION_S]
 
 
-def test_the_end_of_a_recording_that_was_opened_whole_is_where_it_ends() -> None:
+def test_a_finished_recording_knows_its_end() -> None:
     player = Player([warned(0), warned(3)], None, clock=Clock())
     player.at = 2
     assert player.now_s == 3.0

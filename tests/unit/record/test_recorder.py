@@ -25,7 +25,7 @@ def end(seq: int) -> events.RunEnded:
     return events.RunEnded(run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), status="completed")
 
 
-async def test_what_was_appended_is_in_the_file_once_written_returns(tmp_path: Path) -> None:
+async def test_an_event_is_in_the_file_once_written_returns(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "run.jsonl")
     for seq in range(1, 101):
         recorder.append(note(seq))
@@ -34,14 +34,14 @@ async def test_what_was_appended_is_in_the_file_once_written_returns(tmp_path: P
     await recorder.aclose()
 
 
-async def test_recordings_are_for_their_owner_alone(tmp_path: Path) -> None:
+async def test_recordings_are_private_to_their_owner(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "runs" / "run.jsonl")
     await recorder.aclose()
     assert stat.S_IMODE(recorder.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(recorder.path.parent.stat().st_mode) == 0o700
 
 
-async def test_a_full_disk_holds_the_run_and_loses_nothing(
+async def test_a_full_disk_pauses_the_run_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str | None] = []
@@ -82,7 +82,7 @@ class FullDisk:
         return getattr(self._file, name)
 
 
-def test_a_torn_last_line_and_a_damaged_one_are_reported_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_partial_and_damaged_lines_are_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     good = [events.write_event(note(seq)) for seq in (1, 2, 3)]
     path.write_bytes(good[0] + b"\xff{not json\n" + good[1] + good[2][:20])
@@ -94,14 +94,14 @@ def test_a_torn_last_line_and_a_damaged_one_are_reported_and_the_rest_is_read(tm
     ]
 
 
-def test_a_file_without_any_event_is_no_recording(tmp_path: Path) -> None:
+def test_a_file_without_an_event_is_not_a_recording(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text("hello\n")
     with pytest.raises(RecordingError, match="not a recording"):
         read_recording(path)
 
 
-async def test_following_sees_the_file_appear_grow_and_end(tmp_path: Path) -> None:
+async def test_following_a_file_sees_it_appear_grow_and_end(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     seen: list[int] = []
     first = asyncio.Event()
@@ -123,7 +123,7 @@ async def test_following_sees_the_file_appear_grow_and_end(tmp_path: Path) -> No
     assert seen == [1, 2, 3]
 
 
-async def test_following_ends_when_nobody_writes_any_more_and_can_start_later(tmp_path: Path) -> None:
+async def test_following_ends_when_the_writer_is_gone_and_can_start_later(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join(events.write_event(note(seq)) for seq in range(1, 6)))
     seen = [
@@ -135,7 +135,7 @@ async def test_following_ends_when_nobody_writes_any_more_and_can_start_later(tm
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"kind":"warn', b"x" * 3_000_000])
-async def test_following_a_resumed_run_passes_over_its_earlier_end_and_a_torn_line(
+async def test_following_a_resumed_run_skips_its_earlier_end_and_a_partial_line(
     tmp_path: Path, torn: bytes
 ) -> None:
     path = tmp_path / "run.jsonl"
@@ -167,7 +167,7 @@ async def test_following_from_the_start_sees_a_resumed_run_to_its_last_end(tmp_p
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"kind":"warn', b"x" * 3_000_000])
-async def test_resuming_cuts_the_torn_last_line_and_goes_on(tmp_path: Path, torn: bytes) -> None:
+async def test_resuming_removes_a_partial_last_line_and_appends(tmp_path: Path, torn: bytes) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(events.write_event(note(1)) + torn)
     recorder = Recorder(path, resume=True)
@@ -178,7 +178,7 @@ async def test_resuming_cuts_the_torn_last_line_and_goes_on(tmp_path: Path, torn
     assert recording.problems == ()
 
 
-async def test_a_second_writer_is_refused_and_a_recording_is_not_written_over(tmp_path: Path) -> None:
+async def test_a_second_writer_is_refused_and_a_recording_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     recorder = Recorder(path)
     with pytest.raises(RecordingError, match="another process is writing it"):
@@ -195,7 +195,7 @@ def resumed(seq: int) -> events.RunResumed:
 
 
 @pytest.mark.parametrize("what", ["deleted", "moved"])
-async def test_a_recording_that_goes_between_opening_and_locking_is_not_written(
+async def test_a_recording_deleted_between_opening_and_locking_is_not_written(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run.jsonl"
@@ -216,9 +216,7 @@ async def test_a_recording_that_goes_between_opening_and_locking_is_not_written(
         Recorder(path, resume=True)
 
 
-async def test_a_new_recording_is_in_its_folder_after_a_power_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_new_recording_survives_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
     monkeypatch.setattr(recorder_module, "sync_folder", synced.append)
     await Recorder(tmp_path / "run.jsonl").aclose()

@@ -44,11 +44,11 @@ async def given(player: Player) -> list[int]:
     return [len(batch) async for batch in player.play()]
 
 
-async def test_without_a_speed_everything_comes_at_once() -> None:
+async def test_without_a_speed_all_events_come_at_once() -> None:
     assert await given(Player([warned(second) for second in range(100)], None)) == [100]
 
 
-async def test_events_come_when_they_are_due() -> None:
+async def test_events_come_at_their_recorded_times() -> None:
     now = 0.0
     player = Player([warned(0), warned(1), warned(1), warned(90)], 2.0, clock=lambda: now)
     batches: list[Sequence[RunEvent]] = []
@@ -63,7 +63,7 @@ async def test_events_come_when_they_are_due() -> None:
         await anext(playing)
 
 
-async def test_a_paused_one_waits_until_it_is_sent_somewhere_or_goes_on() -> None:
+async def test_a_paused_replay_waits_until_it_seeks_or_resumes() -> None:
     player = Player([warned(second) for second in range(10)], 1.0, paused=True, clock=lambda: 0.0)
     counts: list[int] = []
     came = asyncio.Event()
@@ -84,7 +84,7 @@ async def test_a_paused_one_waits_until_it_is_sent_somewhere_or_goes_on() -> Non
     assert counts == [4, 6]
 
 
-async def test_one_can_begin_in_the_middle() -> None:
+async def test_a_replay_can_start_in_the_middle() -> None:
     player = Player([warned(second) for second in range(10)], 1.0, begin=7, paused=True)
     playing = player.play()
     assert len(await anext(playing)) == 7
@@ -93,7 +93,7 @@ async def test_one_can_begin_in_the_middle() -> None:
     assert len(await anext(playing)) == 3
 
 
-def test_places_to_go_to() -> None:
+def test_a_replay_can_go_to_the_next_message_or_failure() -> None:
     events = [
         warned(0),
         said(1),

@@ -78,7 +78,7 @@ def run(judged: tuple[float, ...] | None = (0.2, 0.6), fault: events.Fault = "no
     return apply_all(RunState(), many)
 
 
-def test_the_latest_of_each_reviewer_counts_and_all_are_kept() -> None:
+def test_the_latest_review_of_each_person_counts_and_all_are_kept() -> None:
     found = fold_reviews(
         [
             review(1, task=1, before=0.2, after=0.5),
@@ -94,7 +94,7 @@ def test_the_latest_of_each_reviewer_counts_and_all_are_kept() -> None:
     assert (found.reviewers, len(found.standing)) == (("ada", "ben"), 3)
 
 
-def test_an_undo_takes_back_ones_own_entry_only() -> None:
+def test_an_undo_removes_only_your_own_review() -> None:
     entries = [
         review(1, task=1, after=0.5),
         review(2, task=1, after=0.9),
@@ -110,7 +110,7 @@ def test_an_undo_takes_back_ones_own_entry_only() -> None:
     assert last.review == "1"
 
 
-def test_the_composite_follows_and_the_recorded_state_does_not_change() -> None:
+def test_reviews_change_the_score_and_not_the_recorded_state() -> None:
     state = run()
     reviews = fold_reviews([review(1, task=1, before=0.2, after=0.8, why="\x1b[2Jit did")], state)
     before = state.scores()
@@ -129,7 +129,7 @@ def test_the_composite_follows_and_the_recorded_state_does_not_change() -> None:
     assert words(0.6, 0.6) == "0.60 (reviewed)"
 
 
-def test_the_jobs_own_bar_says_whether_a_reviewed_task_passed() -> None:
+def test_the_jobs_threshold_decides_whether_a_reviewed_task_passed() -> None:
     state = run()
     for score, passed in ((0.9, False), (0.95, True)):
         after = with_reviews(state, fold_reviews([review(1, task=2, after=score)]))
@@ -138,7 +138,7 @@ def test_the_jobs_own_bar_says_whether_a_reviewed_task_passed() -> None:
         assert verdict.tasks[1].passed is passed
 
 
-def test_a_fault_takes_the_score_away_when_all_who_gave_one_agree() -> None:
+def test_a_fault_removes_the_score_when_all_reviewers_of_it_agree() -> None:
     state = run()
     one = [review(1, action="fault", fault="evaluator")]
     found = reviewed_scores(state, fold_reviews(one))
@@ -152,7 +152,7 @@ def test_a_fault_takes_the_score_away_when_all_who_gave_one_agree() -> None:
     assert (found.scores["withheld"], found.disputed) == (0.6, 1)
 
 
-def test_people_score_what_the_judge_could_not() -> None:
+def test_people_can_score_what_the_judge_could_not() -> None:
     state = run(None)
     assert state.scores()["withheld"] is None
     half = fold_reviews([review(1, task=1, after=1.0)])
@@ -163,7 +163,7 @@ def test_people_score_what_the_judge_could_not() -> None:
     assert with_reviews(state, blamed).scores()["withheld"] == 0.8
 
 
-def test_a_spoilt_conversation_counts_only_when_people_say_that_it_does() -> None:
+def test_a_conversation_that_was_not_measured_counts_only_when_people_say_so() -> None:
     state = run(fault="evaluator")
     scored = [review(1, task=1, after=1.0), review(2, task=2, after=0.4)]
     assert with_reviews(state, fold_reviews(scored)).scores()["withheld"] is None
@@ -171,12 +171,12 @@ def test_a_spoilt_conversation_counts_only_when_people_say_that_it_does() -> Non
     assert with_reviews(state, cleared).scores()["withheld"] == 0.8
 
 
-def test_reviews_of_an_abandoned_attempt_are_left_out() -> None:
+def test_reviews_of_an_abandoned_attempt_are_ignored() -> None:
     state = run()
     assert fold_reviews([review(1, task=1, after=1.0, attempt=2)], state).tasks == {}
 
 
-def test_marks_of_submissions() -> None:
+def test_marks_that_disagree_make_a_submission_suspicious() -> None:
     def marked(number: int, author: str, mark: str) -> events.Reviewed:
         return review(number, author, submission="s", mark=mark, condition=None, trial=None)
 
@@ -187,6 +187,6 @@ def test_marks_of_submissions() -> None:
     assert mark_of({}) is None
 
 
-def test_reviews_of_one_condition_speak_of_no_mean() -> None:
+def test_reviews_of_a_run_of_one_condition_give_no_mean() -> None:
     found = ReviewedScores({"supplied": 0.7}, None, ("ada",), 1, 3, conditions=("supplied",))
     assert found.told(RunState()) == ["supplied – → 0.70 (reviewed)"]

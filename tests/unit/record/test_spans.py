@@ -8,7 +8,7 @@ from tests.unit.evaluate.traces.spans import span, tool
 ROOT = "aa" * 8
 
 
-def test_openinference_says_the_same_in_other_words() -> None:
+def test_openinference_attributes_have_the_same_meaning() -> None:
     call = span(1, name="lookUp", openinference__span__kind="TOOL", tool__name="lookUp",
                 input__value='{"drug": "warfarin"}', output__value="found")  # fmt: skip
     model = span(2, openinference__span__kind="LLM", llm__model_name="small", llm__token_count__prompt=12,
@@ -22,7 +22,7 @@ def test_openinference_says_the_same_in_other_words() -> None:
     assert meaning.arguments is None
 
 
-def test_what_no_convention_names_means_nothing_here() -> None:
+def test_unknown_span_attributes_are_ignored() -> None:
     meaning = meaning_of(span(1, name="GET /drugs", http__route="/drugs", gen_ai__usage__input_tokens="many"))
     assert (meaning.kind, meaning.title, meaning.tokens_in, meaning.error) == (
         "other",
@@ -32,7 +32,7 @@ def test_what_no_convention_names_means_nothing_here() -> None:
     )
 
 
-def test_an_error_is_told_by_its_exception() -> None:
+def test_a_failed_span_shows_its_exception() -> None:
     told = {
         "name": "exception",
         "attributes": {"exception.type": "KeyError", "exception.message": "no such drug"},
@@ -42,7 +42,7 @@ def test_an_error_is_told_by_its_exception() -> None:
     assert meaning_of(failed.model_copy(update={"status": "unset"})).error == ""
 
 
-def test_spans_stand_below_their_parents_in_the_order_of_their_beginnings() -> None:
+def test_spans_are_listed_below_their_parents_by_start_time() -> None:
     spans = [span(3, 1), span(2, 1), span(1, ROOT), span(5, 99), span(4, 2)]
     assert [(int(s.span_id), depth) for s, depth in ordered(spans, ROOT)] == [
         (1, 0),
@@ -54,11 +54,11 @@ def test_spans_stand_below_their_parents_in_the_order_of_their_beginnings() -> N
     assert absent_parents(spans, ROOT) == [f"{99:016x}"]
 
 
-def test_spans_that_name_each_other_as_parents_are_shown_nevertheless() -> None:
+def test_spans_with_circular_parents_are_still_shown() -> None:
     assert len(ordered([span(1, 2), span(2, 1), span(3, 3)], ROOT)) == 3
 
 
-def test_without_content_names_numbers_and_arguments_are_left() -> None:
+def test_without_content_spans_keep_names_numbers_and_arguments() -> None:
     call = without_content(
         tool(1, "lookUp", {"drug": "x"}, "a quotation", gen_ai__input__messages="a prompt")
     )

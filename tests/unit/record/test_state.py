@@ -27,7 +27,7 @@ def recorded() -> tuple[RunEvent, ...]:
 
 
 @given(st.data())
-def test_slicing_does_not_matter(data: st.DataObject) -> None:
+def test_the_state_is_the_same_however_the_events_are_split(data: st.DataObject) -> None:
     events_ = recorded()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(events_)), max_size=6)))
     state = RunState()
@@ -39,12 +39,12 @@ def test_slicing_does_not_matter(data: st.DataObject) -> None:
     assert state == apply_all(RunState(), events_)
 
 
-def test_events_survive_the_file() -> None:
+def test_events_are_read_back_as_they_were_written() -> None:
     for event in recorded():
         assert read_event(write_event(event)) == event
 
 
-def test_a_kind_of_a_newer_program_is_kept_and_written_back() -> None:
+def test_an_event_of_a_newer_program_is_kept_and_written_back() -> None:
     line = b'{"kind":"mind_read","run_id":"r","seq":7,"at":"2026-01-01T00:00:00Z","thought":{"a":null}}\n'
     event = read_event(line)
     assert isinstance(event, events.UnknownEvent)
@@ -54,7 +54,7 @@ def test_a_kind_of_a_newer_program_is_kept_and_written_back() -> None:
     assert state.unknown == [event]
 
 
-def test_a_second_attempt_replaces_the_first_and_late_events_of_the_first_are_ignored() -> None:
+def test_a_second_attempt_replaces_the_first_whose_late_events_are_ignored() -> None:
     first = [event for event in recorded() if event.condition == "withheld"]
     again = [event.model_copy(update={"attempt": 2}) for event in first]
     state = apply_all(RunState(), [*first, *again, *first])
@@ -63,14 +63,14 @@ def test_a_second_attempt_replaces_the_first_and_late_events_of_the_first_are_ig
     assert state.conversations[ConversationKey("withheld", 1)].attempt == 2
 
 
-def test_the_final_score_wins_over_the_running_one() -> None:
+def test_the_final_score_replaces_the_running_one() -> None:
     state = apply_all(RunState(), recorded())
     for talk in state.conversations.values():
         assert talk.score is not None
         assert state.running_score(talk) == talk.score.score
 
 
-def test_a_message_is_found_by_its_number_also_where_one_before_it_is_missing() -> None:
+def test_a_message_is_found_by_its_number_even_when_one_is_missing() -> None:
     """A damaged recording lacks messages: their place in the list is then not their number."""
     state = RunState()
     conversation = None

@@ -31,7 +31,7 @@ def mailed(tmp_path: Path) -> Path:
     return path
 
 
-def test_an_imported_run_is_listed_under_its_own_id_for_its_owner_alone(mailed: Path, tmp_path: Path) -> None:
+def test_an_imported_run_keeps_its_id_and_is_private(mailed: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     done = import_recording(mailed, runs)
     assert done.new
@@ -41,9 +41,7 @@ def test_an_imported_run_is_listed_under_its_own_id_for_its_owner_alone(mailed: 
     assert not import_recording(mailed, runs).new
 
 
-def test_foreign_text_is_cleaned_on_the_way_in_and_damaged_lines_are_reported(
-    mailed: Path, tmp_path: Path
-) -> None:
+def test_imported_text_is_cleaned_and_damaged_lines_are_reported(mailed: Path, tmp_path: Path) -> None:
     rows = mailed.read_bytes().splitlines()
     hostile = json.loads(rows[5])
     hostile["content"] = "\x1b]52;c;aGk=\x07 and \u202e reversed"
@@ -58,7 +56,7 @@ def test_foreign_text_is_cleaned_on_the_way_in_and_damaged_lines_are_reported(
     assert len(taken_in) == len(rows), "line numbers stay what they were"
 
 
-def test_an_id_that_is_no_id_never_becomes_a_file_name(mailed: Path, tmp_path: Path) -> None:
+def test_an_invalid_id_never_becomes_a_file_name(mailed: Path, tmp_path: Path) -> None:
     mailed.write_text(
         mailed.read_text().replace(json.loads(mailed.read_bytes().splitlines()[0])["run_id"], "../evil")
     )
@@ -67,7 +65,9 @@ def test_an_id_that_is_no_id_never_becomes_a_file_name(mailed: Path, tmp_path: P
     assert not list(tmp_path.rglob("evil*"))
 
 
-def test_another_recording_of_the_same_id_is_not_written_over(mailed: Path, tmp_path: Path) -> None:
+def test_an_import_does_not_overwrite_another_recording_with_the_same_id(
+    mailed: Path, tmp_path: Path
+) -> None:
     done = import_recording(mailed, tmp_path / "runs")
     mailed.write_bytes(b"\n".join(mailed.read_bytes().splitlines()[:50]) + b"\n")
     with pytest.raises(RecordingError, match="another recording already has this id"):
@@ -76,7 +76,7 @@ def test_another_recording_of_the_same_id_is_not_written_over(mailed: Path, tmp_
 
 
 @pytest.mark.parametrize("data", [b"", b"hello\n", b'{"kind":"warned"}\n', b"\x00\xff" * 100])
-def test_what_is_no_recording_is_refused_in_a_sentence(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_not_a_recording_is_refused_in_one_sentence(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(data)
     with pytest.raises(RecordingError, match="not a recording") as refused:
@@ -84,7 +84,7 @@ def test_what_is_no_recording_is_refused_in_a_sentence(tmp_path: Path, data: byt
     assert refused.value.problems == (), "one sentence, not one for each line"
 
 
-def test_deleting_takes_everything_that_belongs_to_a_run(mailed: Path, tmp_path: Path) -> None:
+def test_deleting_a_run_deletes_all_of_its_files(mailed: Path, tmp_path: Path) -> None:
     done = import_recording(mailed, tmp_path / "runs")
     overlay_path(done.path).write_bytes(b"{}\n")
     logs = tmp_path / "logs"
@@ -95,7 +95,7 @@ def test_deleting_takes_everything_that_belongs_to_a_run(mailed: Path, tmp_path:
     assert [name for name in left if done.run_id in name] == []
 
 
-def test_a_run_that_goes_on_is_not_deleted(mailed: Path, tmp_path: Path) -> None:
+def test_a_run_in_progress_cannot_be_deleted(mailed: Path, tmp_path: Path) -> None:
     done = import_recording(mailed, tmp_path / "runs")
     write_live(done.path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
     with pytest.raises(RecordingError, match="is in progress"):
@@ -103,7 +103,7 @@ def test_a_run_that_goes_on_is_not_deleted(mailed: Path, tmp_path: Path) -> None
     assert done.path.exists()
 
 
-def test_reviews_of_two_machines_come_together(mailed: Path, tmp_path: Path) -> None:
+def test_reviews_from_two_machines_are_merged(mailed: Path, tmp_path: Path) -> None:
     def give(path: Path, author: str, hour: int, score: float) -> None:
         at = datetime(2026, 11, 21, hour, tzinfo=UTC)
         where = {"run_id": "r", "seq": 0, "at": at, "condition": "withheld", "trial": 1, "task": 1}
@@ -122,7 +122,7 @@ def test_reviews_of_two_machines_come_together(mailed: Path, tmp_path: Path) -> 
     assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.9, "ben␛": 0.5}
 
 
-def test_a_run_that_another_process_is_about_to_write_is_not_deleted(mailed: Path, tmp_path: Path) -> None:
+def test_a_run_that_another_process_has_locked_cannot_be_deleted(mailed: Path, tmp_path: Path) -> None:
     path = import_recording(mailed, tmp_path / "runs").path
     with path.open("rb") as file:
         lock(file.fileno())
@@ -133,7 +133,7 @@ def test_a_run_that_another_process_is_about_to_write_is_not_deleted(mailed: Pat
     assert not path.exists()
 
 
-def test_a_review_that_came_twice_at_once_is_kept_once(mailed: Path, tmp_path: Path) -> None:
+def test_a_review_imported_twice_at_once_is_kept_once(mailed: Path, tmp_path: Path) -> None:
     path = import_recording(mailed, tmp_path / "runs").path
     given = Reviewed(
         run_id=path.stem, seq=0, at=datetime(2026, 1, 1, tzinfo=UTC), author="ada", review="r1", action="note",
@@ -143,7 +143,7 @@ def test_a_review_that_came_twice_at_once_is_kept_once(mailed: Path, tmp_path: P
     assert len(read_overlay(path).events) == 1
 
 
-def test_a_run_that_came_meanwhile_is_not_replaced_by_an_import(
+def test_an_import_does_not_replace_a_run_created_meanwhile(
     mailed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = tmp_path / "runs"
@@ -160,7 +160,7 @@ def test_a_run_that_came_meanwhile_is_not_replaced_by_an_import(
     assert mine.read_text() == "mine"
 
 
-def test_a_deletion_that_is_cut_short_leaves_no_imported_run_without_its_mark(
+def test_an_interrupted_deletion_never_leaves_an_imported_run_unmarked(
     mailed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = import_recording(mailed, tmp_path / "runs")
@@ -181,7 +181,7 @@ def test_a_deletion_that_is_cut_short_leaves_no_imported_run_without_its_mark(
     assert not is_imported(done.path)
 
 
-def test_scores_that_are_far_too_large_are_left_out_of_an_import(mailed: Path, tmp_path: Path) -> None:
+def test_an_overlay_that_is_too_large_is_left_out_of_an_import(mailed: Path, tmp_path: Path) -> None:
     with overlay_path(mailed).open("wb") as file:
         file.truncate(1 << 40)
     done = import_recording(mailed, tmp_path / "runs")

@@ -36,7 +36,7 @@ def call(*arguments: str) -> Result:
     return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
 
 
-def test_pruning_the_trash_deletes_what_is_in_it_with_its_log_and_nothing_else(data_dir: Path) -> None:
+def test_pruning_deletes_the_trash_and_nothing_else(data_dir: Path) -> None:
     assert [found.run_ids for found in thrown_away(data_dir)] == [(IDS[0],)]
     shown = call("prune", "--trash", "--dry-run")
     assert f"{IDS[0]} (in the trash)" in shown.output
@@ -47,7 +47,7 @@ def test_pruning_the_trash_deletes_what_is_in_it_with_its_log_and_nothing_else(d
     assert [run["run_id"] for run in json.loads(call("list", "--json").stdout)] == [IDS[1]]
 
 
-def test_an_age_holds_for_the_trash_by_when_it_was_filled(data_dir: Path) -> None:
+def test_the_age_of_trash_counts_from_its_deletion(data_dir: Path) -> None:
     (kept,) = thrown_away(data_dir)
     call("prune", "--older-than", "1d", "--yes")  # both runs began long ago, the deletion was just now
     assert [found.path for found in thrown_away(data_dir)] == [kept.path]
@@ -57,14 +57,14 @@ def test_an_age_holds_for_the_trash_by_when_it_was_filled(data_dir: Path) -> Non
     assert thrown_away(data_dir) == []
 
 
-def test_nothing_to_delete_must_be_named(data_dir: Path) -> None:
+def test_prune_needs_to_be_told_what_to_delete(data_dir: Path) -> None:
     done = call("prune", "--yes")
     assert isinstance(done.exception, UsageError)
     (data_dir / FOLDER / "not a deletion").mkdir()
     assert len(thrown_away(data_dir)) == 1
 
 
-def test_a_recording_that_went_on_in_another_folder_is_pruned_there_too(
+def test_a_recording_continued_in_another_folder_is_pruned_there_too(
     data_dir: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     here = data_dir / "runs" / f"{IDS[1]}.jsonl"

@@ -12,7 +12,7 @@ from bioeval_tui.record.state import RunState, apply_all
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "recordings"
 
 
-def test_a_recording_of_version_1_opens_whole() -> None:
+def test_a_recording_of_version_1_opens_completely() -> None:
     recording = read_recording(GOLDEN / "version-1.jsonl")
     assert recording.problems == ()
     state = apply_all(RunState(), recording.events)
@@ -23,7 +23,7 @@ def test_a_recording_of_version_1_opens_whole() -> None:
     assert state.unknown == []
 
 
-def test_one_of_a_newer_version_opens_with_what_is_known(tmp_path: Path) -> None:
+def test_a_recording_of_a_newer_version_opens_with_what_is_known(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (GOLDEN / "version-1.jsonl").read_bytes().splitlines()]
     rows[0]["schema_version"] = 99
     rows[0]["mood"] = {"of": "tomorrow"}

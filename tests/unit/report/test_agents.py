@@ -64,7 +64,7 @@ def test_the_share_of_medals_is_a_mean_over_passes_with_its_standard_error() -> 
     assert found.medal_words == "50.0 % ± 28.9"
 
 
-def test_what_was_not_graded_counts_as_nothing_and_the_other_way_to_count_stands_beside() -> None:
+def test_ungraded_submissions_count_as_no_medal_and_the_share_of_graded_ones_is_shown_too() -> None:
     """An agent that fails on every other task is first only among what was graded."""
     found = by_name(drawn({"steady": 50, "brittle": 60}, 40, fails="brittle"))
     assert found["brittle"].percentile < found["steady"].percentile
@@ -74,6 +74,6 @@ def test_what_was_not_graded_counts_as_nothing_and_the_other_way_to_count_stands
     assert (found["brittle"].medal_share_graded or 0) == pytest.approx(2 * found["brittle"].medal_share)
 
 
-def test_an_agent_of_which_nothing_was_graded_has_no_percentile_of_graded_ones() -> None:
+def test_an_agent_without_graded_submissions_has_no_percentile() -> None:
     found = by_name([AgentEntry("ada", "lab/a", None, False)])["ada"]
     assert (found.percentile, found.percentile_graded, found.medal_share_graded) == (0.0, None, None)

@@ -71,7 +71,7 @@ def call(*arguments: str) -> Result:
     return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
 
 
-def test_each_judge_stands_against_the_people_and_people_against_each_other(path: Path) -> None:
+def test_each_judge_is_compared_with_people_and_people_with_each_other(path: Path) -> None:
     judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
     report = agreement_report(*rated_tasks([path]))
     assert [(pair.a, pair.prompt) for pair in report.judges] == [
@@ -94,7 +94,7 @@ def test_each_judge_stands_against_the_people_and_people_against_each_other(path
     assert any("--blind" in note for note in report.notes)
 
 
-def test_judging_again_says_whether_it_is_closer_to_the_people(path: Path) -> None:
+def test_rescoring_shows_whether_the_new_judge_agrees_better_with_people(path: Path) -> None:
     items, _ = rated_tasks([path])
     assert change(items) is None
     judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
@@ -107,7 +107,9 @@ def test_judging_again_says_whether_it_is_closer_to_the_people(path: Path) -> No
     assert "too few to tell" in words
 
 
-def test_blind_alone_and_json_and_csv_and_the_terminal(path: Path, tmp_path: Path) -> None:
+def test_agreement_can_be_limited_to_blind_reviews_and_printed_as_json_or_csv(
+    path: Path, tmp_path: Path
+) -> None:
     result = call("agreement", "--blind", "--json")
     data = json.loads(result.stdout)
     assert (data["reviewers"], data["tasks"], data["scores_given_blind"]) == (["ben"], 4, 4)
@@ -127,13 +129,15 @@ def test_blind_alone_and_json_and_csv_and_the_terminal(path: Path, tmp_path: Pat
         raise call("agreement", "--judge", "nobody").exception or AssertionError
 
 
-def test_without_reviews_there_is_nothing_to_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_reviews_agreement_says_that_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
     assert call("agreement").return_value == ExitCode.NOT_MEASURED
     assert agreement_dict(agreement_report([]))["judges"] == []
 
 
-def test_the_gate_counts_people_only_when_asked(path: Path, tmp_path: Path) -> None:
+def test_a_gate_uses_reviews_only_when_asked(path: Path, tmp_path: Path) -> None:
     # The judge passes task 1 of the second conversation with 0.8, people give it 0.4.
     scores = load_run(path).state.scores()
     bar = f"supplied:{scores['supplied']}"

@@ -27,7 +27,7 @@ def runs(tmp_path: Path) -> RunList:
     return RunList(settings)
 
 
-def test_a_run_compared_with_its_like_differs_in_nothing(runs: RunList) -> None:
+def test_a_run_compared_with_itself_has_no_differences(runs: RunList) -> None:
     found = compare_runs(runs.summary(IDS[0]), runs.summary(IDS[1]))
     assert [condition.condition for condition in found.conditions] == ["withheld", "supplied"]
     for condition in found.conditions:
@@ -37,12 +37,12 @@ def test_a_run_compared_with_its_like_differs_in_nothing(runs: RunList) -> None:
         assert condition.latency.a == condition.latency.b
 
 
-def test_a_run_that_is_gone_is_said_to_be(runs: RunList) -> None:
+def test_comparing_a_deleted_run_says_that_it_is_gone(runs: RunList) -> None:
     with pytest.raises(UsageError, match="no longer exists"):
         runs.summary("20261120-110000-cccc")
 
 
-def test_reports_are_the_owners_alone_and_get_names_of_their_own(runs: RunList, tmp_path: Path) -> None:
+def test_reports_are_private_and_get_unique_names(runs: RunList, tmp_path: Path) -> None:
     paths = [runs.find(run_id) for run_id in IDS]
     first, second = write_report(paths[:1], tmp_path), write_report(paths[:1], tmp_path)
     both = write_report(paths, tmp_path)

@@ -24,7 +24,7 @@ def values(*scores: float) -> list[Talk]:
     return [scoring(score) for score in scores]
 
 
-def test_the_sentence_counts_tasks_and_gives_the_paired_difference_with_its_interval() -> None:
+def test_the_conclusion_counts_tasks_and_gives_the_paired_difference_with_its_interval() -> None:
     a = Recorded([Talk(tasks=(0.5, 0.5, 0.9, 0.5), holds=()) for _ in range(5)])
     b = Recorded([Talk(tasks=(0.7 + n / 50, 0.8, 0.6, 0.9), holds=()) for n in range(5)])
     sentence = against(a, b).conditions[0].sentence
@@ -33,19 +33,19 @@ def test_the_sentence_counts_tasks_and_gives_the_paired_difference_with_its_inte
     assert sentence.endswith(": better.")
 
 
-def test_what_is_within_chance_is_not_called_better() -> None:
+def test_a_difference_within_chance_is_not_called_better() -> None:
     found = against(Recorded(values(0.5, 0.9, 0.4, 0.8, 0.6)), Recorded(values(0.9, 0.5, 0.8, 0.5, 0.65)))
     assert found.conditions[0].score.verdict == "not distinguishable"
     assert "not yet distinguishable" in found.conditions[0].sentence
     assert found.regressions == ()
 
 
-def test_fewer_than_five_pairs_are_too_few_to_tell() -> None:
+def test_fewer_than_five_pairs_give_no_conclusion() -> None:
     found = against(Recorded(values(0.5, 0.6)), Recorded(values(0.7, 0.9)))
     assert found.conditions[0].score.words == "+0.25, 2 pairs from +0.20 to +0.30: too few to tell"
 
 
-def test_timing_is_refused_between_unequal_concurrency() -> None:
+def test_latencies_at_different_concurrency_are_not_compared() -> None:
     slow = Talk(holds=(), tasks=(0.5,), latencies_ms=(4000,))
     quick = Talk(holds=(), tasks=(0.5,), latencies_ms=(500,))
     found = against(Recorded([slow] * 5, concurrency=4), Recorded([quick] * 5))
@@ -63,7 +63,7 @@ def test_timing_is_refused_between_unequal_concurrency() -> None:
     assert [turn.difference_ms for turn in equal.turns] == [-3500] * 5
 
 
-def test_trials_without_a_partner_are_left_out_and_said() -> None:
+def test_unpaired_trials_are_left_out_and_counted() -> None:
     found = against(Recorded(values(0.5, 0.5, 0.5)), Recorded([scoring(0.7), AWAY]))
     assert (
         found.conditions[0].score.estimate.counted.words
@@ -88,14 +88,14 @@ def test_a_regression_is_a_fall_beyond_chance_or_in_every_pair(
     assert bool(against(Recorded(values(*a)), Recorded(values(*b))).regressions) is regressed
 
 
-def test_an_assertion_that_held_and_does_not_any_more_is_a_regression() -> None:
+def test_an_assertion_that_passed_before_and_fails_now_is_a_regression() -> None:
     found = against(Recorded([Talk(holds=(True, False))]), Recorded([Talk(holds=(False, True))]))
     changes = {check.title: check.change for check in found.conditions[0].assertions}
     assert changes == {"check 1": "broken", "check 2": "fixed"}
     assert any("“check 1” passed in A and fails in B" in line for line in found.regressions)
 
 
-def test_different_jobs_judges_and_unclean_runs_are_said() -> None:
+def test_different_jobs_judges_and_unclean_runs_are_noted() -> None:
     a = Recorded([Talk(tasks=(1.0, 1.0))], started={"judge": "x"})
     b = Recorded([Talk(tasks=(1.0,))], clean=False, started={"job_sha256": "1" * 64, "prompts": {"p": "q"}})
     found = against(a, b)
@@ -105,19 +105,19 @@ def test_different_jobs_judges_and_unclean_runs_are_said() -> None:
     assert (lone.title, lone.b, lone.difference) == ("task 2", None, None)
 
 
-def test_only_the_condition_that_both_hold_is_compared_and_that_is_said() -> None:
+def test_runs_are_compared_on_the_condition_that_both_have_and_say_so() -> None:
     found = compare(Recorded([scoring(0.2)], [scoring(0.5)]).loaded(), Recorded((), [scoring(0.6)]).loaded())
     assert [side.condition for side in found.conditions] == ["supplied"]
     assert found.measured
     assert "B was run with facts supplied only" in found.notes
 
 
-def test_runs_that_share_no_condition_are_not_measured() -> None:
+def test_runs_without_a_common_condition_cannot_be_compared() -> None:
     found = against(Recorded(values(0.5)), Recorded(supplied=values(0.5)))
     assert (found.conditions, found.measured) == ((), False)
 
 
-def test_the_console_and_json_say_the_same() -> None:
+def test_console_and_json_show_the_same_comparison() -> None:
     found = against(Recorded([Talk(says="[red]A[/] said")]), Recorded([Talk(tasks=(0.2,), says="B said")]))
     file = io.StringIO()
     print_comparison(found, Console(file=file, width=160), texts=True)

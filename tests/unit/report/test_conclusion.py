@@ -94,7 +94,7 @@ def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:
     assert "over 5 trials (95 % interval of the difference 0." in found.sentence
 
 
-def test_what_chance_may_have_done_is_no_effect(tmp_path: Path) -> None:
+def test_a_difference_within_chance_is_not_called_an_effect(tmp_path: Path) -> None:
     low = [scoring(value) for value in (0.2, 0.9, 0.5, 0.3, 0.8)]
     high = [replace(scoring(value), fact=True) for value in (0.8, 0.3, 0.6, 0.2, 0.9)]
     found = concluded(Recorded(low, high), tmp_path)
@@ -102,20 +102,20 @@ def test_what_chance_may_have_done_is_no_effect(tmp_path: Path) -> None:
     assert "cannot be distinguished from chance" in found.sentence
 
 
-def test_a_penalty_for_failed_requests_is_not_put_down_to_the_facts(tmp_path: Path) -> None:
+def test_a_penalty_for_failed_requests_is_not_attributed_to_the_facts(tmp_path: Path) -> None:
     found = concluded(Recorded([replace(FAILS, failures=1)], [KNOWS]), tmp_path)
     assert found.outcome == "facts_help"
     assert found.sentence.endswith("; 0.30 of it is the penalty for 1 failed request without the facts.")
 
 
-def test_unlike_beginnings_leave_no_uplift(tmp_path: Path) -> None:
+def test_different_starting_states_leave_no_uplift(tmp_path: Path) -> None:
     found = concluded(Recorded([FAILS], [KNOWS], clean=False), tmp_path)
     assert found.outcome == "not_clean"
     assert "cannot be attributed to the facts" in found.sentence
     assert "lifts" not in found.sentence
 
 
-def test_beginnings_that_nobody_saw_leave_none_either(tmp_path: Path) -> None:
+def test_starting_states_that_were_not_seen_leave_no_uplift(tmp_path: Path) -> None:
     run = Recorded([FAILS], [KNOWS])
     last = ended(run, clean=False, seq=len(run.events()) + 1)
     warned = events.Warned(
@@ -146,7 +146,7 @@ def test_a_run_that_did_not_complete_says_how_it_ended(
     assert says in found.sentence
 
 
-def test_a_run_that_goes_on_says_how_far_it_is(tmp_path: Path) -> None:
+def test_a_run_in_progress_says_how_far_it_is(tmp_path: Path) -> None:
     run = Recorded([FAILS], [KNOWS])
     path = run.write(tmp_path)
     path.write_bytes(b"".join(write_event(event) for event in run.events()[:-1]))
@@ -157,7 +157,7 @@ def test_a_run_that_goes_on_says_how_far_it_is(tmp_path: Path) -> None:
     )
 
 
-def test_an_agent_that_is_away_measures_nothing(tmp_path: Path) -> None:
+def test_an_unreachable_agent_leaves_nothing_measured(tmp_path: Path) -> None:
     away = Talk(tasks=None, holds=(None,), latencies_ms=(), reason="agent_failed", fault="agent")
     found = concluded(Recorded([away], [away]), tmp_path)
     assert found.outcome == "agent_unreached"
@@ -174,7 +174,7 @@ def test_a_job_without_facts_has_nothing_that_could_help(tmp_path: Path) -> None
     assert found.outcome == "no_facts"
 
 
-def test_hostile_titles_stay_on_one_line_and_short(tmp_path: Path) -> None:
+def test_a_hostile_title_is_short_and_on_one_line(tmp_path: Path) -> None:
     run = Recorded([FAILS], [KNOWS])
     path = run.write(tmp_path)
     path.write_text(
@@ -196,7 +196,7 @@ def run_of(model: str, values: list[float]) -> LoadedRun:
     return Recorded(talks, talks, run_id=f"20260102-030405-{model}", started={"model": model}).loaded()
 
 
-def test_the_model_that_beats_every_other_wins() -> None:
+def test_a_model_that_beats_every_other_wins() -> None:
     runs = [run_of("small", [0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8])]
     found = conclude_batch(runs)
     assert found.outcome == "winner"
@@ -217,7 +217,7 @@ def test_no_model_wins_by_chance(one: list[float], other: list[float], says: str
     assert says in found.sentence
 
 
-def test_models_on_unlike_jobs_are_not_compared() -> None:
+def test_models_with_different_jobs_are_not_compared() -> None:
     first, second = run_of("a", [0.3] * 3), run_of("b", [0.9] * 3)
     second = replace(second, started=second.started.model_copy(update={"job_name": "another"}))
     second.state.started = second.started
@@ -247,6 +247,6 @@ def graded(**fields: object) -> TaskReport:
         (graded(submission_exists=False), "invalid", "Nothing was submitted for breast-cancer."),
     ],
 )  # fmt: skip
-def test_a_submission_has_its_sentence(report: TaskReport, outcome: str, sentence: str) -> None:
+def test_a_graded_submission_has_a_conclusion(report: TaskReport, outcome: str, sentence: str) -> None:
     found = conclude_grading(report)
     assert (found.outcome, found.sentence) == (outcome, sentence)

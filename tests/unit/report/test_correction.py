@@ -64,7 +64,7 @@ def call(*arguments: str) -> Result:
     return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
 
 
-def test_a_drawn_sample_says_what_people_would_say_and_what_ten_more_are_worth(run: Path) -> None:
+def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_reviews(run: Path) -> None:
     for path, item in draw([run], 100, 7):
         say(path, item)
     score, passes = corrections([run], rated_tasks([run], every=True)[0])
@@ -85,7 +85,7 @@ def test_a_drawn_sample_says_what_people_would_say_and_what_ten_more_are_worth(r
     assert judge["against_people"]["confusion"]["false_negatives"] == 0
 
 
-def test_the_same_seed_draws_the_same_and_writes_it_once(run: Path) -> None:
+def test_the_same_seed_draws_the_same_sample_and_records_it_once(run: Path) -> None:
     first, again = draw([run], 20, 7), draw([run], 20, 7)
     assert first == again
     assert draw([run], 20, 8) != first
@@ -117,7 +117,7 @@ def test_fewer_than_thirty_reviews_are_refused(run: Path) -> None:
     assert "29 reviews" in progress([run])
 
 
-def test_only_blind_scores_count_up_to_the_first_that_was_left_out(run: Path) -> None:
+def test_only_blind_scores_up_to_the_first_gap_count(run: Path) -> None:
     drawn = draw([run], 100, 7)
     for place, (path, item) in enumerate(drawn):
         if place == 40:
@@ -144,7 +144,7 @@ def test_review_without_a_terminal_prints_the_draw(run: Path) -> None:
     assert done.stdout.splitlines()[0].startswith(f"{run.stem} supplied ")
 
 
-def test_the_queue_has_what_was_drawn_in_the_drawn_order_and_says_what_it_is_worth(run: Path) -> None:
+def test_the_review_queue_follows_the_drawn_order(run: Path) -> None:
     drawn = draw([run], 40, 7)
     desk = ReviewDesk(Settings.from_environment(), Grading(lambda _: None, lambda *_: None))  # type: ignore[arg-type]
     source = ReviewSource((run.stem,), drawn=True)
@@ -157,7 +157,7 @@ def test_the_queue_has_what_was_drawn_in_the_drawn_order_and_says_what_it_is_wor
 
 
 @pytest.mark.long
-def test_a_table_of_labels_stands_for_reviews(run: Path, tmp_path: Path) -> None:
+def test_a_table_of_labels_can_replace_reviews(run: Path, tmp_path: Path) -> None:
     table = tmp_path / "labels.csv"
     with table.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
@@ -178,7 +178,7 @@ def test_a_table_of_labels_stands_for_reviews(run: Path, tmp_path: Path) -> None
         with_labels(rated_tasks([run], every=True)[0], table)
 
 
-def test_several_judges_are_compared_with_each_other_without_people(run: Path) -> None:
+def test_judges_can_be_compared_with_each_other_without_reviews(run: Path) -> None:
     items = [
         item.__class__(**{**{name: getattr(item, name) for name in item.__slots__}, "judges": {
             next(iter(item.judges)): score, next(iter(item.judges))._replace(judge="mild"): min(1.0, score + 0.2),
@@ -193,7 +193,7 @@ def test_several_judges_are_compared_with_each_other_without_people(run: Path) -
     assert mild.verdict == "better"
 
 
-def test_nothing_judged_cannot_be_drawn_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_verdicts_cannot_be_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     golden = Path(__file__).parents[2] / "golden" / "foreign" / "chat.jsonl"
     path = import_file(golden, tmp_path / "runs").path
     with pytest.raises(UsageError, match="no judged task"):

@@ -38,7 +38,7 @@ def run(**options: Any) -> LoadedRun:
     return replace(loaded, prices=PRICES)
 
 
-def test_each_peer_is_counted_at_its_own_price() -> None:
+def test_tokens_of_each_model_are_charged_at_its_own_price() -> None:
     spent = summarise_runs([run()])[0].conditions[0].spent
     found = {peer.peer: peer.dollars for peer in spent.peers}
     assert found == {"agent": 2 * 0.004, "evaluator": 0.002, "judge": 0.011}
@@ -49,7 +49,7 @@ def test_each_peer_is_counted_at_its_own_price() -> None:
     )
 
 
-def test_what_is_not_known_makes_the_whole_unknown() -> None:
+def test_an_unknown_part_makes_the_total_cost_unknown() -> None:
     other = run(hosts=("localhost:8000",), model="local")
     spent = summarise_runs([other])[0].spent
     assert spent.dollars is None
@@ -74,12 +74,12 @@ def test_scripts_people_and_rules_cost_nothing() -> None:
     assert (dollars(0.0), dollars(None), dollars(1234.5)) == ("$0", "unknown", "$1,234.50")
 
 
-def test_a_panel_counts_at_its_dearest_price() -> None:
+def test_a_panel_is_charged_at_its_highest_price() -> None:
     options = {"judge_model": ["small", "large"], "evaluator_model": "small", "models_host": "api.example"}
     assert summarise_runs([run(options=options)])[0].conditions[0].spent.of("judge").dollars == 0.011
 
 
-def test_every_report_and_comparison_says_tokens_and_cost() -> None:
+def test_every_report_and_comparison_shows_tokens_and_cost() -> None:
     found = run()
     other = replace(run(model="unheard of"), path=found.path)
     page = html_report([found])
@@ -97,7 +97,7 @@ def test_every_report_and_comparison_says_tokens_and_cost() -> None:
     assert (sides["a"]["dollars"], sides["b"]["dollars"]) == (0.021, None)
 
 
-def test_the_printed_result_has_it_too() -> None:
+def test_the_printed_result_shows_tokens_and_cost() -> None:
     found = run_result(from_state(run().state, prices=PRICES))
     assert found["cost"]["dollars"] == 0.042
     assert result_of(RunState())["cost"] is None

@@ -26,7 +26,7 @@ def scored(
     )  # fmt: skip
 
 
-def test_a_bar_is_decided_from_complete_rounds_only() -> None:
+def test_a_threshold_is_decided_from_complete_rounds_only() -> None:
     decider = Decider("supplied:0.5", ONE, BOTH)
     for trial in range(1, 40):
         decider.take(scored("r1", trial, 0.9))
@@ -52,7 +52,7 @@ def test_two_models_are_compared_round_by_round() -> None:
     assert "large is better than small" in decider.words
 
 
-def test_what_is_not_decided_says_how_far_it_is_and_what_was_left_out() -> None:
+def test_an_open_decision_says_how_far_it_is_and_what_was_left_out() -> None:
     decider = Decider("mean:0.5", ONE[:1], BOTH)
     for trial, score in enumerate((0.4, None, 0.6), start=1):
         decider.take(scored("r1", trial, score))
@@ -69,7 +69,7 @@ def test_what_is_not_decided_says_how_far_it_is_and_what_was_left_out() -> None:
         ("supplied:0.5", ("withheld",), "the run has no facts supplied"),
     ],
 )
-def test_what_cannot_be_decided_is_refused(
+def test_an_impossible_stopping_rule_is_refused(
     until: str, conditions: tuple[ConditionName, ...], words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):

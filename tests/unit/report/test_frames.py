@@ -36,12 +36,12 @@ def shown_columns() -> Iterator[str]:
         yield from listed(table.columns[len(OF_EVERY_TABLE) :])
 
 
-def test_the_docs_list_every_column() -> None:
+def test_the_documentation_lists_every_column() -> None:
     assert tuple(TABLES) == get_args(TableName)
     assert "\n".join(shown_columns()) in PAGE.read_text(encoding="utf-8")
 
 
-def test_the_golden_run_has_its_values() -> None:
+def test_the_frames_of_the_golden_run_have_its_values() -> None:
     found = load_run(GOLDEN)
     talks = found.to_frame().set_index("condition")
     assert talks.score.to_dict() == {"withheld": 0.44, "supplied": 1.0} == found.scores
@@ -55,7 +55,7 @@ def test_the_golden_run_has_its_values() -> None:
     assert found.to_arrow("turns")["latency_ms"].null_count == turns.latency_ms.isna().sum()
 
 
-def test_what_was_not_measured_is_missing_and_says_why() -> None:
+def test_a_value_that_was_not_measured_is_missing_with_its_reason() -> None:
     found = Results((Recorded([Talk(tasks=None, holds=(None,))], [Talk()]).loaded(),))
     talks = found.to_frame()
     assert talks.score.isna().tolist() == [True, False]
@@ -69,7 +69,7 @@ def test_what_was_not_measured_is_missing_and_says_why() -> None:
     ]
 
 
-def test_imported_runs_have_their_cases_calls_and_own_scores(tmp_path: Path) -> None:
+def test_frames_of_imported_runs_have_cases_tool_calls_and_own_scores(tmp_path: Path) -> None:
     found = load_run(import_file(FOREIGN / "tau-bench-excerpt.json", tmp_path).path)
     talks, tools = found.to_frame(), found.to_frame("tools")
     assert {*talks.imported_from} == {"tau-bench"}
@@ -80,7 +80,7 @@ def test_imported_runs_have_their_cases_calls_and_own_scores(tmp_path: Path) -> 
     assert tools.arguments.str.startswith("{").all()
 
 
-def test_parquet_holds_the_turns(tmp_path: Path) -> None:
+def test_turns_can_be_exported_as_parquet(tmp_path: Path) -> None:
     file = tmp_path / "turns.parquet"
     CliRunner().invoke(
         export, [str(GOLDEN), "--output", str(file)], catch_exceptions=False, standalone_mode=False
@@ -88,13 +88,13 @@ def test_parquet_holds_the_turns(tmp_path: Path) -> None:
     assert parquet.read_table(file).equals(load_run(GOLDEN).to_arrow("turns"), check_metadata=True)
 
 
-def test_a_table_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:
+def test_an_unknown_table_names_the_available_ones() -> None:
     with pytest.raises(UsageError, match="no table 'turn'; the tables are conversations, tasks"):
         load_run(GOLDEN).to_frame("turn")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("package", ["pandas", "pyarrow"])
-def test_a_package_that_was_left_out_is_named_with_the_command_that_brings_it(
+def test_a_missing_package_is_named_with_the_command_that_installs_it(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(installation, "missing", lambda wanted: [name for name in wanted if name == package])

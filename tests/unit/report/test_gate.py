@@ -29,11 +29,11 @@ def gate(runs: Recorded | Sequence[Recorded], *under: str, **options: Any) -> Ga
     [("0.7", 0), ("0.70", 0), ("0.71", 1), ("supplied:0.9,withheld:0.5", 0), ("supplied:0.95", 1), ("withheld:0.51", 1),
      ("mean:0.7", 0)],
 )  # fmt: skip
-def test_bars_hold_the_mean_or_a_condition(bar: str, code: int) -> None:
+def test_a_threshold_applies_to_the_mean_or_a_condition(bar: str, code: int) -> None:
     assert gate(Recorded([scoring(0.5)], [scoring(0.9)]), bar).exit_code == code
 
 
-def test_a_good_job_does_not_hide_a_bad_one() -> None:
+def test_a_gate_fails_if_any_job_is_below_its_threshold() -> None:
     runs = [Recorded([scoring(1.0)], job="good"), Recorded([scoring(0.4)], job="bad")]
     result = gate(runs, "withheld:0.6")
     assert result.exit_code == 1
@@ -49,19 +49,19 @@ def test_up_to_ten_per_cent_may_be_excluded() -> None:
     )
 
 
-def test_conversations_that_were_planned_and_never_held_are_excluded_too() -> None:
+def test_planned_conversations_that_never_ran_count_as_excluded() -> None:
     result = gate(Recorded([scoring(0.9)], trials=4), "withheld:0.8")
     assert result.exit_code == 3
     assert dict(result.counted.reasons) == {"not run": 3}
 
 
-def test_what_could_not_be_measured_is_three_even_without_a_bar() -> None:
+def test_an_unmeasured_run_exits_3_even_without_a_threshold() -> None:
     assert gate(Recorded([AWAY], [scoring(1.0)])).exit_code == 3
     assert gate([]).exit_code == 3
     assert gate(Recorded([scoring(0.1)])).exit_code == 0
 
 
-def test_a_bar_for_a_condition_that_was_not_run_cannot_be_checked() -> None:
+def test_a_threshold_for_a_condition_that_was_not_run_cannot_be_checked() -> None:
     assert gate(Recorded([scoring(0.9)]), "supplied:0.8").exit_code == 3
 
 
@@ -72,7 +72,7 @@ def test_the_mean_of_one_condition_is_not_measured() -> None:
 
 
 @pytest.mark.parametrize("bar", ["0.5", "mean:0.5", "withheld:0.5", "supplied:0.5,withheld:0.5"])
-def test_bars_that_one_condition_cannot_answer_are_refused(bar: str) -> None:
+def test_thresholds_that_need_the_other_condition_are_refused(bar: str) -> None:
     rules = GateRules.parse([bar])
     rules.require_held(("supplied", "withheld"))
     with pytest.raises(UsageError, match=r"has facts supplied only; give supplied:0\.5, or run both"):
@@ -89,12 +89,12 @@ def test_a_failed_assertion_fails_only_when_asked() -> None:
 
 
 @pytest.mark.parametrize(("option", "code"), [("2:0.5", 0), ("2:0.51", 1), ("5:0.1", 3), ("1:0.7,2:0.5", 0)])
-def test_pass_k_bars(option: str, code: int) -> None:
+def test_a_pass_k_threshold_counts_trials_that_all_pass(option: str, code: int) -> None:
     run = Recorded([Talk(), Talk(), Talk(), Talk(tasks=(0.1,))])  # pass^2 = 3/6
     assert gate(run, min_pass_k=[option]).exit_code == code
 
 
-def test_a_trial_lost_to_infrastructure_is_no_trial_for_pass_k_though_its_tasks_were_judged() -> None:
+def test_a_trial_lost_to_infrastructure_does_not_count_for_pass_k() -> None:
     lost = Talk(holds=(None,))  # the graph was away at the end
     assert gate(Recorded([Talk(), lost, Talk()]), min_pass_k=["2:1.0"]).checks[0].value == 1.0
     assert gate(Recorded([Talk(tasks=(0.1,)), lost, lost]), min_pass_k=["2:0.1"]).exit_code == 3
@@ -119,16 +119,16 @@ def test_pass_k_of_a_job_without_tasks_cannot_be_checked() -> None:
         ([], ["2:high"], "'high' is not a number"),
     ],
 )
-def test_a_wrong_option_says_what_would_be_right(under: list[str], pass_k: list[str], words: str) -> None:
+def test_an_invalid_gate_option_says_what_is_allowed(under: list[str], pass_k: list[str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         GateRules.parse(under, min_pass_k=pass_k)
 
 
-def test_a_run_that_never_started_is_no_run() -> None:
+def test_a_run_that_never_started_is_not_in_the_result() -> None:
     assert from_state(RunState()) is None
 
 
-def test_the_result_is_json_and_markdown() -> None:
+def test_the_gates_result_can_be_json_or_markdown() -> None:
     run = Recorded([scoring(0.5)], [scoring(0.9)], job="job | <b>")
     result = gate(run, "supplied:0.95")
     data = result.to_dict()
@@ -150,7 +150,7 @@ def outcomes(suite: ET.Element) -> dict[str, str]:
     }
 
 
-def test_junit_has_a_suite_for_each_conversation_and_a_case_for_each_check() -> None:
+def test_junit_has_a_suite_for_each_conversation_and_a_test_case_for_each_check() -> None:
     root = junit(
         Recorded([Talk(tasks=(0.3,), holds=(True, False), latencies_ms=(1500,))], [Talk(holds=(True, True))]),
         fail_on_assertion=True,
@@ -182,7 +182,7 @@ WITHHELD_FAILS = Recorded([Talk(tasks=(0.0,), holds=(False,))], [Talk()])
         (Recorded([AWAY], [scoring(0.5)]), {}),
     ],
 )
-def test_junit_is_red_exactly_when_the_gate_is(run: Recorded, options: dict[str, Any]) -> None:
+def test_junit_fails_exactly_when_the_gate_fails(run: Recorded, options: dict[str, Any]) -> None:
     loaded, rules = run.loaded(), GateRules.parse(**options)
     root = ET.fromstring(junit_xml([loaded], rules))
     red = {"failure" if int(root.attrib["failures"]) else "", "error" if int(root.attrib["errors"]) else ""}
@@ -205,7 +205,7 @@ def test_junit_totals_agree_with_the_cases_and_times_are_seconds() -> None:
     assert root[0].attrib["timestamp"].startswith("2026-01-02T03:04:05")
 
 
-def test_junit_tells_below_from_not_checked_from_not_executed() -> None:
+def test_junit_distinguishes_failures_errors_and_skipped_checks() -> None:
     root = junit(Recorded([AWAY, Talk(reason="cancelled"), Talk(tasks=None)], trials=4))
     kinds = [set(outcomes(suite).values()) for suite in root]
     assert kinds[0] - {"failure", "passed"} == {"error"}
@@ -215,7 +215,7 @@ def test_junit_tells_below_from_not_checked_from_not_executed() -> None:
     assert kinds[3] == {"skipped"}
 
 
-def test_junit_shows_bars_over_several_conversations_in_a_suite_of_their_own() -> None:
+def test_junit_shows_thresholds_over_several_conversations_in_their_own_suite() -> None:
     root = junit(Recorded([scoring(0.5)] * 2, [scoring(0.9)] * 2), fail_under=["0.8"], min_pass_k=["2:0.5"])
     assert outcomes(root[-1]) == {
         "job: mean (published formula) at least 0.8": "failure",
@@ -224,7 +224,7 @@ def test_junit_shows_bars_over_several_conversations_in_a_suite_of_their_own() -
     }
 
 
-def test_junit_drops_what_xml_forbids() -> None:
+def test_junit_leaves_out_characters_that_xml_forbids() -> None:
     run = Recorded([Talk(holds=(False,))], job='a\x00b\x0b\ufffe<&"\U0001f600')
     root = junit(run)
     assert root[0].attrib["name"].startswith('ab<&"\U0001f600 · ')

@@ -43,7 +43,7 @@ def judged(score: float, judge: str, *, trial: int = 1, attempt: int = 1) -> lis
     return [verdict, scored]
 
 
-def test_the_latest_verdict_counts_and_the_recorded_one_stands_beside_it(tmp_path: Path) -> None:
+def test_the_latest_verdict_counts_and_the_recorded_one_is_shown_beside_it(tmp_path: Path) -> None:
     path = Recorded([Talk(tasks=(1.0,))], [Talk(tasks=(1.0,))]).write(tmp_path)
     append_overlay(path, [*judged(0.5, "first"), *judged(0.0, "second")])
     run = load_run(path)
@@ -63,7 +63,7 @@ def test_the_latest_verdict_counts_and_the_recorded_one_stands_beside_it(tmp_pat
     assert [row["counts"] for row in report["judged_again"]] == [False, False, True]
 
 
-def test_as_recorded_counts_what_was_recorded(tmp_path: Path) -> None:
+def test_as_recorded_uses_the_recorded_verdicts(tmp_path: Path) -> None:
     path = Recorded([Talk(tasks=(1.0,))], [Talk(tasks=(1.0,))]).write(tmp_path)
     append_overlay(path, judged(0.0, "second"))
     run = load_run(path, as_recorded=True)
@@ -73,7 +73,7 @@ def test_as_recorded_counts_what_was_recorded(tmp_path: Path) -> None:
     assert "the judges differ: A judge, second; B judge" in notes
 
 
-def test_a_verdict_on_an_abandoned_attempt_or_an_unknown_conversation_is_left_out(tmp_path: Path) -> None:
+def test_a_verdict_on_an_abandoned_attempt_or_unknown_conversation_is_ignored(tmp_path: Path) -> None:
     path = Recorded([Talk(tasks=(1.0,))]).write(tmp_path)
     append_overlay(path, [*judged(0.0, "x", attempt=7), *judged(0.0, "x", trial=9)])
     run = load_run(path)

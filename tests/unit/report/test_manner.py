@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 CRAFT_MD = GOLDEN / "published" / "craft-md-25.jsonl"
 
 
-def test_a_patient_played_by_gpt_4_stands_beside_people_in_show_and_reports(
+def test_a_simulated_patient_is_compared_with_people_in_show_and_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
@@ -43,7 +43,7 @@ def test_a_patient_played_by_gpt_4_stands_beside_people_in_show_and_reports(
     assert (told["unlike_people"], told["people"]) == (True, [0.0, 0.0, 0.0])
 
 
-def test_what_the_speakers_are_called_changes_nothing(tmp_path: Path) -> None:
+def test_speaker_labels_do_not_change_the_figures(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in CRAFT_MD.read_text(encoding="utf-8").splitlines()]
     for line in lines:
         for message in line["messages"]:
@@ -55,7 +55,7 @@ def test_what_the_speakers_are_called_changes_nothing(tmp_path: Path) -> None:
     assert one.rows == two.rows
 
 
-def test_the_greeting_of_a_job_is_not_the_simulated_users() -> None:
+def test_a_jobs_greeting_does_not_count_as_the_simulated_users_words() -> None:
     run = load_run(GOLDEN / "demo-run.jsonl")
     withheld, supplied = manners([run])
     said = [

@@ -14,7 +14,7 @@ from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 HOSTILE = "hi \x1b]52;c;eA==\x07 there\u202e"
 
 
-def test_a_run_is_found_by_file_or_by_part_of_its_id(tmp_path: Path) -> None:
+def test_a_run_can_be_named_by_file_or_by_part_of_its_id(tmp_path: Path) -> None:
     path = Recorded([scoring(1.0)]).write(tmp_path)
     assert find_recording(str(path), tmp_path / "elsewhere") == path
     assert find_recording("abcd", tmp_path) == path
@@ -22,7 +22,7 @@ def test_a_run_is_found_by_file_or_by_part_of_its_id(tmp_path: Path) -> None:
         find_recording("ffff", tmp_path)
 
 
-def test_the_golden_recording_loads() -> None:
+def test_a_golden_recording_loads() -> None:
     run = load_run(GOLDEN)
     assert run.state.scores() == {"withheld": 0.44, "supplied": 1.0}
     assert (run.trials, run.problems, run.reviews) == ([1], (), ())
@@ -35,7 +35,7 @@ def test_a_recording_without_its_first_event_says_so(tmp_path: Path) -> None:
         load_run(path)
 
 
-def test_text_of_a_foreign_recording_is_cleaned_again(tmp_path: Path) -> None:
+def test_text_of_an_imported_recording_is_cleaned_again(tmp_path: Path) -> None:
     run = load_run(Recorded([Talk(says=HOSTILE)], started={"agent": HOSTILE}).write(tmp_path))
     talk = run.state.conversation("withheld")
     assert talk is not None
@@ -45,7 +45,7 @@ def test_text_of_a_foreign_recording_is_cleaned_again(tmp_path: Path) -> None:
         assert text.startswith("hi ␛ there")
 
 
-def test_reviews_are_read_from_the_overlay_and_damage_is_reported(tmp_path: Path) -> None:
+def test_reviews_are_read_from_the_overlay_and_damaged_lines_reported(tmp_path: Path) -> None:
     path = Recorded([scoring(0.5)]).write(tmp_path)
     rows = [
         json.dumps({"kind": "score_overridden", "author": "ada\x1b[2J", "at": "2026-02-03T04:05:06Z",

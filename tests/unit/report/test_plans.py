@@ -65,7 +65,7 @@ def test_two_agents_runs_plan_for_their_paired_difference(tmp_path: Path) -> Non
     assert planned([one], width=0.1).basis == "from 120 trials of 40 cases"
 
 
-def test_a_single_job_tells_of_its_trials_and_says_that_cases_are_assumed() -> None:
+def test_a_single_job_plans_its_trials_and_says_that_cases_are_assumed() -> None:
     talks = [Talk(tasks=(score,)) for score in (0.2, 0.9, 0.5, 0.7)]
     run = Recorded(talks, talks).loaded()
     found = planned([run], width=0.2)
@@ -74,7 +74,7 @@ def test_a_single_job_tells_of_its_trials_and_says_that_cases_are_assumed() -> N
     assert found.plans[0].calls is not None
 
 
-def test_a_mistake_is_one_sentence() -> None:
+def test_a_wrong_option_of_plan_is_one_sentence() -> None:
     for arguments, words in (
         ((), "give --detect"),
         (("--detect", "0.1", "--width", "0.1"), "give --detect"),

@@ -42,7 +42,7 @@ def agents(tmp_path: Path) -> list[LoadedRun]:
     return [load_run(results(tmp_path, name, mean)) for name, mean in MEANS.items()]
 
 
-def test_leaders_are_told_from_the_rest_and_a_tie_stays_a_tie(agents: list[LoadedRun]) -> None:
+def test_leading_agents_are_separated_and_a_tie_stays_a_tie(agents: list[LoadedRun]) -> None:
     (found,) = rankings(summarise_runs(agents))
     assert {one.name: one.words for one in found.ranking.ranks} == {
         "first": "rank 1–2", "also first": "rank 1–2", "middle": "rank 3", "last": "rank 4",
@@ -66,14 +66,14 @@ def test_every_report_and_the_command_show_the_ranks(
     assert "40 common cases" in shown
 
 
-def test_few_common_cases_tell_nothing(tmp_path: Path) -> None:
+def test_too_few_common_cases_give_no_ranking(tmp_path: Path) -> None:
     few = [load_run(results(tmp_path, name, mean, cases=4)) for name, mean in MEANS.items()]
     (found,) = rankings(summarise_runs(few))
     assert {one.words for one in found.ranking.ranks} == {"rank 1–4"}
     assert found.note == "4 common cases: too few to tell the agents apart, 10 are needed"
 
 
-def test_a_p_value_is_that_of_the_interval() -> None:
+def test_the_p_value_agrees_with_the_interval() -> None:
     values = [0.3, 0.1, 0.4, -0.1, 0.2, 0.25]
     found = estimate([Sample("job", value) for value in values], None)
     assert found.p_value == pytest.approx(ttest_1samp(values, 0).pvalue, abs=1e-12)
@@ -82,7 +82,7 @@ def test_a_p_value_is_that_of_the_interval() -> None:
     assert estimate([Sample("job", 0.2)] * 2, None).p_value is None
 
 
-def test_of_many_tasks_one_that_chance_lowered_is_no_regression() -> None:
+def test_among_many_tasks_a_fall_by_chance_is_not_a_regression() -> None:
     random = Random(2)
     names = 12
 
@@ -100,7 +100,7 @@ def test_of_many_tasks_one_that_chance_lowered_is_no_regression() -> None:
     assert any("none is significantly different" in one.conditions[0].corrected for one in pairs)
 
 
-def test_a_task_that_really_fell_is_a_regression_among_many() -> None:
+def test_among_many_tasks_a_real_fall_is_a_regression() -> None:
     good = [Talk(tasks=(0.9, 0.8, 0.7 + 0.01 * n)) for n in range(8)]
     bad = [Talk(tasks=(0.2 + 0.01 * n, 0.8, 0.7 + 0.01 * n)) for n in range(8)]
     found = compare(Recorded((), good).loaded(), Recorded((), bad).loaded())

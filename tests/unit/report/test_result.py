@@ -16,7 +16,7 @@ from bioeval_tui.report.result import RunResult, result_of, result_schema, run_r
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 
-def test_a_conditions_score_is_the_mean_and_each_trial_stands_by_itself() -> None:
+def test_a_conditions_score_is_the_mean_and_each_trial_is_listed() -> None:
     run = Recorded([scoring(0.2), scoring(0.6)], [scoring(1.0), scoring(1.0)]).loaded()
     withheld = run_result(run)["conditions"]["withheld"]
     assert withheld["score"] == 0.4
@@ -24,14 +24,14 @@ def test_a_conditions_score_is_the_mean_and_each_trial_stands_by_itself() -> Non
     assert "messages" not in withheld, "one trial's words must not pass for all of them"
 
 
-def test_a_trial_that_was_not_measured_leaves_no_mean_but_the_mean_of_the_others() -> None:
+def test_a_condition_with_an_unmeasured_trial_has_no_score_but_a_mean_of_the_others() -> None:
     run = Recorded([scoring(0.2), Talk(tasks=None)]).loaded()
     withheld = run_result(run)["conditions"]["withheld"]
     assert withheld["score"] is None
     assert (withheld["trials_used"], withheld["trials_held"], withheld["mean_of_used"]) == (1, 2, 0.2)
 
 
-def test_job_agent_and_model_are_named() -> None:
+def test_a_result_names_job_agent_and_model() -> None:
     result = run_result(Recorded([scoring(0.5)], started={"model": "small", "batch_id": "b"}).loaded())
     assert (result["job"], result["agent"], result["model"], result["batch_id"]) == (
         "job",
@@ -41,19 +41,19 @@ def test_job_agent_and_model_are_named() -> None:
     )
 
 
-def test_whose_fault_it_is_that_a_finished_conversation_has_no_score_is_told() -> None:
+def test_a_finished_conversation_without_a_score_names_who_caused_it() -> None:
     unjudged = run_result(Recorded([Talk(tasks=None)]).loaded())["conditions"]["withheld"]
     assert (unjudged["end_reason"], unjudged["fault"]) == ("signed_off", "judge")
     broken = Talk(reason="agent_failed", fault="agent", tasks=None)
     assert run_result(Recorded([broken]).loaded())["conditions"]["withheld"]["fault"] == "agent"
 
 
-def test_one_condition_alone_is_neither_clean_nor_not() -> None:
+def test_a_run_of_one_condition_is_neither_clean_nor_unclean() -> None:
     assert run_result(Recorded([scoring(0.5)]).loaded())["clean"] is None
     assert run_result(Recorded([scoring(0.5)], [scoring(0.5)]).loaded())["clean"] is True
 
 
-def test_what_was_never_sent_is_marked() -> None:
+def test_an_unsent_message_is_marked_in_the_result() -> None:
     messages = run_result(Recorded([Talk(unsent="I am a model")]).loaded())["conditions"]["withheld"][
         "messages"
     ]
@@ -61,7 +61,7 @@ def test_what_was_never_sent_is_marked() -> None:
 
 
 @pytest.mark.parametrize("keep", ["whole", "begun", "nothing"])
-def test_every_result_keeps_to_the_schema_that_is_printed(keep: str) -> None:
+def test_every_result_follows_the_printed_schema(keep: str) -> None:
     printed = CliRunner().invoke(schema, ["result"]).output
     assert json.loads(printed) == json.loads(json.dumps(result_schema()))
     if keep == "nothing":

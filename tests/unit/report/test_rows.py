@@ -21,7 +21,7 @@ from bioeval_tui.tui.live import score_card_view
 from tests.unit.report.recorded import Recorded, Talk
 
 
-def test_screen_and_report_name_the_same_median_of_first_tokens() -> None:
+def test_screen_and_report_show_the_same_median_first_token_time() -> None:
     run = Recorded([Talk(latencies_ms=(100.0, 100.0, 1900.0))]).loaded()  # each first token comes at the end
     (row,) = [row for row in score_card_view.rows(run.state, 1) if row.label.text.strip() == "average answer"]
     assert "median first token 0.1 s" in row.details["withheld"][0].text
@@ -43,7 +43,7 @@ def unproved(score: float = 0.25) -> LoadedRun:
     return run
 
 
-def test_a_verdict_that_quotes_what_nobody_said_is_marked_wherever_it_is_shown() -> None:
+def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     run = unproved()
     talk = run.state.conversations["withheld", 1]  # type: ignore[index]
     (task, *_) = score_card_view.rows(run.state, 1)

@@ -42,7 +42,7 @@ def test_one_condition_alone_has_no_uplift() -> None:
     assert one(Recorded([scoring(0.2)])).uplift is None
 
 
-def test_a_run_of_one_condition_is_no_lacking_half_of_a_pair() -> None:
+def test_a_run_of_one_condition_is_not_counted_as_an_incomplete_pair() -> None:
     summary = one(
         Recorded([scoring(0.2)], [scoring(0.9)]), Recorded([scoring(0.4)], run_id="20260102-030405-bbbb")
     )
@@ -61,7 +61,7 @@ def test_excluded_conversations_are_counted_with_their_reasons() -> None:
     assert found.score.with_excluded_as_zero == pytest.approx(0.16)
 
 
-def test_pass_k_counts_only_trials_that_are_trials() -> None:
+def test_pass_k_counts_only_measured_trials() -> None:
     talks = [Talk(tasks=(1.0, 0.3)), Talk(tasks=(0.9, 0.9)), Talk(tasks=(0.6, 0.7)), AWAY]
     found = one(Recorded(talks)).conditions[0]
     assert [(t.name, t.successes, t.trials) for t in found.tries] == [("task 1", 2, 3), ("task 2", 2, 3)]
@@ -88,7 +88,7 @@ def test_several_jobs_are_clustered_by_job() -> None:
     assert "clustered by job, 2 jobs" in score.interval.scope
 
 
-def test_latencies_failures_and_assertions_are_summed_up() -> None:
+def test_latencies_failures_and_assertions_are_summarized() -> None:
     talks = [
         Talk(latencies_ms=(100, 300), failures=1, holds=(True, None)),
         Talk(latencies_ms=(500,), holds=(False, True)),
@@ -106,7 +106,7 @@ def test_latencies_failures_and_assertions_are_summed_up() -> None:
     }  # unknown, not 0
 
 
-def test_tokens_are_kept_by_peer() -> None:
+def test_tokens_are_counted_separately_for_agent_evaluator_and_judge() -> None:
     run = Recorded([Talk(), Talk()]).loaded()
     for talk in run.state.conversations.values():
         talk.messages[0].tokens_in, talk.messages[0].tokens_out = 1000, 20

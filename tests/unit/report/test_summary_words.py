@@ -10,7 +10,7 @@ from tests.unit.report.recorded import Recorded, Talk, scoring
 AWAY = Talk(reason="evaluator_failed", fault="infrastructure")
 
 
-def test_every_figure_of_a_batch_is_said_per_condition() -> None:
+def test_every_figure_of_a_batch_is_given_per_condition() -> None:
     run = Recorded(
         [scoring(0.5), scoring(0.6), AWAY],
         [Talk(latencies_ms=(400, 800), failures=1), scoring(1.0), scoring(1.0)],

@@ -35,11 +35,11 @@ from tests.unit.report.recorded import START
          "k = 1: 1.00, 2: 0.50, 3: 0.33, 4: 0.25, 5: 0.20, … 7: 0.14"),
     ],
 )  # fmt: skip
-def test_numbers_in_words(said: str, expected: str) -> None:
+def test_values_are_written_with_units_and_signs(said: str, expected: str) -> None:
     assert said == expected
 
 
-def test_an_end_says_whose_fault_it_was() -> None:
+def test_the_end_of_a_conversation_names_who_caused_it() -> None:
     base: dict[str, Any] = {"run_id": "r", "seq": 1, "at": START, "condition": "withheld", "trial": 1}
     signed_off = ConversationEnded(**base, reason="signed_off", fault="none")
     failed = ConversationEnded(**base, reason="agent_failed", fault="agent", detail="503 four times")
@@ -47,7 +47,7 @@ def test_an_end_says_whose_fault_it_was() -> None:
     assert words.ending(failed) == "the agent failed, fault: agent: 503 four times"
 
 
-def test_a_medal_stands_in_a_word_and_a_sign() -> None:
+def test_a_medal_is_a_word_and_a_symbol() -> None:
     none = {"silver_medal": False, "any_medal": False}
     assert words.medal_word(graded()) == "◐ Silver"
     assert words.medal_word(graded(**none)) == "– No medal"
@@ -58,7 +58,7 @@ def test_a_medal_stands_in_a_word_and_a_sign() -> None:
     )
 
 
-def test_a_standing_names_what_is_known() -> None:
+def test_a_rank_is_described_as_far_as_it_is_known() -> None:
     extra = ReportExtra(leaderboard_position=39, next_medal="gold", score_needed=0.95)
     report = graded(leaderboard_size=1043, leaderboard_percentile=96.4, beats_human=True, extra=extra)
     assert words.standing(report) == (

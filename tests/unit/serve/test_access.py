@@ -24,11 +24,11 @@ def test_a_loopback_server_answers_to_its_own_names(host: str) -> None:
     ["evil.example:8000", "127.0.0.1", "127.0.0.1:8001", "localhost.evil.example:8000", "127.0.0.1:8000@evil.example",
      "192.168.1.4:8000", "127.0.0.1.:8000", "", "[::1]", "[::1]:8000:1", "localhost:8000, evil.example"],
 )  # fmt: skip
-def test_a_loopback_server_answers_to_nothing_else(host: str) -> None:
+def test_a_loopback_server_refuses_any_other_host_name(host: str) -> None:
     assert not Hosts.of("127.0.0.1", 8000).allows(host)
 
 
-def test_a_server_for_others_takes_addresses_and_named_names_but_no_foreign_name() -> None:
+def test_a_public_server_accepts_addresses_and_configured_names_only() -> None:
     hosts = Hosts.of("0.0.0.0", 8000, ["eval.example.org", "eval.example.org:8443"])
     for host in ("192.168.1.4:8000", "[fe80::1]:8000", "eval.example.org", "eval.example.org:8443"):
         assert hosts.allows(host), host
@@ -36,19 +36,19 @@ def test_a_server_for_others_takes_addresses_and_named_names_but_no_foreign_name
         assert not hosts.allows(host), host
 
 
-def test_only_loopback_is_loopback() -> None:
+def test_only_loopback_addresses_count_as_loopback() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "localhost", "::1", "127.9.9.9")))
     assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.4", "::", "evil.example", "127.0.0.1.evil")))
 
 
-def test_only_its_own_origin_is_its_own() -> None:
+def test_only_the_servers_own_origin_is_accepted() -> None:
     assert same_origin("http://127.0.0.1:8000", "127.0.0.1:8000")
     assert same_origin("https://eval.example.org", "eval.example.org")
     for origin in ("null", "", "http://127.0.0.1:8001", "http://localhost:8000", "http://evil.example"):
         assert not same_origin(origin, "127.0.0.1:8000"), origin
 
 
-def test_wrong_tokens_are_counted_by_address_and_then_the_right_one_waits_too() -> None:
+def test_after_too_many_wrong_tokens_an_address_must_wait() -> None:
     clock = Clock()
     access = Access(Hosts.of("127.0.0.1", 1), clock)
     assert access.try_token(access.token, "10.0.0.1") == "right"
@@ -60,7 +60,7 @@ def test_wrong_tokens_are_counted_by_address_and_then_the_right_one_waits_too() 
     assert access.try_token(access.token, "10.0.0.1") == "right"
 
 
-def test_every_address_of_an_ipv6_network_is_one_guesser_and_the_table_is_bounded() -> None:
+def test_all_addresses_of_an_ipv6_network_count_as_one_and_the_table_is_bounded() -> None:
     attempts = Attempts(Clock())
     for number in range(TRIES):
         attempts.wrong(f"2001:db8::{number:x}")
@@ -71,7 +71,7 @@ def test_every_address_of_an_ipv6_network_is_one_guesser_and_the_table_is_bounde
     assert len(attempts._spent) <= 1024
 
 
-def test_a_ticket_opens_once_and_not_for_long() -> None:
+def test_a_ticket_can_be_used_once_and_expires() -> None:
     clock = Clock()
     access = Access(Hosts.of("127.0.0.1", 1), clock)
     ticket, other = access.new_ticket(), access.new_ticket()

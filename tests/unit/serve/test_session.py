@@ -36,7 +36,7 @@ def is_there(pid: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
-async def test_a_program_that_will_not_go_is_killed_with_all_of_its_group(
+async def test_a_session_that_does_not_end_is_killed_with_its_process_group(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(session, "QUIT_S", 0.1)
@@ -54,14 +54,14 @@ async def test_a_program_that_will_not_go_is_killed_with_all_of_its_group(
     assert not is_there(child)
 
 
-async def test_a_program_that_ends_at_once_says_why() -> None:
+async def test_a_session_that_ends_at_once_says_why() -> None:
     with pytest.raises(UnavailableError, match=r"^error: no such run$"):
         await Session.start(
             [sys.executable, "-c", "import sys; sys.exit('error: no such run')"], "driver", (80, 24)
         )
 
 
-def test_a_size_is_kept_within_reason() -> None:
+def test_the_terminal_size_is_limited() -> None:
     assert bounded(100, 40) == (100, 40)
     assert bounded(10**9, -5) == (500, 8)
     assert bounded("80", 24) is bounded(True, 24) is bounded(None, 24) is bounded(80.0, 24) is None

@@ -26,7 +26,9 @@ from bioeval_tui.evaluate.agents.json_patch import patched
         ({"a": 1}, {"op": "replace", "path": "", "value": [2]}, [2]),
     ],
 )  # fmt: skip
-def test_operations_do_what_the_rfc_says(document: Any, operation: dict[str, Any], expected: Any) -> None:
+def test_json_patch_operations_follow_the_rfc(
+    document: Any, operation: dict[str, Any], expected: Any
+) -> None:
     assert patched(document, [operation]) == expected
 
 
@@ -47,7 +49,7 @@ def test_operations_do_what_the_rfc_says(document: Any, operation: dict[str, Any
         {"op": "add", "path": "foo", "value": 1},
     ],
 )
-def test_what_does_not_fit_changes_nothing(operation: dict[str, Any]) -> None:
+def test_a_patch_that_does_not_apply_changes_nothing(operation: dict[str, Any]) -> None:
     document = {"foo": "bar", "list": [1], "deep": {"er": {}}}
     with pytest.raises(ValueError, match="does not match"):
         patched(document, [{"op": "remove", "path": "/foo"}, operation])

@@ -62,7 +62,7 @@ def terms(protocol: str, **more: Any) -> AgentTerms:
 
 
 @given(st.lists(FRAMES, max_size=3))
-def test_a2a_frames(frames: list[dict[str, Any]]) -> None:
+def test_any_a2a_frame_is_an_answer_or_the_agents_failure(frames: list[dict[str, Any]]) -> None:
     agent, turn = a2a.A2AAgent(terms("a2a")), a2a._Turn()
     for frame in frames:
         assert all(isinstance(piece, Delta | Generation) for piece in agent._take(frame, turn))
@@ -74,7 +74,7 @@ def test_a2a_frames(frames: list[dict[str, Any]]) -> None:
 
 
 @given(whole(CARD).filter(lambda card: isinstance(card, dict)))
-def test_a2a_cards(card: dict[str, Any]) -> None:
+def test_any_a2a_card_is_used_or_refused(card: dict[str, Any]) -> None:
     agent = a2a.A2AAgent(terms("a2a"))
     try:
         found = agent._chosen(card, "host")
@@ -116,7 +116,9 @@ class _Response:
 
 
 @given(st.lists(EVENTS, max_size=5), st.booleans())
-def test_ag_ui_events(events: list[dict[str, Any]], finishes: bool) -> None:
+def test_any_ag_ui_event_is_an_answer_or_the_agents_failure(
+    events: list[dict[str, Any]], finishes: bool
+) -> None:
     sent = [json.dumps(event) for event in [*events, *([{"type": "RUN_FINISHED"}] if finishes else [])]]
 
     @asynccontextmanager

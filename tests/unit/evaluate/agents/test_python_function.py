@@ -102,14 +102,14 @@ async def say(agent: PythonAgent, words: str = "hello") -> tuple[list[Any], Repl
         ("instance.method", "from a method"),
     ],
 )
-async def test_functions_of_every_kind_answer(folder: Path, function: str, says: str) -> None:
+async def test_functions_of_every_kind_can_be_agents(folder: Path, function: str, says: str) -> None:
     pieces, reply = await say(connect(folder, function, options={"mode": "fast"}))
     assert reply.content == says
     assert "".join(piece.text for piece in pieces if isinstance(piece, Delta)) in ("", says)
     assert reply.started <= (reply.first_token or reply.started) <= reply.ended
 
 
-async def test_what_it_did_is_told_as_by_any_agent(folder: Path) -> None:
+async def test_a_function_reports_tool_calls_like_any_agent(folder: Path) -> None:
     _, reply = await say(connect(folder, "waits", options={"mode": "x"}))
     call, result = reply.generation
     assert call["request"]["function"] == {"name": "lookUp"}
@@ -123,7 +123,7 @@ async def test_what_it_did_is_told_as_by_any_agent(folder: Path) -> None:
     assert "class 'object'" in pieces[3].data["thought"]
 
 
-async def test_a_conversation_remembers_and_others_do_not(folder: Path) -> None:
+async def test_each_conversation_has_its_own_state(folder: Path) -> None:
     one, other = connect(folder, "keeps"), connect(folder, "keeps")
     await say(one)
     await say(one)
@@ -137,7 +137,9 @@ async def test_a_conversation_remembers_and_others_do_not(folder: Path) -> None:
     assert await connect(folder, "plain").observe() is None
 
 
-async def test_what_it_prints_gets_into_no_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_what_a_function_prints_is_in_no_report(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     own = sys.stdout
     try:
         await say(connect(folder, "plain"))
@@ -161,15 +163,13 @@ async def test_what_it_prints_gets_into_no_report(folder: Path, capsys: pytest.C
         ("exits", "raised RuntimeError: SystemExit: 3"),
     ],
 )
-async def test_whatever_goes_wrong_in_it_is_the_agents_failure(
-    folder: Path, function: str, says: str
-) -> None:
+async def test_any_error_in_a_function_is_the_agents_failure(folder: Path, function: str, says: str) -> None:
     with pytest.raises(PeerError, match=says) as caught:
         await say(connect(folder, function, timeout_ms=50.0 if function in ("hangs", "blocks") else None))
     assert (caught.value.peer, caught.value.retryable) == ("agent", False)
 
 
-async def test_stopping_early_stops_the_function(folder: Path) -> None:
+async def test_cancelling_stops_the_function(folder: Path) -> None:
     pieces = connect(folder, "hangs").send("hello")
     task = asyncio.create_task(anext(pieces))
     await asyncio.sleep(0)
@@ -194,12 +194,12 @@ async def test_stopping_early_stops_the_function(folder: Path) -> None:
         ("pandas.io.nowhere:f", r"module pandas\.io\.nowhere not found"),
     ],
 )
-def test_only_what_was_written_for_it_is_called(folder: Path, reference: str, says: str) -> None:
+def test_only_functions_written_as_agents_are_called(folder: Path, reference: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         python_code.load(reference, (folder,), "message")
 
 
-def test_the_working_folder_and_pythonpath_are_not_looked_at(
+def test_a_function_is_not_searched_for_in_the_working_folder_or_pythonpath(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
@@ -208,13 +208,13 @@ def test_the_working_folder_and_pythonpath_are_not_looked_at(
         python_code.locate("my_test_agent:plain", ())
 
 
-def test_nothing_is_imported_to_find_it(folder: Path) -> None:
+def test_finding_a_function_imports_nothing(folder: Path) -> None:
     python_code.locate("my_test_agent:plain", (folder,))
     python_code.locate("pydantic_ai.models.test:TestModel", ())
     assert "my_test_agent" not in sys.modules
 
 
-def test_a_module_is_not_taken_for_another_of_its_name(folder: Path) -> None:
+def test_a_module_is_not_confused_with_another_of_the_same_name(folder: Path) -> None:
     (folder / "pytest.py").write_text("def answer(message): return message\n", encoding="utf-8")
     with pytest.raises(UsageError, match="has the name of another module"):
         python_code.load("pytest:answer", (folder,), "message")
@@ -237,7 +237,7 @@ facts: []
         (", function: my_test_agent", True, "target.function: must be of the form module:function"),
     ],
 )  # fmt: skip
-def test_check_looks_for_it(folder: Path, more: str, with_code: bool, says: str) -> None:
+def test_check_reports_a_missing_function(folder: Path, more: str, with_code: bool, says: str) -> None:
     job = folder / "job.yml"
     job.write_text(JOB.format(more=more), encoding="utf-8")
     errors = [str(problem) for problem in check_job(job, code=(folder,) if with_code else ()).errors]

@@ -92,7 +92,7 @@ async def test_a_json_answer_is_one_reply() -> None:
     assert json.loads(seen.requests[0].partition(b"\r\n\r\n")[2]) == {"user": "ada", "chatbot": "bot"}
 
 
-async def test_a_stream_gives_pieces_and_the_whole_last() -> None:
+async def test_a_stream_gives_pieces_and_then_the_whole_answer() -> None:
     stream = b"".join(
         [
             stream_head(),
@@ -141,7 +141,7 @@ async def test_without_streaming_the_agent_is_not_asked_for_events() -> None:
     assert b"text/event-stream" not in seen.requests[1]
 
 
-async def test_hostile_text_is_made_safe_in_pieces_whole_and_events() -> None:
+async def test_hostile_text_is_cleaned_in_pieces_answers_and_events() -> None:
     nasty = "\x1b]52;c;aGk=\x07 \u202eevil"
     answer = {**ANSWER, "message": {"content": nasty, "role": "assistant"}, "events": [{"output": nasty}]}
     stream = stream_head() + event("delta", {"content": nasty}) + event("message", answer)
@@ -171,14 +171,14 @@ async def test_hostile_text_is_made_safe_in_pieces_whole_and_events() -> None:
         (b"\xff\xfe\x00", "not JSON"),
     ],
 )
-async def test_a_malformed_answer_is_final_and_shows_what_came(body: bytes, says: str) -> None:
+async def test_a_malformed_answer_is_not_retried_and_is_shown(body: bytes, says: str) -> None:
     error = await failure_of(answering(http(body)))
     assert says in str(error)
     assert not error.retryable
     assert len(error.received) < 600
 
 
-async def test_html_is_called_html() -> None:
+async def test_an_html_answer_is_named_as_such() -> None:
     error = await failure_of(answering(http(b"<!DOCTYPE html><p>Sign in\x1b[2J", content_type="text/html")))
     assert "HTML" in str(error)
     assert "Sign in" in error.received
@@ -199,7 +199,7 @@ async def test_html_is_called_html() -> None:
         ("302 Found", False),
     ],
 )
-async def test_which_statuses_may_be_tried_again(status: str, retryable: bool) -> None:
+async def test_only_some_http_statuses_are_retried(status: str, retryable: bool) -> None:
     error = await failure_of(answering(http(b"oh no", status, extra="Location: http://127.0.0.1:9/\r\n")))
     assert error.status == int(status[:3])
     assert error.retryable is retryable
@@ -211,7 +211,7 @@ async def test_retry_after_is_passed_on() -> None:
     assert error.retry_after_s == 3600
 
 
-async def test_an_error_page_without_an_end_is_still_an_error() -> None:
+async def test_an_endless_error_page_is_still_an_error() -> None:
     async def handler(writer: asyncio.StreamWriter, number: int) -> None:
         writer.write(b"HTTP/1.1 500 Oops\r\nContent-Length: 100000\r\n\r\nbroken")
 
@@ -220,7 +220,7 @@ async def test_an_error_page_without_an_end_is_still_an_error() -> None:
     assert error.received == "broken"
 
 
-async def test_a_refused_connection_may_be_tried_again() -> None:
+async def test_a_refused_connection_may_be_retried() -> None:
     async with raw_server(silent) as seen:
         pass
     agent = agent_at(seen)
@@ -230,7 +230,7 @@ async def test_a_refused_connection_may_be_tried_again() -> None:
     assert raised.value.retryable
 
 
-async def test_a_reset_is_one_failure_and_nothing_is_sent_twice() -> None:
+async def test_a_connection_reset_is_one_failure_and_nothing_is_sent_twice() -> None:
     async def handler(writer: asyncio.StreamWriter, number: int) -> None:
         writer.transport.abort()
 
@@ -241,14 +241,14 @@ async def test_a_reset_is_one_failure_and_nothing_is_sent_twice() -> None:
     assert len(seen.requests) == 2
 
 
-async def test_a_broken_off_json_answer_is_one_failure() -> None:
+async def test_a_truncated_json_answer_is_one_failure() -> None:
     cut = http(json.dumps(ANSWER).encode())[:-20]
     error = await failure_of(answering(cut))
     assert not error.retryable
     assert "Which time" in error.received
 
 
-async def test_a_stream_without_its_last_event_is_dropped_not_finished() -> None:
+async def test_a_stream_without_its_last_event_is_a_failure() -> None:
     error = await failure_of(answering(stream_head() + event("delta", {"content": "Done"})))
     assert "before the complete answer" in str(error)
     assert not error.retryable
@@ -256,22 +256,22 @@ async def test_a_stream_without_its_last_event_is_dropped_not_finished() -> None
 
 
 @pytest.mark.parametrize("last", [b"event: message\ndata: {oops\n\n", event("message", {"sessionId": "s1"})])
-async def test_a_stream_with_a_malformed_last_event_is_final(last: bytes) -> None:
+async def test_a_stream_with_a_malformed_last_event_is_not_retried(last: bytes) -> None:
     error = await failure_of(answering(stream_head() + last))
     assert not error.retryable
 
 
-async def test_a_silent_agent_is_given_up_and_not_asked_again() -> None:
+async def test_a_silent_agent_times_out_and_is_not_retried() -> None:
     error = await failure_of(then(silent), timeouts=Timeouts(whole=0.1))
     assert "did not finish its answer within 0.1 s" in str(error)
     assert not error.retryable, "it may have been delivered"
 
 
-async def test_the_first_byte_has_the_whole_limit() -> None:
+async def test_the_first_byte_may_take_the_whole_timeout() -> None:
     assert Timeouts() == Timeouts(connect=5.0, whole=180.0)
 
 
-async def test_a_pause_in_mid_answer_is_given_up() -> None:
+async def test_a_pause_within_an_answer_times_out() -> None:
     async def handler(writer: asyncio.StreamWriter, number: int) -> None:
         writer.write(stream_head() + event("delta", {"content": "Do"}))
         await writer.drain()
@@ -282,7 +282,7 @@ async def test_a_pause_in_mid_answer_is_given_up() -> None:
     assert "Do" in error.received
 
 
-async def test_a_slow_drip_without_an_end_is_given_up() -> None:
+async def test_an_endless_trickle_times_out() -> None:
     async def handler(writer: asyncio.StreamWriter, number: int) -> None:
         writer.write(stream_head())
         while not writer.transport.is_closing():
@@ -320,13 +320,13 @@ async def test_a_compressed_answer_is_refused() -> None:
     assert "compressed" in str(error)
 
 
-async def test_what_is_no_http_is_said_so() -> None:
+async def test_a_server_that_does_not_speak_http_is_reported() -> None:
     error = await failure_of(answering(b"SSH-2.0-OpenSSH_9.2\r\n"))
     assert str(error).endswith("does not speak HTTP as expected: Bad status line")
     assert not error.retryable
 
 
-async def test_stopping_early_closes_the_connection() -> None:
+async def test_closing_a_stream_early_closes_the_connection() -> None:
     started = asyncio.Event()
 
     async def handler(writer: asyncio.StreamWriter, number: int) -> None:
@@ -352,7 +352,7 @@ async def test_stopping_early_closes_the_connection() -> None:
             await seen.closed.wait()
 
 
-async def test_cancelling_while_nothing_came_yet_closes_the_connection() -> None:
+async def test_cancelling_before_the_first_byte_closes_the_connection() -> None:
     asked = asyncio.Event()
 
     async def handler(writer: asyncio.StreamWriter, number: int) -> None:
@@ -372,7 +372,7 @@ async def test_cancelling_while_nothing_came_yet_closes_the_connection() -> None
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "405 Method Not Allowed"])
-async def test_an_agent_without_object_contexts_has_none(status: str) -> None:
+async def test_an_agent_without_an_object_context_has_none(status: str) -> None:
     async with raw_server(answering(http(b"{}", status))) as seen:
         agent = agent_at(seen)
         await agent.open()
@@ -390,7 +390,7 @@ async def test_an_object_context_is_cleaned() -> None:
         await agent.aclose()
 
 
-async def test_a_knowledge_service_without_texts_says_so() -> None:
+async def test_an_agent_that_takes_no_seed_texts_is_reported() -> None:
     async def handler(writer: asyncio.StreamWriter, number: int) -> None:
         writer.write(http(b"ok") if number == 1 else http(b"", "404 Not Found"))
 
@@ -418,7 +418,7 @@ async def test_a_session_without_an_id_is_refused() -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "nonsense", "http://[::1", "http://host:99999999"])
-async def test_an_address_that_cannot_be_called_is_one_sentence(url: str) -> None:
+async def test_an_invalid_url_is_one_sentence(url: str) -> None:
     agent = RestAgent(url, user="a", chatbot="b", model="m")
     with pytest.raises(PeerError) as raised:
         await agent.open()
@@ -426,7 +426,7 @@ async def test_an_address_that_cannot_be_called_is_one_sentence(url: str) -> Non
     assert not raised.value.retryable
 
 
-async def test_no_password_of_the_address_is_shown() -> None:
+async def test_a_password_in_the_url_is_never_shown() -> None:
     agent = RestAgent("http://user:hunter2@127.0.0.1:9", user="a", chatbot="b", model="m")
     with pytest.raises(PeerError) as raised:
         await agent.open()
@@ -434,6 +434,6 @@ async def test_no_password_of_the_address_is_shown() -> None:
     assert "hunter2" not in str(raised.value)
 
 
-def test_a_key_that_no_header_can_carry_is_a_users_mistake() -> None:
+def test_a_key_that_cannot_be_sent_in_a_header_is_an_input_error() -> None:
     with pytest.raises(UsageError, match="BIOEVAL_AGENT_API_KEY"):
         RestAgent("http://127.0.0.1:9", user="a", chatbot="b", model="m", api_key="x\r\nHost: evil")

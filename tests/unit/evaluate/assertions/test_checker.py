@@ -35,7 +35,7 @@ def cypher(expected: Any = 1) -> CypherAssertion:
     return CypherAssertion(cypher="MATCH (n) RETURN count(n)", expected=expected)
 
 
-async def test_an_expression_that_holds_passes_and_one_that_does_not_fails() -> None:
+async def test_a_true_expression_passes_and_a_false_one_fails() -> None:
     check = Checker(None)
     holds = ExpressionAssertion(expression='objectContext.entities.any { it.type == "Reminder" }')
     fails = ExpressionAssertion(expression="objectContext.resources.isEmpty()")
@@ -58,17 +58,17 @@ async def test_an_expression_that_holds_passes_and_one_that_does_not_fails() -> 
         ('objectContext.resources.none { it.id == "r" }', "objectContext.resources is a list of 1"),
     ],
 )
-async def test_a_condition_that_does_not_hold_says_what_it_compared(condition: str, why: str) -> None:
+async def test_a_false_comparison_shows_both_values(condition: str, why: str) -> None:
     result = await Checker(None)(ExpressionAssertion(expression=condition), VIEW)
     assert (result.passed, result.why) == (False, why)
 
 
-async def test_a_query_that_gives_something_else_says_what() -> None:
+async def test_a_query_with_another_result_shows_it() -> None:
     result = await Checker(AnsweringGraph(Rows(("n",), [[2]])))(cypher(3), VIEW)
     assert (result.passed, result.why) == (False, "the query returned 2, expected 3")
 
 
-async def test_an_expression_that_is_no_condition_fails_and_shows_its_value() -> None:
+async def test_an_expression_that_is_not_true_or_false_fails_and_shows_its_value() -> None:
     result = await Checker(None)(ExpressionAssertion(expression="objectContext.resources.size"), VIEW)
     assert (result.passed, result.observed) == (False, 1)
     assert result.error is not None
@@ -101,19 +101,21 @@ async def test_an_agent_without_an_object_context_is_null() -> None:
         (PeerError("graph", "connection refused"), None, "connection refused"),
     ],
 )
-async def test_cypher(answer: Rows | Exception, passed: bool | None, said: str | None) -> None:
+async def test_a_cypher_assertion_compares_the_only_row_of_its_query(
+    answer: Rows | Exception, passed: bool | None, said: str | None
+) -> None:
     result = await Checker(AnsweringGraph(answer))(cypher(), VIEW)
     assert result.passed is passed
     assert (result.error is None) == (said is None)
     assert said is None or said in str(result.error)
 
 
-async def test_without_a_graph_cypher_is_not_measured_and_says_why() -> None:
+async def test_without_a_graph_a_cypher_assertion_is_not_measured() -> None:
     result = await Checker(None, "no wheel for this machine")(cypher(), VIEW)
     assert (result.passed, result.error) == (None, "no wheel for this machine")
 
 
-async def test_a_medal_is_asked_of_grading() -> None:
+async def test_a_medal_assertion_grades_the_file() -> None:
     async def grade(assertion: MedalAssertion) -> CheckResult:
         return CheckResult(True, observed=assertion.task)
 
@@ -122,7 +124,7 @@ async def test_a_medal_is_asked_of_grading() -> None:
     assert (await Checker(None)(medal, VIEW)).passed is None
 
 
-def test_invariants_hold_of_an_empty_state_or_say_so() -> None:
+def test_whether_an_assertion_holds_on_an_empty_state_is_known() -> None:
     assert holds_on_nothing(
         ExpressionAssertion(expression='evaluation.functionCalls.none { it.function == "delete" }')
     )

@@ -23,12 +23,12 @@ from bioeval_tui.evaluate.assertions.equality import compare
         ((1, 2), [1, 2]),
     ],
 )
-def test_equal_values_pass_without_a_word(observed: Any, expected: Any) -> None:
+def test_equal_values_pass_without_a_warning(observed: Any, expected: Any) -> None:
     assert compare(observed, expected) == (True, None)
 
 
 @pytest.mark.parametrize(("observed", "expected"), [(1, "1"), ("true", True), ("null", None), ("0.5", 0.5)])
-def test_the_same_spelling_passes_with_a_warning(observed: Any, expected: Any) -> None:
+def test_values_with_the_same_spelling_pass_with_a_warning(observed: Any, expected: Any) -> None:
     passed, warning = compare(observed, expected)
     assert passed
     assert warning is not None

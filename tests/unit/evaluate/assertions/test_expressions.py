@@ -34,7 +34,7 @@ def test_a_missing_object_context_is_null() -> None:
     assert "use ?.resources" in _error("objectContext.resources.size == 1").message
 
 
-def test_parts_that_an_agent_leaves_out_are_empty() -> None:
+def test_missing_parts_of_the_object_context_are_empty() -> None:
     names = scope({"resources": [{"name": "x"}]}, {})
     assert evaluate(parse("objectContext.resources[0].labels.isEmpty()"), names) is True
     assert evaluate(parse("objectContext.resources[0].properties.isEmpty()"), names) is True
@@ -42,7 +42,7 @@ def test_parts_that_an_agent_leaves_out_are_empty() -> None:
     assert evaluate(parse("evaluation.transcript.size + evaluation.failureCount"), names) == 0
 
 
-def test_the_type_of_a_resource_is_its_first_label_besides_domain_node() -> None:
+def test_the_type_of_a_resource_is_its_first_label_except_domain_node() -> None:
     labels = [["DomainNode"], ["DomainNode", "Drug", "Thing"], ["Other"]]
     names = scope({"resources": [{"id": str(i), "labels": given} for i, given in enumerate(labels)]}, {})
     assert evaluate(parse("objectContext.resources.map { it.type }"), names) == [None, "Drug", "Other"]
@@ -52,26 +52,26 @@ def test_the_type_of_a_resource_is_its_first_label_besides_domain_node() -> None
 @pytest.mark.parametrize(
     "context", [{"resources": 5}, {"resources": [7]}, {"resources": [{"labels": "Drug"}]}, {"functions": {}}]
 )
-def test_a_state_of_the_wrong_shape_is_an_error_that_names_the_part(context: dict[str, object]) -> None:
+def test_an_object_context_of_the_wrong_shape_names_the_part(context: dict[str, object]) -> None:
     with pytest.raises(ExpressionError, match=r"must be an? (list|object|map)"):
         scope(context, {})
 
 
-def test_plain_json_may_be_given_instead_of_a_scope() -> None:
+def test_an_expression_can_be_evaluated_on_plain_json() -> None:
     names = {"objectContext": {"resources": [{"labels": ["Drug"]}]}, "evaluation": {"done": True}}
     assert (
         evaluate(parse('objectContext.resources.any { it.type == "Drug" } && evaluation.done'), names) is True
     )
 
 
-def test_evaluating_leaves_the_state_as_it_was() -> None:
+def test_evaluating_an_expression_does_not_change_the_state() -> None:
     context = {"resources": [{"name": "b", "aliases": ["z", "a"]}, {"name": "a"}]}
     names = scope(context, {})
     evaluate(parse("objectContext.resources.sortedBy { it.name }.map { it.aliases + 1 }"), names)
     assert evaluate(parse("objectContext.resources[0].aliases"), names) == ["z", "a"]
 
 
-def test_results_are_json() -> None:
+def test_the_value_of_an_expression_is_json() -> None:
     text = 'listOf(setOf(1), 1 to "a", mapOf(1 to 2L), 1..3, 0.0 / 0.0, \'c\', "💊".take(1))'
     wanted = [[1], [1, "a"], {"1": 2}, "1..3", "NaN", "c", "�"]
     assert evaluate(parse(text), EMPTY) == wanted
@@ -85,26 +85,26 @@ def test_results_are_json() -> None:
         (Limits(seconds=0.0), "(1..10000).all { it > 0 }", "longer than 0 s"),
     ],
 )
-def test_each_limit_says_what_ran_out(limits: Limits, text: str, message: str) -> None:
+def test_each_limit_names_what_was_exceeded(limits: Limits, text: str, message: str) -> None:
     with pytest.raises(LimitError, match=message) as caught:
         evaluate(parse(text), {}, limits)
     assert caught.value.text == text
     assert caught.value.column > 0
 
 
-def test_what_a_condition_built_does_not_count_for_the_next_element() -> None:
+def test_memory_limits_apply_to_each_element_separately() -> None:
     limits = Limits(memory=3_000_000)
     text = '(1..50).all { ("x".repeat(200000) + it).length > 0 }'
     assert evaluate(parse(text), {}, limits) is True
 
 
-def test_too_long_and_too_deep_are_found_when_parsing() -> None:
+def test_an_expression_that_is_too_long_or_too_deep_is_refused_when_parsed() -> None:
     for text in ("1" * 10_001, "(" * 100 + "1" + ")" * 100, "1" + " to 1" * 600):
         with pytest.raises(ExpressionError, match=r"longer than|deep"):
             parse(text)
 
 
-def test_the_caret_stands_under_the_column_of_its_line() -> None:
+def test_the_caret_is_under_the_column_of_the_error() -> None:
     error = _error("true &&\n  objectContext.nope")
     assert caret(error) == "  objectContext.nope\n                ^"
 
@@ -116,7 +116,7 @@ def test_the_caret_counts_wide_characters_and_shows_control_characters() -> None
     assert shown.splitlines()[1] == " " * 6 + "^"
 
 
-def test_the_caret_of_a_long_line_shows_its_surroundings() -> None:
+def test_the_caret_of_a_long_line_shows_the_text_around_it() -> None:
     lines = caret(_error("true && " * 20 + "nope")).splitlines()
     assert len(lines[0]) < 130
     assert lines[0][lines[1].index("^") :].startswith("nope")
@@ -140,7 +140,7 @@ def test_the_caret_of_a_long_line_shows_its_surroundings() -> None:
         (r"[a|b~~]+", "~|a", "~|a"),
     ],
 )
-def test_patterns_are_read_as_java_reads_them(pattern: str, text: str, found: str) -> None:
+def test_patterns_have_the_meaning_they_have_in_java(pattern: str, text: str, found: str) -> None:
     match = compile_pattern(pattern).search(text, 0, Budget())
     assert match is not None
     assert match.value == found
@@ -149,22 +149,22 @@ def test_patterns_are_read_as_java_reads_them(pattern: str, text: str, found: st
 @pytest.mark.parametrize(
     "pattern", [r"(?R)", r"(?P<a>x)", r"(?:a){e<=1}", r"\K", r"\N{DOLLAR SIGN}", r"(?x)a", "(a{200}){200}"]
 )
-def test_what_java_does_not_know_of_patterns_is_refused(pattern: str) -> None:
+def test_patterns_that_java_does_not_accept_are_refused(pattern: str) -> None:
     with pytest.raises(ExpressionError, match="the pattern has"):
         compile_pattern(pattern)
 
 
-def test_a_pattern_that_backtracks_without_end_runs_out_of_time() -> None:
+def test_a_pattern_with_runaway_backtracking_times_out() -> None:
     with pytest.raises(LimitError, match="this pattern exceeds the time limit"):
         evaluate(parse('Regex("(a|a)*$").containsMatchIn("a".repeat(5000) + "b")'), EMPTY)
 
 
-def test_a_chain_of_thousands_of_operators_is_evaluated() -> None:
+def test_a_chain_of_thousands_of_operators_can_be_evaluated() -> None:
     assert evaluate(parse("+".join(["1"] * 600) + " == 600"), EMPTY) is True
     assert evaluate(parse(" && ".join(["evaluation.failureCount == 0"] * 300)), EMPTY) is True
 
 
-def test_a_job_of_the_published_system_may_not_use_what_only_this_program_knows() -> None:
+def test_strict_mode_refuses_expressions_that_only_this_program_knows() -> None:
     for text in (
         'evaluation.transcript.any { it.role == "user" }',
         'objectContext.resources.any { it.type == "Drug" }',
@@ -183,7 +183,7 @@ def test_a_job_of_the_published_system_may_not_use_what_only_this_program_knows(
         ("objectContext.resources.size == 1", 0),
     ],
 )
-def test_what_depends_on_the_sign_off_is_known(text: str, column: int) -> None:
+def test_expressions_that_depend_on_the_sign_off_are_recognised(text: str, column: int) -> None:
     assert counts_the_end(text) == column
 
 

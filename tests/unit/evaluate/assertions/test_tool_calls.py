@@ -53,7 +53,9 @@ def check(asked: dict[str, Any], *turns: list[dict[str, Any]], **target: Any) ->
         ("strict", [], False),
     ],
 )
-def test_sequences_are_compared_as_the_job_says(match: str, wanted: list[str], holds: bool) -> None:
+def test_tool_call_sequences_are_compared_in_the_jobs_mode(
+    match: str, wanted: list[str], holds: bool
+) -> None:
     found = check({"calls": wanted, "match": match}, [LOOK], [SET_5])
     assert found.passed is holds
     assert found.observed == [
@@ -80,7 +82,9 @@ def test_sequences_are_compared_as_the_job_says(match: str, wanted: list[str], h
         ({"where": 'it.args["dose"] == 10'}, False),
     ],
 )
-def test_arguments_are_compared_whole_in_part_or_by_a_condition(call: dict[str, Any], holds: bool) -> None:
+def test_arguments_are_compared_exactly_in_part_or_by_an_expression(
+    call: dict[str, Any], holds: bool
+) -> None:
     asked = {"mustCall": [{"name": "createReminder", **call}]}
     assert check(asked, [LOOK, SET_5]).passed is holds
 
@@ -103,7 +107,7 @@ def test_arguments_are_compared_whole_in_part_or_by_a_condition(call: dict[str, 
         ({"mustCall": [{"name": "lookUp", "where": 'it.args["dose"]!!.toString() == ""'}]}, "of lookUp("),
     ],
 )  # fmt: skip
-def test_a_false_one_says_what_was_seen(asked: dict[str, Any], says: str) -> None:
+def test_a_failed_tool_call_assertion_shows_the_calls(asked: dict[str, Any], says: str) -> None:
     found = check(asked, [LOOK, {"output": "found"}, SET_10, result_event("no such zone", failed=True)])
     assert found.passed is False
     assert says in str(found.error)
@@ -121,25 +125,25 @@ def test_a_false_one_says_what_was_seen(asked: dict[str, Any], says: str) -> Non
         {"order": ["lookUp"]},
     ],
 )
-def test_an_agent_that_tells_of_no_call_is_not_measured(asked: dict[str, Any]) -> None:
+def test_an_agent_that_reports_no_tool_calls_is_not_measured(asked: dict[str, Any]) -> None:
     found = check(asked, [{"systemPrompt": "Be kind."}], [])
     assert (found.passed, found.observed) == (None, None)
     assert "it is unknown whether it made any" in str(found.error)
 
 
 @pytest.mark.parametrize("told", [{"tellsToolCalls": True}, {"tools": [{"name": "lookUp"}]}])
-def test_where_every_call_is_told_none_told_is_none_made(told: dict[str, Any]) -> None:
+def test_where_all_calls_are_reported_no_report_means_no_call(told: dict[str, Any]) -> None:
     assert check({"mustNotCall": ["deleteAll"]}, [], **told).passed is True
     assert check({"mustCall": ["lookUp"]}, [], **told).passed is False
 
 
-def test_without_results_nobody_knows_of_errors() -> None:
+def test_without_results_errors_of_tool_calls_are_not_measured() -> None:
     assert check({"noErrors": True}, [LOOK]).passed is None
     assert check({"noErrors": True}, [LOOK, {"output": "found"}]).passed is True
     assert check({"noErrors": True, "mustCall": ["deleteAll"]}, [LOOK]).passed is False
 
 
-def test_turns_are_looked_at_one_by_one_or_all_together() -> None:
+def test_tool_calls_are_checked_per_turn_or_over_all_turns() -> None:
     turns = ([LOOK], [LOOK, SET_5], [])
     assert check({"maxCalls": 2}, *turns).passed is False
     assert check({"maxCalls": 2, "turn": "each"}, *turns).passed is True
@@ -149,7 +153,7 @@ def test_turns_are_looked_at_one_by_one_or_all_together() -> None:
     assert check({"mustCall": ["lookUp"], "turn": 4}, *turns).error == "turn 4 did not take place"
 
 
-def test_results_belong_to_their_calls_in_whatever_order_they_come() -> None:
+def test_results_are_matched_to_their_calls_in_any_order() -> None:
     events = [
         call_event("a", {}, "1"), call_event("b", {}, "2"), result_event("B", "2", failed=True), result_event("A", "1"),
         call_event("c", {}), {"output": "C"},
@@ -161,7 +165,7 @@ def test_results_belong_to_their_calls_in_whatever_order_they_come() -> None:
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), max_size=4))
-def test_no_pairing_is_larger_than_the_one_that_is_found(fits: list[list[bool]]) -> None:
+def test_the_pairing_of_calls_is_the_largest_possible(fits: list[list[bool]]) -> None:
     def largest(row: int, taken: frozenset[int]) -> int:
         if row == len(fits):
             return 0
@@ -177,7 +181,9 @@ def test_no_pairing_is_larger_than_the_one_that_is_found(fits: list[list[bool]])
     ("asked", "holds"),
     [({"mustNotCall": ["x"]}, True), ({"maxCalls": 3}, True), ({"mustCall": ["x"]}, False), ({"calls": ["x"]}, False)],
 )  # fmt: skip
-def test_what_holds_of_no_call_makes_no_run_unclean(asked: dict[str, Any], holds: bool) -> None:
+def test_an_assertion_that_holds_without_tool_calls_keeps_the_run_clean(
+    asked: dict[str, Any], holds: bool
+) -> None:
     assertion = ToolCallsAssertion.model_validate({"toolCalls": asked}, strict=False)
     assert holds_on_nothing(assertion) is holds
 
@@ -205,19 +211,21 @@ assertions:
         ("{noErrors: true, turn: 0}", "assertions[0].toolCalls.turn"),
     ],
 )  # fmt: skip
-def test_check_says_what_is_wrong_and_where(tmp_path: Path, asked: str, says: str | None) -> None:
+def test_check_reports_errors_in_tool_call_assertions_with_their_position(
+    tmp_path: Path, asked: str, says: str | None
+) -> None:
     path = tmp_path / "job.yml"
     path.write_text(JOB.format(asked=asked), encoding="utf-8")
     errors = [str(problem) for problem in check_job(path).errors]
     assert errors == [] if says is None else any(says in error for error in errors), errors
 
 
-def test_calls_read_the_same_in_whatever_order_a_protocol_gives_arguments() -> None:
+def test_the_order_of_arguments_does_not_matter() -> None:
     one, other = {"b": {"y": 1, "x": 2}, "a": 1}, {"a": 1, "b": {"x": 2, "y": 1}}
     assert call_text("f", one) == call_text("f", other) == 'f(a=1, b={"x":2,"y":1})'
 
 
-def test_the_sign_off_is_no_turn_of_the_agent() -> None:
+def test_the_sign_off_is_not_a_turn_of_the_agent() -> None:
     seen = view([LOOK], [LOOK])
     seen.evaluation["transcript"].append({"role": "user", "content": "Bye", "events": []})
     asked = ToolCallsConfig.model_validate({"calls": ["lookUp"], "turn": "each"}, strict=False)
@@ -225,7 +233,7 @@ def test_the_sign_off_is_no_turn_of_the_agent() -> None:
 
 
 @pytest.mark.parametrize(("turn", "passed"), [(1, True), (2, None), ("each", None), (None, None)])
-def test_where_spans_did_not_all_come_nobody_knows_what_was_called(turn: object, passed: bool | None) -> None:
+def test_with_missing_spans_tool_calls_are_not_measured(turn: object, passed: bool | None) -> None:
     seen = replace(view([LOOK], [], tellsToolCalls=True), untraced_turns=(2,))
     found = check_tool_calls(
         ToolCallsConfig.model_validate({"mustNotCall": ["deleteAll"], "turn": turn}, strict=False), seen
@@ -234,7 +242,7 @@ def test_where_spans_did_not_all_come_nobody_knows_what_was_called(turn: object,
     assert passed or "turn 2" in str(found.error)
 
 
-def test_a_span_without_arguments_is_a_call_but_nobody_knows_with_what() -> None:
+def test_a_span_without_arguments_is_a_call_with_unknown_arguments() -> None:
     silent = call_event("deleteAll", {}) | {"span": "ab"}
     silent["request"]["argumentsTold"] = False
     assert check({"mustNotCall": ["deleteAll"]}, [silent]).passed is False

@@ -18,7 +18,7 @@ def names(folder: Path, **choice: object) -> list[str]:
     return [case.name for case in checked(folder, JOB, TABLE, **choice).cases]
 
 
-def test_rows_are_chosen_by_number_and_id_and_drawn_with_a_seed(tmp_path: Path) -> None:
+def test_rows_are_selected_by_number_or_id_or_drawn_with_a_seed(tmp_path: Path) -> None:
     assert names(tmp_path, only="2-4,c9") == ["c2", "c3", "c4", "c9"]
     drawn = names(tmp_path, sample=5, seed=7)
     assert len(set(drawn)) == 5
@@ -28,17 +28,17 @@ def test_rows_are_chosen_by_number_and_id_and_drawn_with_a_seed(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("only", ["0", "4-2", "99-101", "c101", "x"])
-def test_rows_that_are_not_there_are_a_sentence(tmp_path: Path, only: str) -> None:
+def test_missing_rows_are_reported_in_one_sentence(tmp_path: Path, only: str) -> None:
     with pytest.raises(UsageError, match=r"neither an id nor a range of rows; cases\.csv has 100 rows"):
         names(tmp_path, only=only)
 
 
-def test_a_screen_looks_at_the_first_cases_and_counts_all(tmp_path: Path) -> None:
+def test_a_screen_reads_the_first_cases_and_counts_all(tmp_path: Path) -> None:
     found = checked(tmp_path, JOB + "personas: [{name: a}, {name: b}]\n", TABLE, first=3)
     assert (len(found.cases), found.case_count) == (6, 200)
 
 
-def test_each_persona_is_held_with_each_case(tmp_path: Path) -> None:
+def test_each_persona_is_combined_with_each_case(tmp_path: Path) -> None:
     job = JOB + "personas: [{name: hurried, patience: low, tells: all}, {name: plain}]\n"
     found = checked(tmp_path, job, "id\na\nb\n")
     assert [(case.name, case.persona) for case in found.cases] == [
@@ -48,7 +48,7 @@ def test_each_persona_is_held_with_each_case(tmp_path: Path) -> None:
     assert "little patience" not in found.cases[1].job.evaluator.voice
 
 
-def test_a_parquet_file_reads_as_its_rows_do_in_jsonl(tmp_path: Path) -> None:
+def test_a_parquet_file_gives_the_same_cases_as_jsonl(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     rows = [{key: row[key] for key in ("prompt_id", "prompt", "rubrics")} for row in HEALTHBENCH]

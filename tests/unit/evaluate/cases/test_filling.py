@@ -33,7 +33,7 @@ rubric: ["{{ case.rubrics }}"]
 """
 
 
-def test_a_row_fills_every_text_and_stands_as_a_literal_in_code(tmp_path: Path) -> None:
+def test_a_row_fills_every_text_and_becomes_a_literal_in_code(tmp_path: Path) -> None:
     found = checked(tmp_path, JOB, VIGNETTES)
     assert said(found, tmp_path) == []
     first, second = found.cases
@@ -54,7 +54,7 @@ def test_a_row_fills_every_text_and_stands_as_a_literal_in_code(tmp_path: Path) 
     assert query.expected == 19
 
 
-def test_rows_as_healthbench_publishes_them_are_cases(tmp_path: Path) -> None:
+def test_healthbench_rows_can_be_used_as_cases(tmp_path: Path) -> None:
     found = checked(tmp_path, HELD_AS_PUBLISHED, lines(HEALTHBENCH), "cases.jsonl")
     assert said(found, tmp_path) == []
     first, second = (case.job for case in found.cases)
@@ -83,7 +83,7 @@ def test_rows_as_healthbench_publishes_them_are_cases(tmp_path: Path) -> None:
         ("{{ case.id", "not a valid template"),
     ],
 )
-def test_a_gap_that_does_more_than_take_a_column_is_refused_where_it_stands(
+def test_a_placeholder_that_is_not_a_column_is_refused_with_its_position(
     tmp_path: Path, gap: str, why: str
 ) -> None:
     found = checked(tmp_path, f"cases: cases.csv\ntasks: []\nfacts: ['{gap}']\n", VIGNETTES)
@@ -110,13 +110,13 @@ def test_a_bad_row_is_named_with_its_line_and_column(
     assert told.startswith(problem)
 
 
-def test_what_no_row_fills_is_said_once_where_the_gap_stands(tmp_path: Path) -> None:
+def test_a_placeholder_without_a_column_is_reported_once_with_its_position(tmp_path: Path) -> None:
     job = 'cases: cases.csv\ntasks: []\nfacts: []\nassertions: [{expression: "{{ case.age }} +"}]\n'
     (problem,) = said(checked(tmp_path, job, VIGNETTES), tmp_path)
     assert problem.startswith("job.yml:6:27: assertions[0].expression: no row fills this; row 1: ")
 
 
-def test_a_table_outside_the_jobs_folder_is_named_on_the_command_line_alone(tmp_path: Path) -> None:
+def test_a_table_outside_the_jobs_folder_must_be_named_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "elsewhere.csv").write_text(VIGNETTES, encoding="utf-8")
     (tmp_path / "jobs").mkdir()
     job = "tasks: []\nfacts: []\ncases: ../elsewhere.csv\n"
@@ -126,14 +126,14 @@ def test_a_table_outside_the_jobs_folder_is_named_on_the_command_line_alone(tmp_
     assert [case.name for case in found.cases] == ["1", "2"]
 
 
-def test_texts_with_braces_mean_what_they_did_in_a_job_without_cases(tmp_path: Path) -> None:
+def test_braces_have_no_meaning_in_a_job_without_cases(tmp_path: Path) -> None:
     found = checked(tmp_path, "tasks: [{task: 'Explain {{ x }}'}]\nfacts: []\n")
     assert (said(found, tmp_path), found.cases) == ([], ())
     found = checked(tmp_path, "tasks: []\nfacts: []\nrubric: ['{{ case.rubrics }}']\n")
     assert "needs a table of cases" in said(found, tmp_path)[0]
 
 
-def test_the_examples_of_the_docs_are_jobs(tmp_path: Path) -> None:
+def test_the_documented_examples_are_valid_jobs(tmp_path: Path) -> None:
     blocks = re.findall(r"```yaml\n((?:cases|rubric|personas):.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
     example, *more = blocks
     table = "case,complaint,diagnosis,facts,age\nx1,cough,flu,I smoke,20\n"

@@ -58,7 +58,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recording_path(settings.runs_dir, spec.runs[0].run_id)
 
 
-def test_a_case_is_a_trial_with_its_own_words_in_every_view(held: Path) -> None:
+def test_a_case_is_a_trial_with_its_own_text_in_every_view(held: Path) -> None:
     run = load_run(held)
     state = run.state
     assert [state.trial_words(trial) for trial in range(1, 5)] == [
@@ -100,7 +100,7 @@ def test_a_case_is_a_trial_with_its_own_words_in_every_view(held: Path) -> None:
     assert "The rubric by tag" in page
 
 
-def test_a_case_that_could_not_be_judged_is_the_one_held_again(held: Path, tmp_path: Path) -> None:
+def test_only_the_case_that_could_not_be_judged_is_rerun(held: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in held.read_text("utf-8").splitlines()]
     for row in rows:
         if row["kind"] == "conversation_scored" and (row["condition"], row["trial"]) == ("supplied", 3):

@@ -40,7 +40,7 @@ def broken(status: int = 503, *, retryable: bool = True) -> PeerError:
     return PeerError("agent", f"answered {status}", retryable=retryable, status=status)
 
 
-async def test_both_conditions_are_held_and_the_mean_is_the_published_one() -> None:
+async def test_both_conditions_are_run_and_the_mean_is_the_published_one() -> None:
     stage = Stage(job(), judge=FakeJudge(0.5))
     state = await stage.run()
     assert [c.key.condition for c in state.conversations.values()] == ["withheld", "supplied"]
@@ -66,7 +66,7 @@ async def test_the_greeting_is_the_same_in_both_conditions_and_sent_first() -> N
     assert len(stage.agents["withheld"].received) == 1
 
 
-async def test_the_sign_off_is_never_sent_but_words_beside_it_are() -> None:
+async def test_the_sign_off_is_never_sent_but_text_beside_it_is() -> None:
     stage = Stage(job(), evaluators={"withheld": FakeEvaluator([f"Thank you. {SIGNOFF.upper()}"])})
     state = await stage.run()
     assert stage.agents["withheld"].received == ["Hello", "Thank you."]
@@ -78,7 +78,7 @@ async def test_the_sign_off_is_never_sent_but_words_beside_it_are() -> None:
     assert [message.role for message in talk.messages] == ["user", "assistant", "user", "assistant"]
 
 
-async def test_max_turns_bounds_messages() -> None:
+async def test_max_turns_limits_the_messages() -> None:
     chatty = {name: FakeEvaluator(["more"] * 50) for name in ("withheld", "supplied")}
     state = await Stage(job(maxTurns=6), evaluators=chatty).run()
     for talk in state.conversations.values():
@@ -103,7 +103,7 @@ async def test_an_odd_max_turns_lets_the_agent_answer_the_last_message_as_publis
     assert talk.ended.reason == "max_turns"
 
 
-async def test_a_failing_answer_is_tried_again_and_counts_one_failure() -> None:
+async def test_a_failed_answer_is_retried_and_counts_as_one_failure() -> None:
     agent = FakeAgent(["hi", broken(), "done"])
     stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it"])})
     state = await stage.run()
@@ -139,7 +139,7 @@ async def test_four_failed_attempts_end_the_conversation_as_the_agents_fault_wit
     assert other.score.score == 1.0, "one failing conversation never ends the rest"
 
 
-async def test_another_4xx_is_not_tried_again() -> None:
+async def test_other_4xx_statuses_are_not_retried() -> None:
     agent = FakeAgent(["hi", broken(404, retryable=False)])
     state = await Stage(
         job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["x"])}
@@ -150,7 +150,7 @@ async def test_another_4xx_is_not_tried_again() -> None:
     assert len(talk.request_failures) == 1
 
 
-async def test_what_came_instead_of_an_answer_is_shown_cut_and_cleaned() -> None:
+async def test_an_invalid_answer_is_shown_shortened_and_cleaned() -> None:
     page = "<html>Sign in\x1b[2J " + "x" * 10_000
     html = PeerError("agent", "answered HTML where JSON was expected", received=page)
     stage = Stage(
@@ -204,7 +204,7 @@ async def test_a_conversation_that_never_took_place_has_no_score(
     assert [check.status for check in talk.final_checks.values()] == ["not_measured"]
 
 
-async def test_our_own_429s_under_concurrency_are_not_the_agents_failures() -> None:
+async def test_self_inflicted_429s_are_not_the_agents_failures() -> None:
     agent = FakeAgent([broken(429), "hi"])
     state = await Stage(job(), agents={"withheld": agent}).run(shared_agent=2)
     talk = state.conversation("withheld")
@@ -212,7 +212,7 @@ async def test_our_own_429s_under_concurrency_are_not_the_agents_failures() -> N
     assert (talk.failures, len(talk.request_failures)) == (0, 1)
 
 
-async def test_a_judge_that_cannot_judge_makes_the_score_none_with_the_reason_never_zero() -> None:
+async def test_a_judge_that_fails_leaves_the_score_not_measured_and_never_zero() -> None:
     stage = Stage(job(), judge=FakeJudge(NotMeasuredError("the verdict was not JSON")))
     state = await stage.run()
     assert state.ended is not None
@@ -224,13 +224,13 @@ async def test_a_judge_that_cannot_judge_makes_the_score_none_with_the_reason_ne
         assert talk.score.fault == "judge"
 
 
-async def test_an_assertion_that_could_not_be_measured_makes_the_score_none() -> None:
+async def test_an_assertion_that_could_not_be_measured_leaves_the_score_not_measured() -> None:
     stage = Stage(job(assertions=[ASSERTION]), outcomes={"holds": None})
     state = await stage.run()
     assert state.scores() == {"withheld": None, "supplied": None}
 
 
-async def test_an_evaluator_out_of_reach_is_the_infrastructures_fault() -> None:
+async def test_an_unreachable_evaluator_is_the_infrastructures_fault() -> None:
     away = [PeerError("evaluator", "no route", retryable=True) for _ in range(4)]
     state = await Stage(job(), evaluators={"withheld": FakeEvaluator(away)}).run()
     talk = state.conversation("withheld")
@@ -242,7 +242,7 @@ async def test_an_evaluator_out_of_reach_is_the_infrastructures_fault() -> None:
     assert talk.failures == 0
 
 
-async def test_a_guard_mends_once_and_then_spoils_the_conversation() -> None:
+async def test_a_guard_retries_a_message_once_and_then_ends_the_conversation() -> None:
     def guard(view: object, text: str) -> list[Violation]:
         return [Violation("role swap", "speaks as the agent", "speak as the user")] if "BAD" in text else []
 
@@ -259,7 +259,7 @@ async def test_a_guard_mends_once_and_then_spoils_the_conversation() -> None:
     assert [event.mended for event in stage.sink.of("evaluator_violated")] == [True, False, False]
 
 
-async def test_a_mark_is_recorded_and_the_message_is_sent_and_scored() -> None:
+async def test_a_message_that_a_guard_marks_is_sent_and_scored() -> None:
     def guard(view: object, text: str) -> list[Violation]:
         return [Violation("invention", "makes up “7”", "say no number", "mark")] if "7" in text else []
 
@@ -276,7 +276,7 @@ async def test_a_mark_is_recorded_and_the_message_is_sent_and_scored() -> None:
     assert talk.score.score is not None
 
 
-async def test_a_message_that_was_void_twice_is_known_as_not_sent() -> None:
+async def test_a_message_that_was_void_twice_is_recorded_as_not_sent() -> None:
     def guard(view: object, text: str) -> list[Violation]:
         return [Violation("leak", "shows reasoning", "say no more")] if "BAD" in text else []
 
@@ -301,7 +301,7 @@ async def test_a_message_that_was_void_twice_is_known_as_not_sent() -> None:
         "“So Long – and Thanks for All the Fish”",
     ],
 )
-async def test_the_sign_off_is_known_without_its_punctuation_and_over_lines(said: str) -> None:
+async def test_the_sign_off_is_recognised_without_punctuation_and_over_lines(said: str) -> None:
     stage = Stage(job(), evaluators={"withheld": FakeEvaluator([said])})
     talk = (await stage.run()).conversation("withheld")
     assert talk is not None
@@ -319,7 +319,7 @@ async def test_setups_run_before_each_condition() -> None:
     assert graph.executed == ["MATCH (n) DETACH DELETE n"] * 2
 
 
-async def test_a_failed_setup_is_infrastructure_and_the_agent_is_never_asked() -> None:
+async def test_a_failed_setup_is_the_infrastructures_fault_and_the_agent_is_never_called() -> None:
     graph = FakeGraph(fails=PeerError("graph", "gone"))
     stage = Stage(job(setups=[{"cypher": "MATCH (n) DELETE n"}]), graph=graph)
     state = await stage.run()
@@ -331,7 +331,7 @@ async def test_a_failed_setup_is_infrastructure_and_the_agent_is_never_asked() -
     assert all(agent.received == [] for agent in stage.agents.values())
 
 
-async def test_setups_without_a_graph_are_found_before_a_word_is_said() -> None:
+async def test_setups_without_a_graph_are_reported_before_the_first_message() -> None:
     stage = Stage(job(setups=[{"cypher": "MATCH (n) DELETE n"}]), parts={"no_graph": "no wheel here"})
     state = await stage.run()
     assert state.scores() == {"withheld": None, "supplied": None}
@@ -342,7 +342,7 @@ async def test_setups_without_a_graph_are_found_before_a_word_is_said() -> None:
     assert [agent.received for agent in stage.agents.values()] == [[], []]
 
 
-async def test_cypher_assertions_without_a_graph_are_found_before_a_word_is_said() -> None:
+async def test_cypher_assertions_without_a_graph_are_reported_before_the_first_message() -> None:
     asks = job(assertions=[{"cypher": "RETURN 1", "expected": 1}])
     stage = Stage(asks)
     talk = (await stage.run()).conversation("withheld")
@@ -352,7 +352,7 @@ async def test_cypher_assertions_without_a_graph_are_found_before_a_word_is_said
     assert [agent.received for agent in stage.agents.values()] == [[], []]
 
 
-async def test_who_chose_to_do_without_a_graph_gets_the_conversations() -> None:
+async def test_conversations_are_run_when_the_user_chose_no_graph() -> None:
     asks = job(assertions=[{"cypher": "RETURN 1", "expected": 1}])
     stage = Stage(asks, parts={"does_without_graph": True})
     await stage.run()
@@ -366,7 +366,7 @@ async def test_who_chose_to_do_without_a_graph_gets_the_conversations() -> None:
         {"assertions": [{"cypher": "RETURN 1", "expected": 1}]},
     ],
 )
-async def test_a_graph_that_refuses_the_password_is_found_once_before_a_word_is_said(asks: Any) -> None:
+async def test_a_wrong_graph_password_is_reported_once_before_the_first_message(asks: Any) -> None:
     graph = FakeGraph(away=PeerError("graph", "the password is wrong"))
     stage = Stage(job(**asks), graph=graph)
     with pytest.raises(NotMeasuredError, match="is not available: the password is wrong"):
@@ -374,12 +374,12 @@ async def test_a_graph_that_refuses_the_password_is_found_once_before_a_word_is_
     assert stage.agents == {}
 
 
-async def test_a_graph_that_the_job_does_not_ask_may_be_away() -> None:
+async def test_a_graph_that_the_job_does_not_use_may_be_unavailable() -> None:
     stage = Stage(job(), graph=FakeGraph(away=PeerError("graph", "gone")))
     assert (await stage.run()).scores() == {"withheld": 1.0, "supplied": 1.0}
 
 
-async def test_an_agent_without_what_a_seed_was_to_tell_it_is_not_measured() -> None:
+async def test_a_conversation_whose_seed_failed_is_not_measured() -> None:
     class Refusing(FakeAgent):
         async def seed_text(self, text: str) -> None:
             raise PeerError("knowledge", "does not accept texts", status=404)
@@ -397,7 +397,7 @@ async def test_an_agent_without_what_a_seed_was_to_tell_it_is_not_measured() -> 
 
 
 @pytest.mark.parametrize(("context", "calls", "states"), [("none", 0, 0), ("tools", 1, 0), ("all", 1, 2)])
-async def test_the_judge_sees_what_happened_as_far_as_the_job_lets_it(
+async def test_the_judge_sees_as_much_context_as_the_job_allows(
     context: str, calls: int, states: int
 ) -> None:
     contexts = [{"resources": [{"id": n}], "functions": []} for n in range(3)]
@@ -409,7 +409,7 @@ async def test_the_judge_sees_what_happened_as_far_as_the_job_lets_it(
     assert [state["resources"][0]["id"] for state in seen] == [0, 2][:states]
 
 
-async def test_different_starting_states_are_not_clean() -> None:
+async def test_runs_with_different_starting_states_are_not_clean() -> None:
     contexts = [{"resources": [{"id": "old"}], "functions": []}] + [{"resources": [], "functions": []}] * 5
     stage = Stage(job(), agents={"supplied": FakeAgent(contexts=contexts)})
     state = await stage.run()
@@ -418,7 +418,7 @@ async def test_different_starting_states_are_not_clean() -> None:
     assert not state.ended.clean
 
 
-async def test_what_nobody_can_see_is_not_called_clean() -> None:
+async def test_starting_states_that_cannot_be_seen_are_not_called_clean() -> None:
     agents = {name: FakeAgent(has_context=False) for name in ("withheld", "supplied")}
     state = await Stage(job(), agents=agents).run()
     assert not state.clean
@@ -427,14 +427,14 @@ async def test_what_nobody_can_see_is_not_called_clean() -> None:
     assert (state.ended.clean, state.ended.compared) == (False, ())
 
 
-async def test_a_run_says_what_of_the_starting_states_was_compared() -> None:
+async def test_a_run_says_which_parts_of_the_starting_states_were_compared() -> None:
     state = await Stage(job(), graph=FakeGraph()).run()
     assert state.clean
     assert state.ended is not None
     assert state.ended.compared == ("graph", "object context")
 
 
-async def test_a_state_that_names_its_own_session_is_the_same_state() -> None:
+async def test_states_that_differ_only_in_their_session_id_are_the_same() -> None:
     class Named(FakeAgent):
         async def open(self) -> str:
             return f"session-{id(self)}"
@@ -445,19 +445,19 @@ async def test_a_state_that_names_its_own_session_is_the_same_state() -> None:
     assert (await Stage(job(), agents={"withheld": Named(), "supplied": Named()}).run()).clean
 
 
-async def test_conversations_that_see_each_others_graph_are_never_clean() -> None:
+async def test_conversations_that_share_a_graph_are_never_clean() -> None:
     state = await Stage(job(), graph=FakeGraph()).run(parallel=True)
     assert state.cleanness == "not clean"
     assert "on one knowledge graph" in state.warnings[0].message
 
 
-async def test_an_assertion_that_already_holds_is_not_clean_unless_it_is_an_invariant() -> None:
+async def test_an_assertion_that_holds_at_the_start_is_not_clean_unless_it_is_an_invariant() -> None:
     assert not (await Stage(job(assertions=[ASSERTION])).run()).clean
     invariant = {"holds_on_nothing": lambda assertion: True}
     assert (await Stage(job(assertions=[ASSERTION]), parts=invariant).run()).clean
 
 
-async def test_seeds_are_applied_after_the_session_and_stay_out_of_the_transcript() -> None:
+async def test_seeds_are_applied_after_the_session_starts_and_are_not_in_the_transcript() -> None:
     seeds = [
         {"text": "a paper"},
         {"conversation": [{"content": "earlier"}, {"role": "assistant", "content": "x"}]},
@@ -486,7 +486,7 @@ async def test_disclosed_facts_are_recorded_once_with_whether_the_agent_asked() 
     assert [(e.fact, e.turn, e.asked) for e in stage.sink.of("fact_disclosed")] == [(1, 2, True)]
 
 
-async def test_assertions_are_checked_after_each_turn_on_that_turns_state() -> None:
+async def test_assertions_are_checked_after_each_turn_with_that_turns_state() -> None:
     stage = Stage(job(assertions=[ASSERTION]), evaluators={"withheld": FakeEvaluator(["a", "b"])})
     await stage.run()
     checks = [e for e in stage.sink.of("assertion_checked") if e.condition == "withheld"]
@@ -495,14 +495,14 @@ async def test_assertions_are_checked_after_each_turn_on_that_turns_state() -> N
     assert seen == [(1, 2, False), (2, 4, False), (3, 6, False), (3, 7, True)]
 
 
-async def test_an_assertion_without_a_timeline_is_checked_at_the_end_alone() -> None:
+async def test_an_assertion_without_a_timeline_is_checked_only_at_the_end() -> None:
     stage = Stage(job(assertions=[ASSERTION, {**ASSERTION, "name": "late", "timeline": False}]))
     await stage.run(conditions=("withheld",))
     checks = stage.sink.of("assertion_checked")
     assert [(c.title, c.final) for c in checks] == [("holds", False), ("holds", True), ("late", True)]
 
 
-async def test_what_cannot_be_seen_within_the_budget_is_said_and_the_talk_goes_on() -> None:
+async def test_a_slow_observation_is_reported_and_the_conversation_continues() -> None:
     class SlowToSee(FakeAgent):
         async def observe(self) -> dict[str, object] | None:
             if len(self.received) == 2:
@@ -533,7 +533,7 @@ async def test_what_cannot_be_seen_within_the_budget_is_said_and_the_talk_goes_o
     )
 
 
-async def test_conditions_are_held_at_once_where_that_is_asked_for() -> None:
+async def test_parallel_runs_both_conditions_at_once() -> None:
     both = asyncio.Barrier(2)
 
     class Meeting(FakeAgent):
@@ -547,7 +547,7 @@ async def test_conditions_are_held_at_once_where_that_is_asked_for() -> None:
     assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
 
 
-async def test_a_random_order_is_drawn_from_the_seed_for_each_trial() -> None:
+async def test_a_random_order_is_drawn_for_each_trial_from_the_seed() -> None:
     async def orders(seed: int) -> list[str | None]:
         stage = Stage(job(), options={"seed": seed})
         await stage.run(random_order=True, trials=6)
@@ -577,7 +577,7 @@ async def test_every_message_is_in_the_file_before_the_next_one_is_sent_to_the_a
     assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
 
 
-async def test_pause_holds_the_next_turn_and_a_step_lets_one_through() -> None:
+async def test_pause_stops_before_the_next_turn_and_step_runs_one() -> None:
     stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["one", "two"])})
     stage.control.act("pause", "withheld")
     running = asyncio.create_task(stage.run())
@@ -595,7 +595,7 @@ async def test_pause_holds_the_next_turn_and_a_step_lets_one_through() -> None:
     assert agent.received == ["Hello", "one", "two"]
 
 
-async def test_taking_over_marks_the_operators_words_and_giving_back_lets_the_evaluator_go_on() -> None:
+async def test_after_taking_over_messages_are_marked_until_you_give_back() -> None:
     stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["scripted"])})
     stage.control.act("take_over", "withheld")
     running = asyncio.create_task(stage.run())
@@ -609,7 +609,7 @@ async def test_taking_over_marks_the_operators_words_and_giving_back_lets_the_ev
     assert stage.agents["withheld"].received == ["Hello", "from a person", "scripted"]
 
 
-async def test_cancelling_one_condition_closes_its_agent_and_leaves_the_other() -> None:
+async def test_cancelling_one_condition_closes_its_agent_and_keeps_the_other_running() -> None:
     stalled = FakeAgent(stall=asyncio.Event())
     stage = Stage(job(), agents={"withheld": stalled})
     running = asyncio.create_task(stage.run())
@@ -628,7 +628,7 @@ async def test_cancelling_one_condition_closes_its_agent_and_leaves_the_other() 
     assert (state.ended.status, state.ended.mean) == ("cancelled", None)
 
 
-async def test_intents_that_make_no_sense_are_refused_with_a_sentence() -> None:
+async def test_commands_that_do_not_apply_are_refused_with_one_sentence() -> None:
     control = Stage(job()).control
     assert control.act("explode") is not None
     assert control.act("say", "withheld", "x") == "take over first, then say"
@@ -641,7 +641,7 @@ async def test_every_event_is_numbered_in_order() -> None:
     assert [event.seq for event in stage.sink.events] == list(range(1, len(stage.sink.events) + 1))
 
 
-async def test_a_cancel_while_the_observation_is_awaited_ends_the_conversation() -> None:
+async def test_cancelling_during_an_observation_ends_the_conversation() -> None:
     looking = asyncio.Event()
 
     class SlowToSee(FakeAgent):
@@ -668,7 +668,7 @@ async def test_a_cancel_while_the_observation_is_awaited_ends_the_conversation()
     assert state.ended.status == "cancelled"
 
 
-async def test_cancelling_the_whole_run_from_outside_leaves_nothing_going_on() -> None:
+async def test_cancelling_the_whole_run_leaves_no_task_running() -> None:
     stalled = FakeAgent(stall=asyncio.Event())
     stage = Stage(job(), agents={"withheld": stalled})
     before = asyncio.all_tasks()
@@ -681,7 +681,7 @@ async def test_cancelling_the_whole_run_from_outside_leaves_nothing_going_on() -
     assert asyncio.all_tasks() <= before
 
 
-async def test_an_agent_that_cannot_be_closed_does_not_end_the_run() -> None:
+async def test_an_agent_that_fails_to_close_does_not_end_the_run() -> None:
     class Stubborn(FakeAgent):
         async def aclose(self) -> None:
             raise RuntimeError("no")
@@ -690,7 +690,7 @@ async def test_an_agent_that_cannot_be_closed_does_not_end_the_run() -> None:
     assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
 
 
-async def test_a_part_that_cannot_even_be_made_costs_its_conversation_only() -> None:
+async def test_an_agent_that_cannot_be_created_loses_only_its_conversation() -> None:
     def open_evaluator(condition: str, trial: int) -> FakeEvaluator:
         if condition == "withheld":
             raise RuntimeError("no such thing")
@@ -717,7 +717,7 @@ class Unseeable(FakeAgent):
 CONTEXT_ASSERTION = {"expression": "objectContext != null", "name": "context"}
 
 
-async def test_a_final_state_that_cannot_be_seen_is_not_measured_never_failed_or_passed() -> None:
+async def test_a_final_state_that_cannot_be_read_leaves_assertions_not_measured() -> None:
     stage = Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Unseeable(2)})
     state = await stage.run()
     talk = state.conversation("withheld")
@@ -728,7 +728,7 @@ async def test_a_final_state_that_cannot_be_seen_is_not_measured_never_failed_or
     assert talk.failures == 0, "looking at the state is ours; it counts against nobody"
 
 
-async def test_one_hiccup_when_looking_at_the_end_is_tried_again() -> None:
+async def test_reading_the_final_state_is_retried_once() -> None:
     class Hiccup(FakeAgent):
         asked = 0
 
@@ -742,7 +742,7 @@ async def test_one_hiccup_when_looking_at_the_end_is_tried_again() -> None:
     assert state.scores()["withheld"] == 1.0
 
 
-async def test_a_start_that_could_not_be_observed_is_not_clean() -> None:
+async def test_a_starting_state_that_could_not_be_read_is_not_clean() -> None:
     state = await Stage(job(), agents={"withheld": Unseeable(0)}).run()
     assert not state.clean
 
@@ -764,7 +764,7 @@ async def test_a_verdict_that_misses_a_task_is_not_measured() -> None:
     assert state.scores() == {"withheld": None, "supplied": None}
 
 
-async def test_a_member_of_a_panel_that_gave_no_verdict_is_said_and_the_others_count() -> None:
+async def test_a_panel_member_without_a_verdict_is_reported_and_the_others_count() -> None:
     class Panel(FakeJudge):
         async def score(self, view: JudgeView) -> list[Verdict]:
             scores = [Verdict(str(value), (TaskVerdict(1, value),)) for value in (0.2, 0.6)]
@@ -784,7 +784,7 @@ async def test_a_member_of_a_panel_that_gave_no_verdict_is_said_and_the_others_c
     )
 
 
-async def test_an_evaluator_whose_stream_breaks_off_is_not_the_agents_fault() -> None:
+async def test_an_evaluators_broken_stream_is_not_the_agents_fault() -> None:
     class Broken(FakeEvaluator):
         async def speak(self, view: object):  # type: ignore[no-untyped-def]
             yield Delta("half a")
@@ -797,7 +797,7 @@ async def test_an_evaluator_whose_stream_breaks_off_is_not_the_agents_fault() ->
     assert talk.failures == 0
 
 
-async def test_the_sign_off_is_in_no_transcript_that_judge_or_assertions_see() -> None:
+async def test_judge_and_assertions_never_see_the_sign_off() -> None:
     seen: list[list[str]] = []
 
     class Reading(FakeJudge):
@@ -820,7 +820,7 @@ async def test_the_evaluator_never_sees_criteria_rules_or_withheld_facts() -> No
         assert (view.job.tasks[0].acceptance_criteria, view.job.tasks[0].rules) == ("", ())
 
 
-async def test_what_a_foreign_part_says_is_cleaned_before_it_is_recorded() -> None:
+async def test_text_from_plugins_is_cleaned_before_it_is_recorded() -> None:
     class Loud(FakeJudge):
         async def score(self, view: JudgeView) -> Sequence[Verdict]:
             task = TaskVerdict(1, 1.0, "why\x1b]52;c;x\x07", (Evidence("\x1b[31mred"),))
@@ -842,7 +842,7 @@ async def _until(ready):  # type: ignore[no-untyped-def]
         return found
 
 
-async def test_a_verdict_on_words_that_nobody_said_is_marked_and_warned_of() -> None:
+async def test_a_verdict_with_an_invented_quotation_is_marked_with_a_warning() -> None:
     state = await Stage(job(), judge=FakeJudge(1.0, quote="I have booked a flight to Mars")).run()
     talk = state.conversation("withheld")
     assert talk is not None
@@ -854,7 +854,7 @@ async def test_a_verdict_on_words_that_nobody_said_is_marked_and_warned_of() -> 
     assert "the verdict on task 1 is unproved" in warned.message
 
 
-async def test_a_job_may_refuse_a_verdict_on_words_that_nobody_said() -> None:
+async def test_a_job_can_reject_verdicts_with_invented_quotations() -> None:
     strict = job(scorer={"kind": "rules", "evidence": "require"})
     state = await Stage(strict, judge=FakeJudge(1.0, quote="I have booked a flight to Mars")).run()
     talk = state.conversation("withheld")
@@ -865,7 +865,7 @@ async def test_a_job_may_refuse_a_verdict_on_words_that_nobody_said() -> None:
     assert (talk.score.score, talk.score.fault) == (None, "judge")
 
 
-async def test_what_differs_between_two_starts_is_named_with_what_helps() -> None:
+async def test_a_difference_between_starting_states_is_named_with_a_fix() -> None:
     contexts = [{"resources": [{"id": "a", "kind": "plan"}], "functions": []}] * 9
     other = [{"resources": [{"id": "b", "kind": "plan"}], "functions": []}] * 9
     stage = Stage(

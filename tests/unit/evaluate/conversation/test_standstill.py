@@ -12,7 +12,9 @@ from bioeval_tui.evaluate.conversation.standstill import Standstill
     [(5.25, 0.0, 5.0), (5.25, 0.4, 5.0), (5.25, 4.0, 0.0), (0.9, 0.0, 0.0)],
     ids=["stopped", "stopped and a little work", "flooded", "a busy machine"],
 )
-def test_a_gap_without_work_is_a_standstill(gap_s: float, on_processor_s: float, still_s: float) -> None:
+def test_a_gap_without_processor_time_is_a_suspended_process(
+    gap_s: float, on_processor_s: float, still_s: float
+) -> None:
     now = {"clock": 100.0, "busy": 1.0}
     watch = Standstill(lambda: now["clock"], lambda: now["busy"])
     now["clock"] += gap_s

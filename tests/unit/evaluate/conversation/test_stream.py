@@ -10,9 +10,7 @@ from bioeval_tui.evaluate.conversation.retry import stream_whole
 from bioeval_tui.evaluate.seams import Delta, PeerError, Reply
 
 
-async def test_an_answer_without_its_end_is_an_error_that_is_not_sent_again_and_the_stream_is_closed() -> (
-    None
-):
+async def test_an_answer_without_its_end_is_not_retried_and_its_stream_is_closed() -> None:
     closed = False
 
     async def cut_off() -> AsyncIterator[Delta | Reply]:

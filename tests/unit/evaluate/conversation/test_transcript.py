@@ -24,12 +24,12 @@ def seen(**changes: Any) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("changes", [{}, {"compat": "embabel"}])
-def test_it_ends_with_the_sign_off_and_tells_the_evaluators_time_as_published(
+def test_the_transcript_ends_with_the_sign_off_and_has_the_evaluators_time_as_published(
     changes: dict[str, str],
 ) -> None:
     wanted = [("Hello", 0), ("Hi", 900), ("Thanks.", 700), ("Bye", 300), ("Thanks. So Long", 700)]
     assert seen(**changes) == wanted
 
 
-def test_a_job_of_version_0_1_sees_what_was_sent_and_the_agents_time_alone() -> None:
+def test_a_job_of_version_0_1_sees_only_sent_messages_and_the_agents_time() -> None:
     assert seen(compat="v0.1") == [("Hello", 0), ("Hi", 900), ("Thanks.", 0), ("Bye", 300)]

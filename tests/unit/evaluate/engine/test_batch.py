@@ -85,14 +85,14 @@ def stages(tmp_path: Path) -> Stages:
     return Stages(tmp_path)
 
 
-async def test_runs_follow_one_another_unless_more_at_once_are_allowed(stages: Stages) -> None:
+async def test_runs_are_sequential_unless_concurrency_is_allowed(stages: Stages) -> None:
     ended = await run_batch([stages.run(n) for n in range(3)], stages.folder)
     assert [end.status for end in ended] == ["completed"] * 3
     assert stages.most == 1
     assert stages.order == sorted(stages.order)
 
 
-async def test_no_more_conversations_at_once_than_asked_for(stages: Stages) -> None:
+async def test_concurrency_limits_the_conversations_in_progress(stages: Stages) -> None:
     runs = [stages.run(n, plan={"trials": 4, "shared_agent": 3}) for n in range(3)]
     await run_batch(runs, stages.folder, terms=BatchTerms(at_once=3))
     assert stages.most == 3
@@ -103,7 +103,7 @@ async def test_no_more_conversations_at_once_than_asked_for(stages: Stages) -> N
         assert state.started.concurrency == 3
 
 
-async def test_runs_that_share_a_graph_are_held_one_after_another_and_say_so(stages: Stages) -> None:
+async def test_runs_that_share_a_graph_are_sequential_and_say_so(stages: Stages) -> None:
     async def shared() -> bool:
         return True
 
@@ -116,7 +116,7 @@ async def test_runs_that_share_a_graph_are_held_one_after_another_and_say_so(sta
     assert any("--parallel" in warning.message for warning in state.warnings)
 
 
-async def test_one_failing_run_ends_no_other(stages: Stages) -> None:
+async def test_a_failing_run_does_not_end_the_others(stages: Stages) -> None:
     @contextlib.asynccontextmanager
     async def away(control: Control) -> AsyncIterator[Parts]:
         raise UnavailableError("the graph is away")
@@ -127,14 +127,14 @@ async def test_one_failing_run_ends_no_other(stages: Stages) -> None:
     assert "the graph is away" in ended[0].detail
 
 
-async def test_a_recording_that_exists_is_never_written_over_and_the_rest_is_held(stages: Stages) -> None:
+async def test_an_existing_recording_is_never_overwritten_and_the_other_runs_continue(stages: Stages) -> None:
     recording_path(stages.folder, "20260101-000000-abcd").write_bytes(b"something\n")
     with pytest.raises(RecordingError, match="not overwritten"):
         await run_batch([stages.run(0), stages.run(1)], stages.folder)
     assert stages.state(1).ended is not None
 
 
-async def test_after_the_most_calls_no_conversation_begins_and_the_run_can_be_resumed(stages: Stages) -> None:
+async def test_after_max_calls_no_conversation_starts_and_the_run_can_be_resumed(stages: Stages) -> None:
     terms = BatchTerms(max_calls=4)
     (ended,) = await run_batch([stages.run(plan={"trials": 3})], stages.folder, terms=terms)
     assert ended.status == "cancelled"
@@ -158,7 +158,7 @@ async def test_after_the_most_calls_no_conversation_begins_and_the_run_can_be_re
     assert [event.seq for event in whole] == list(range(1, len(whole) + 1))
 
 
-async def test_429s_of_our_own_doing_are_waited_for_and_cost_the_agent_nothing(
+async def test_self_inflicted_429s_are_waited_for_and_cost_the_agent_nothing(
     stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bioeval_tui.evaluate.engine.pace.FIRST_PAUSE_S", 0.0)
@@ -179,7 +179,7 @@ async def test_429s_of_our_own_doing_are_waited_for_and_cost_the_agent_nothing(
     assert any(warning.code == "slowed" for warning in stages.state().warnings)
 
 
-async def test_alone_with_the_agent_its_429s_are_its_own(stages: Stages) -> None:
+async def test_a_429_without_concurrency_is_the_agents_failure(stages: Stages) -> None:
     stages.agent = lambda: FakeAgent([PeerError("agent", "no", retryable=True, status=429)] * 9)
     await run_batch([stages.run()], stages.folder)
     for talk in stages.state().conversations.values():
@@ -188,7 +188,7 @@ async def test_alone_with_the_agent_its_429s_are_its_own(stages: Stages) -> None
         assert talk.ended.reason == "agent_failed"
 
 
-async def test_stopping_cancels_what_goes_on_and_nothing_more_begins(stages: Stages) -> None:
+async def test_stopping_a_batch_cancels_runs_in_progress_and_starts_no_more(stages: Stages) -> None:
     stop = asyncio.Event()
 
     def stalled() -> FakeAgent:
@@ -203,7 +203,7 @@ async def test_stopping_cancels_what_goes_on_and_nothing_more_begins(stages: Sta
 
 
 @pytest.mark.parametrize("where", ["agent and graph are opened", "the graph is asked first"])
-async def test_a_run_that_waits_before_its_first_conversation_ends_when_it_is_told_to(
+async def test_a_run_that_waits_before_its_first_conversation_can_be_cancelled(
     stages: Stages, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop = asyncio.Event()
@@ -232,7 +232,7 @@ async def test_a_run_that_waits_before_its_first_conversation_ends_when_it_is_to
     assert missing(stages.state()) == [("withheld", 1), ("supplied", 1)]
 
 
-async def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_space(
+async def test_a_full_disk_is_reported_and_the_run_continues_when_there_is_space(
     stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusals = 2
@@ -253,7 +253,7 @@ async def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_space(
     assert "No space left on device" in said
 
 
-async def test_wherever_a_run_is_cut_off_it_ends_with_the_same_conversations(stages: Stages) -> None:
+async def test_a_run_cut_off_anywhere_resumes_to_the_same_conversations(stages: Stages) -> None:
     plan = {"trials": 2}
     (whole,) = await run_batch([stages.run(plan=plan)], stages.folder)
     path = recording_path(stages.folder, whole.run_id)
@@ -280,7 +280,7 @@ def said(state: RunState) -> dict[object, list[str]]:
     return {key: [message.text for message in talk.messages] for key, talk in state.conversations.items()}
 
 
-async def test_a_conversation_that_meets_a_defect_ends_no_other(stages: Stages) -> None:
+async def test_a_bug_in_one_conversation_does_not_end_the_others(stages: Stages) -> None:
     made: list[FakeAgent] = []
 
     def first_is_broken() -> FakeAgent:
@@ -299,7 +299,7 @@ async def test_a_conversation_that_meets_a_defect_ends_no_other(stages: Stages) 
     assert ended.scores["supplied"] is not None
 
 
-async def test_a_resumed_run_goes_on_from_what_is_recorded_when_it_alone_may_write(stages: Stages) -> None:
+async def test_a_resumed_run_reads_the_recording_after_locking_it(stages: Stages) -> None:
     plan = {"trials": 2}
     (whole,) = await run_batch([stages.run(plan=plan)], stages.folder)
     path = recording_path(stages.folder, whole.run_id)
@@ -320,7 +320,7 @@ async def test_a_resumed_run_goes_on_from_what_is_recorded_when_it_alone_may_wri
         lock(file.fileno())  # nobody holds it any more
 
 
-async def test_trials_that_another_program_added_meanwhile_stay_part_of_the_run(stages: Stages) -> None:
+async def test_trials_that_another_program_added_meanwhile_are_kept(stages: Stages) -> None:
     await run_batch([stages.run(plan={"trials": 3})], stages.folder)
     state = stages.state()
     path = recording_path(stages.folder, "20260101-000000-abcd")
@@ -333,7 +333,7 @@ async def test_trials_that_another_program_added_meanwhile_stay_part_of_the_run(
     assert ended.scores == pytest.approx(state.ended.scores if state.ended else {})
 
 
-async def test_only_the_end_is_missing_so_only_the_end_is_written_and_nobody_is_asked(stages: Stages) -> None:
+async def test_resuming_a_run_that_only_lacks_its_end_calls_nobody(stages: Stages) -> None:
     (whole,) = await run_batch([stages.run()], stages.folder)
     path = recording_path(stages.folder, whole.run_id)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
@@ -348,7 +348,7 @@ async def test_only_the_end_is_missing_so_only_the_end_is_written_and_nobody_is_
 
 
 @pytest.mark.parametrize("when", ["full from the start", "full in the middle"])
-async def test_a_run_that_waits_for_the_disk_ends_when_it_is_told_to(
+async def test_a_run_that_waits_for_the_disk_can_be_cancelled(
     stages: Stages, when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room = 0 if when == "full from the start" else 2
@@ -389,7 +389,7 @@ class AfterRounds:
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
-async def test_a_batch_stops_in_step_once_it_is_decided_and_says_so(stages: Stages, at_once: int) -> None:
+async def test_a_batch_stops_after_the_same_trials_once_it_is_decided(stages: Stages, at_once: int) -> None:
     runs = [stages.run(n, plan={"trials": 9, "shared_agent": at_once}) for n in range(3)]
     ended = await run_batch(
         runs, stages.folder, terms=BatchTerms(at_once=at_once), stopping=AfterRounds(2, 3)
@@ -405,7 +405,7 @@ async def test_a_batch_stops_in_step_once_it_is_decided_and_says_so(stages: Stag
         assert not missing(state, state.started.trials)
 
 
-async def test_a_run_that_fails_holds_no_other_up_before_a_decision(stages: Stages) -> None:
+async def test_a_failed_run_does_not_block_the_decision(stages: Stages) -> None:
     @contextlib.asynccontextmanager
     async def broken(control: Control) -> AsyncIterator[Parts]:
         raise UnavailableError("no graph")

@@ -29,7 +29,7 @@ def completed(message: int, role: str, **more: Any) -> events.MessageCompleted:
     )
 
 
-def test_every_attempt_is_a_call_but_neither_greeting_nor_operator_asks_a_model() -> None:
+def test_every_attempt_counts_as_a_call_but_greetings_and_operator_messages_do_not() -> None:
     budget = CallBudget()
     rates = Rates(evaluator_is_model=True, judge_calls=6)
     for event in (
@@ -44,14 +44,14 @@ def test_every_attempt_is_a_call_but_neither_greeting_nor_operator_asks_a_model(
     assert budget.calls == {"agent": 2, "evaluator": 1, "judge": 6}
 
 
-def test_a_script_and_rules_cost_no_call() -> None:
+def test_scripts_and_rules_make_no_calls() -> None:
     budget = CallBudget()
     budget.take(started(3, "user"), Rates())
     budget.take(events.TranscriptScored(**where(judge="rules")), Rates())
     assert sum(budget.calls.values()) == 0
 
 
-def test_no_conversation_begins_once_the_calls_are_made() -> None:
+def test_no_conversation_starts_after_the_last_call() -> None:
     budget = CallBudget(max_calls=2)
     budget.take(started(2, "assistant"), Rates())
     assert budget.stop_reason() is None
@@ -59,7 +59,7 @@ def test_no_conversation_begins_once_the_calls_are_made() -> None:
     assert budget.stop_reason() == "no more conversations were started: 2 calls made, the limit is 2"
 
 
-def test_cost_is_counted_from_tokens_and_estimated_where_nobody_tells_them() -> None:
+def test_cost_is_computed_from_tokens_and_estimated_without_them() -> None:
     rates = Rates(evaluator=Price(1.0, 10.0), judge=Price(2.0, 0.0), judge_calls=1, evaluator_is_model=True)
     budget = CallBudget(max_cost=1.5)
     budget.take(completed(3, "user", tokens_in=1_000_000, tokens_out=0), rates)
@@ -73,7 +73,7 @@ def test_cost_is_counted_from_tokens_and_estimated_where_nobody_tells_them() -> 
     assert untold.cost > 0, "unknown tokens are not free"
 
 
-def test_unknown_tokens_are_taken_as_a_dry_run_takes_them() -> None:
+def test_unknown_tokens_are_estimated_as_in_a_dry_run() -> None:
     assert (PROMPT_TOKENS, VERDICT_TOKENS) == (estimate.PROMPT_TOKENS, estimate.VERDICT_TOKENS)
     a_token = Price(1e6, 0.0)
     rates = Rates(evaluator=a_token, agent=a_token, judge=a_token, judge_calls=3, evaluator_is_model=True)
@@ -90,13 +90,13 @@ def test_unknown_tokens_are_taken_as_a_dry_run_takes_them() -> None:
     assert budget.cost - before == 3 * (PROMPT_TOKENS + 3 * said), "each member of the panel reads it"
 
 
-def test_the_agents_answers_cost_nothing_where_somebody_else_pays() -> None:
+def test_an_agent_without_a_price_costs_nothing() -> None:
     budget = CallBudget()
     budget.take(completed(2, "assistant", tokens_in=10, tokens_out=10), Rates())
     assert budget.cost == 0
 
 
-def test_neither_the_greeting_nor_what_a_person_types_costs_anything() -> None:
+def test_greetings_and_typed_messages_cost_nothing() -> None:
     rates = Rates(evaluator=Price(1.0, 10.0), evaluator_is_model=True)
     budget = CallBudget()
     budget.take(completed(1, "user"), rates)

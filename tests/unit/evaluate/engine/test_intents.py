@@ -10,7 +10,7 @@ from bioeval_tui.evaluate.engine.intents import listen, send_intent
 from bioeval_tui.record.live import LiveInfo
 
 
-async def test_an_intent_with_the_token_reaches_the_control() -> None:
+async def test_a_command_with_the_token_reaches_the_engine() -> None:
     control = Control()
     acted: list[tuple[str, object, str, str]] = []
     control.on_action = lambda *action: acted.append(action)
@@ -35,7 +35,7 @@ async def test_a_wrong_token_is_refused_and_changes_nothing() -> None:
     assert not control.all_cancelled
 
 
-async def test_nonsense_closes_that_connection_only() -> None:
+async def test_malformed_input_closes_only_that_connection() -> None:
     control = Control()
     async with listen(control) as (port, token):
         for garbage in (b"\xff\xfe\n", b"[1,2]\n", b"x" * 200_000 + b"\n", b"\n"):
@@ -50,7 +50,7 @@ async def test_nonsense_closes_that_connection_only() -> None:
         assert await send_intent(LiveInfo(1, "", port, token), "resume") is None
 
 
-async def test_an_engine_that_is_gone_is_a_sentence() -> None:
+async def test_an_engine_that_ended_is_reported_in_one_sentence() -> None:
     async with listen(Control()) as (port, token):
         pass
     answer = await send_intent(LiveInfo(1, "", port, token), "pause")

@@ -37,7 +37,7 @@ def ready() -> Iterator[list[socket.socket]]:
             end.close()
 
 
-def test_all_are_served_a_few_at_a_time_before_anybody_is_served_again(ready: list[socket.socket]) -> None:
+def test_every_ready_connection_is_served_before_any_is_served_again(ready: list[socket.socket]) -> None:
     with FairSelector() as selector:
         for here in ready:
             selector.register(here, selectors.EVENT_READ)
@@ -47,7 +47,7 @@ def test_all_are_served_a_few_at_a_time_before_anybody_is_served_again(ready: li
         assert len(selector.select(0)) == ANSWERS_AT_ONCE  # nobody has read: all are ready still
 
 
-def test_one_that_left_meanwhile_is_not_served(ready: list[socket.socket]) -> None:
+def test_a_connection_that_was_removed_meanwhile_is_not_served(ready: list[socket.socket]) -> None:
     with FairSelector() as selector:
         for here in ready:
             selector.register(here, selectors.EVENT_READ)
@@ -58,7 +58,7 @@ def test_one_that_left_meanwhile_is_not_served(ready: list[socket.socket]) -> No
         assert served == set(ready) - {gone}
 
 
-def test_a_clock_is_looked_at_between_the_answers_of_many(ready: list[socket.socket]) -> None:
+def test_timers_run_between_the_answers_of_many_connections(ready: list[socket.socket]) -> None:
     async def order() -> list[str]:
         loop, seen, done = asyncio.get_running_loop(), [], asyncio.Event()
 
@@ -78,7 +78,7 @@ def test_a_clock_is_looked_at_between_the_answers_of_many(ready: list[socket.soc
     assert run_fairly(order()).index("clock") < MANY - ANSWERS_AT_ONCE
 
 
-def test_a_failure_comes_out_as_it_is() -> None:
+def test_an_exception_passes_through_the_loop_unchanged() -> None:
     async def fails() -> None:
         raise LookupError("nothing there")
 

@@ -34,7 +34,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
 
 
-async def test_no_more_requests_at_once_than_allowed_and_in_the_order_asked_for() -> None:
+async def test_concurrent_requests_are_limited_and_keep_their_order() -> None:
     pace = Pace(2)
     inside: list[int] = []
     began: list[int] = []
@@ -61,7 +61,7 @@ async def test_no_more_requests_at_once_than_allowed_and_in_the_order_asked_for(
     assert began == list(range(6))
 
 
-async def test_a_rate_spaces_requests_evenly(clock: Clock) -> None:
+async def test_a_rate_limit_spaces_requests_evenly(clock: Clock) -> None:
     pace = Pace(10, per_minute=30, clock=clock)
     began = []
     for _ in range(4):
@@ -70,7 +70,7 @@ async def test_a_rate_spaces_requests_evenly(clock: Clock) -> None:
     assert began == [100.0, 102.0, 104.0, 106.0]
 
 
-async def test_what_bears_no_delay_is_charged_all_the_same(clock: Clock) -> None:
+async def test_a_request_that_cannot_wait_still_counts_towards_the_rate(clock: Clock) -> None:
     pace = Pace(10, per_minute=60, clock=clock)
     async with pace.request():
         pass
@@ -79,7 +79,7 @@ async def test_what_bears_no_delay_is_charged_all_the_same(clock: Clock) -> None
         assert clock.now == 102.0
 
 
-async def test_a_429_halves_the_requests_at_once_and_answers_win_them_back(clock: Clock) -> None:
+async def test_a_429_halves_the_concurrency_and_successes_restore_it(clock: Clock) -> None:
     pace = Pace(8, clock=clock)
     cut = pace.refused(None)
     assert cut is not None
@@ -97,7 +97,7 @@ async def test_a_429_halves_the_requests_at_once_and_answers_win_them_back(clock
     assert pace.allowed == 1
 
 
-async def test_everybody_waits_as_long_as_the_peer_asks_but_not_an_hour(clock: Clock) -> None:
+async def test_every_request_waits_as_long_as_retry_after_says_up_to_a_limit(clock: Clock) -> None:
     pace = Pace(4, clock=clock)
     pace.refused(7.0)
     async with pace.request():
@@ -107,7 +107,7 @@ async def test_everybody_waits_as_long_as_the_peer_asks_but_not_an_hour(clock: C
         assert clock.now == 107.0 + LONGEST_PAUSE_S
 
 
-async def test_a_cancelled_request_leaves_its_place_to_the_next() -> None:
+async def test_a_cancelled_request_frees_its_slot() -> None:
     pace = Pace(1)
     async with pace.request():
         waiting = asyncio.create_task(_pass_through(pace))

@@ -14,11 +14,11 @@ def folded(events: list[RunEvent]) -> RunState:
     return apply_all(RunState(), events)
 
 
-def test_a_finished_run_misses_nothing() -> None:
+def test_a_finished_run_has_no_missing_conversations() -> None:
     assert missing(folded(list(recorded()))) == []
 
 
-def test_what_was_cut_off_is_missing_whole_and_begins_another_attempt() -> None:
+def test_an_interrupted_conversation_starts_again_as_another_attempt() -> None:
     events = list(recorded())
     ended = next(i for i, e in enumerate(events) if e.kind == "conversation_scored")
     state = folded(events[: ended + 5])
@@ -32,12 +32,12 @@ def test_what_was_cut_off_is_missing_whole_and_begins_another_attempt() -> None:
     assert found.earlier.attempts["supplied", 1] == 1
 
 
-def test_a_conversation_that_ended_but_was_not_scored_is_held_again() -> None:
+def test_a_conversation_that_ended_without_a_score_is_run_again() -> None:
     events = [event for event in recorded() if event.kind not in ("conversation_scored", "run_ended")]
     assert missing(folded(events)) == [("withheld", 1), ("supplied", 1)]
 
 
-def test_a_cancelled_one_is_held_again() -> None:
+def test_a_cancelled_conversation_is_run_again() -> None:
     events = [
         event.model_copy(update={"reason": "cancelled"}) if event.kind == "conversation_ended" else event
         for event in recorded()
@@ -46,7 +46,7 @@ def test_a_cancelled_one_is_held_again() -> None:
     assert not any(map(is_finished, state.conversations.values()))
 
 
-def test_recorded_starts_equal_the_live_ones_so_unclean_runs_are_found_after_a_resume() -> None:
+def test_recorded_starting_states_are_compared_after_a_resume() -> None:
     state = folded(list(recorded()))
     earlier = resumption_of(state).earlier
     starts = [held.start.digests for held in earlier.finished.values() if held.start]
@@ -55,7 +55,7 @@ def test_recorded_starts_equal_the_live_ones_so_unclean_runs_are_found_after_a_r
     assert earlier.compared == (frozenset(starts[0]) if len(starts) > 1 else None)
 
 
-async def test_trials_that_the_judge_spoilt_are_offered_for_another() -> None:
+async def test_trials_that_the_judge_could_not_score_can_be_rerun() -> None:
     stage = Stage(job(), judge=FakeJudge(NotMeasuredError("no verdict")), options={"trials": 2})
     state = await stage.run()
     assert excluded_trials(state) == [1, 2]

@@ -29,7 +29,7 @@ def answer() -> events.MessageCompleted:
     )
 
 
-def test_without_prompts_only_function_calls_stay() -> None:
+def test_without_prompts_only_function_calls_are_recorded() -> None:
     inner = ListSink()
     sink = EngineSink(inner, keep_prompts=False)
     sink.append(events.MessageDelta(**where(message=2, generation=GENERATION[:1])))
@@ -42,13 +42,13 @@ def test_without_prompts_only_function_calls_stay() -> None:
     assert b"Ada" not in b"".join(map(events.write_event, inner.events))
 
 
-def test_otherwise_everything_is_kept() -> None:
+def test_by_default_every_event_is_recorded() -> None:
     inner = ListSink()
     EngineSink(inner).append(answer())
     assert inner.events == [answer()]
 
 
-def test_a_429_slows_the_peer_that_sent_it_and_says_so() -> None:
+def test_a_429_slows_requests_to_the_peer_that_sent_it_and_is_recorded() -> None:
     agent, models = Pace(8), Pace(8)
     sink = EngineSink(ListSink(), paces={"agent": agent, "evaluator": models, "judge": models})
     said: list[tuple[str, Cut]] = []
@@ -62,7 +62,7 @@ def test_a_429_slows_the_peer_that_sent_it_and_says_so() -> None:
     assert said == [("agent", Cut(8, 4, 2.0))]
 
 
-def test_who_counts_sees_what_is_left_out() -> None:
+def test_calls_left_out_of_the_recording_are_still_counted() -> None:
     seen: list[events.RunEvent] = []
     EngineSink(ListSink(), keep_prompts=False, count=seen.append).append(answer())
     assert seen == [answer()]

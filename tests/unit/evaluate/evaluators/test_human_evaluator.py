@@ -13,20 +13,20 @@ async def said(evaluator):
     return pieces[-1].content
 
 
-async def test_says_what_was_typed_cleaned_and_skips_blank_lines():
+async def test_typed_messages_are_cleaned_and_blank_lines_skipped():
     lines = TypedLines()
     for text in ("", "  ", " Hello\x1b[31m there "):
         lines.say(text)
     assert await said(HumanEvaluator(job(), lines)) == "Hello␛ there"
 
 
-async def test_ending_is_the_sign_off():
+async def test_ending_the_conversation_sends_the_sign_off():
     lines = TypedLines()
     lines.end()
     assert await said(HumanEvaluator(job(), lines)) == job().evaluator.signoff
 
 
-async def test_waits_for_the_person_and_says_so():
+async def test_the_evaluator_waits_for_the_person_and_says_so():
     lines = TypedLines()
     speaking = asyncio.create_task(said(HumanEvaluator(job(), lines)))
     await lines.waiting_for.wait()

@@ -40,14 +40,14 @@ async def heard(evaluator, seen):
     return last
 
 
-async def test_lines_without_condition_are_said_in_order():
+async def test_script_lines_without_a_condition_are_sent_in_order():
     first = await heard(ScriptedEvaluator(job()), view("Hi", "Hello, how can I help?"))
     assert first.content == LINES[0]["say"]
     second = await heard(ScriptedEvaluator(job()), view("Hi", "Hello", LINES[0]["say"], "Done."))
     assert second.content == LINES[3]["say"]
 
 
-async def test_a_fact_is_said_when_asked_for_and_only_where_supplied():
+async def test_a_script_tells_a_fact_when_asked_and_only_where_supplied():
     asked = ("Hi", "Hello", LINES[0]["say"], "At WHAT TIME?")
     supplied = await heard(ScriptedEvaluator(job()), view(*asked, facts=("The reminder is at 8:15 pm",)))
     assert (supplied.content, supplied.facts) == ("At 8:15 pm.", (1,))
@@ -55,19 +55,19 @@ async def test_a_fact_is_said_when_asked_for_and_only_where_supplied():
     assert (withheld.content, withheld.facts) == ("I am not sure, pick one.", ())
 
 
-async def test_signs_off_when_no_line_is_left():
+async def test_a_script_signs_off_after_its_last_line():
     said = ("Hi", "Hello", LINES[0]["say"], "Done.", LINES[3]["say"], "Noted.")
     assert (await heard(ScriptedEvaluator(job()), view(*said))).content == job().evaluator.signoff
 
 
-async def test_the_same_line_twice_is_said_twice():
+async def test_a_line_that_is_in_the_script_twice_is_sent_twice():
     twice = job([{"say": "Again."}, {"say": "Again."}])
     assert (await heard(ScriptedEvaluator(twice), view("Hi", "?", "Again.", "?"))).content == "Again."
     done = view("Hi", "?", "Again.", "?", "Again.", "?")
     assert (await heard(ScriptedEvaluator(twice), done)).content == twice.evaluator.signoff
 
 
-async def test_asking_again_on_the_same_view_gives_the_same_line():
+async def test_the_same_conversation_gives_the_same_line():
     evaluator = ScriptedEvaluator(job())
     seen = view("Hi", "Hello")
     assert (await heard(evaluator, seen)).content == (await heard(evaluator, seen)).content
@@ -78,7 +78,7 @@ async def test_asking_again_on_the_same_view_gives_the_same_line():
     [("(unclosed", "cannot be read"), (r"(a|aa)+$", "took longer than")],
     ids=["bad", "slow"],
 )
-async def test_a_pattern_that_fails_is_the_evaluators_fault_with_the_reason(when, says):
+async def test_a_pattern_that_fails_is_the_evaluators_fault(when, says):
     evaluator = ScriptedEvaluator(job([{"say": "x", "when": when}]))
     with pytest.raises(PeerError, match=says) as caught:
         await heard(evaluator, view("Hi", "a" * 60 + "!"))

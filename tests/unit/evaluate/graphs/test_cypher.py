@@ -222,19 +222,19 @@ RIGHTLY_ANSWERED = [
 
 
 @pytest.mark.parametrize("query", READING)
-def test_reading_passes(query: str) -> None:
+def test_a_read_query_is_allowed(query: str) -> None:
     check_read_only(query)
 
 
 @pytest.mark.parametrize(("query", "column"), WRITING)
-def test_writing_is_refused_where_it_stands(query: str, column: int) -> None:
+def test_a_write_is_refused_with_its_position(query: str, column: int) -> None:
     with pytest.raises(QueryError, match="only reading is allowed here") as caught:
         check_read_only(query)
     assert caught.value.column == column
 
 
 @pytest.mark.parametrize(("query", "column"), REFUSED, ids=lambda value: str(value)[:50])
-def test_what_no_query_may_do_is_refused_in_setups_too(query: str, column: int) -> None:
+def test_dangerous_cypher_is_refused_in_setups_too(query: str, column: int) -> None:
     for check in (check_read_only, check_setup):
         with pytest.raises(QueryError) as caught:
             check(query)
@@ -242,7 +242,7 @@ def test_what_no_query_may_do_is_refused_in_setups_too(query: str, column: int) 
         assert "\n" not in caught.value.message
 
 
-def test_a_query_without_an_answer_is_refused() -> None:
+def test_a_query_that_returns_nothing_is_refused() -> None:
     with pytest.raises(QueryError, match="end it with RETURN"):
         check_read_only("MATCH (n)")
     with pytest.raises(QueryError, match="end it with RETURN"):
@@ -256,7 +256,7 @@ def test_setups_may_write_data(query: str) -> None:
 
 
 @pytest.mark.parametrize(("query", "part"), SILENTLY_WRONG)
-def test_the_embedded_graph_is_not_asked_what_it_answers_wrong(query: str, part: str) -> None:
+def test_queries_that_the_embedded_graph_answers_wrongly_are_refused(query: str, part: str) -> None:
     with pytest.raises(QueryError) as caught:
         check_embedded(query, {})
     assert part in caught.value.message
@@ -264,10 +264,10 @@ def test_the_embedded_graph_is_not_asked_what_it_answers_wrong(query: str, part:
 
 
 @pytest.mark.parametrize("query", RIGHTLY_ANSWERED)
-def test_the_embedded_graph_is_asked_what_it_answers_rightly(query: str) -> None:
+def test_queries_that_the_embedded_graph_answers_correctly_are_allowed(query: str) -> None:
     check_embedded(query, {})
     check_read_only(query)
 
 
-def test_a_given_parameter_may_be_used() -> None:
+def test_a_query_may_use_its_parameters() -> None:
     check_embedded("RETURN $x, $`a b`", {"x": None, "a b": 1})

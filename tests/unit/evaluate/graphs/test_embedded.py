@@ -41,14 +41,14 @@ async def graph(tmp_path: Path) -> AsyncIterator[EmbeddedGraph]:
     await graph.aclose()
 
 
-async def test_nothing_is_opened_before_the_first_call(graph: EmbeddedGraph) -> None:
+async def test_a_graph_is_opened_at_the_first_query(graph: EmbeddedGraph) -> None:
     assert not graph.path.exists()
     await graph.query("RETURN 1 AS one")
     assert graph.path.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file modes are POSIX")
-async def test_files_are_the_users_own(tmp_path: Path) -> None:
+async def test_graph_files_are_private_to_their_owner(tmp_path: Path) -> None:
     graph = EmbeddedGraph(tmp_path / "new" / "graph.db")
     await graph.execute("CREATE (:Drug)")
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "new").iterdir()}
@@ -57,7 +57,7 @@ async def test_files_are_the_users_own(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 
-async def test_what_was_written_is_there_after_opening_again(tmp_path: Path) -> None:
+async def test_data_is_there_after_reopening(tmp_path: Path) -> None:
     first = EmbeddedGraph(tmp_path / "graph.db")
     await first.execute("CREATE (:Drug {name: 'warfarin'})")
     await first.aclose()
@@ -66,7 +66,7 @@ async def test_what_was_written_is_there_after_opening_again(tmp_path: Path) -> 
     await second.aclose()
 
 
-async def test_processes_that_open_and_write_one_new_file_at_once_lose_nothing(graph: EmbeddedGraph) -> None:
+async def test_processes_that_create_the_same_graph_at_once_lose_nothing(graph: EmbeddedGraph) -> None:
     writers = [
         await asyncio.create_subprocess_exec(sys.executable, "-c", WRITER, str(graph.path), name)
         for name in ("agent", "engine", "other")
@@ -76,7 +76,7 @@ async def test_processes_that_open_and_write_one_new_file_at_once_lose_nothing(g
     assert rows.rows == (("agent", 25), ("engine", 25), ("other", 25))
 
 
-async def test_one_graph_sees_what_another_wrote_under_a_new_name(graph: EmbeddedGraph) -> None:
+async def test_a_graph_sees_what_another_wrote_with_new_labels(graph: EmbeddedGraph) -> None:
     await graph.execute("CREATE (:Drug {name: 'x'})")
     assert (await graph.query("MATCH (d:Drug) RETURN d.dose AS d")).rows == ((None,),)
     other = EmbeddedGraph(graph.path)
@@ -85,7 +85,7 @@ async def test_one_graph_sees_what_another_wrote_under_a_new_name(graph: Embedde
     assert (await graph.query("MATCH (d:Drug) RETURN d.dose AS d")).rows == ((5,),)
 
 
-async def test_a_file_that_another_process_holds_is_busy(tmp_path: Path) -> None:
+async def test_a_graph_that_another_process_has_locked_is_busy(tmp_path: Path) -> None:
     import apsw
 
     graph = EmbeddedGraph(tmp_path / "graph.db", busy_timeout_s=0.05)
@@ -101,7 +101,7 @@ async def test_a_file_that_another_process_holds_is_busy(tmp_path: Path) -> None
     await graph.aclose()
 
 
-async def test_a_file_that_is_no_graph_is_said_to_be_none(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_graph_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("just some notes, not a database at all\n" * 100)
     graph = EmbeddedGraph(path)
@@ -111,14 +111,14 @@ async def test_a_file_that_is_no_graph_is_said_to_be_none(tmp_path: Path) -> Non
     assert path.read_text().startswith("just some notes")
 
 
-async def test_a_path_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
+async def test_an_unusable_path_is_one_sentence(tmp_path: Path) -> None:
     graph = EmbeddedGraph(tmp_path)
     with pytest.raises(PeerError, match="cannot be opened"):
         await graph.query("RETURN 1 AS one")
     await graph.aclose()
 
 
-async def test_a_result_beyond_the_limit_is_refused(graph: EmbeddedGraph) -> None:
+async def test_a_result_that_is_too_large_is_refused(graph: EmbeddedGraph) -> None:
     with pytest.raises(QueryError, match="5,000,000 bytes"):
         await graph.query("RETURN reduce(s = 'x', i IN range(1, 40) | s + s) AS s")
     assert (await graph.query("RETURN 1 AS one")).rows == ((1,),)
@@ -135,7 +135,7 @@ async def test_a_parameter_that_json_cannot_hold_is_refused(graph: EmbeddedGraph
         await graph.query("RETURN $x AS x", {"x": float("nan")})
 
 
-async def test_a_write_that_slips_past_the_checks_is_stopped_by_sqlite(
+async def test_sqlite_stops_a_write_that_passed_the_checks(
     graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bioeval_tui.evaluate.graphs.embedded.check_query", lambda *_, **__: None)
@@ -159,7 +159,7 @@ class Until(Allowance):
         return self.left < 0
 
 
-def test_a_write_stopped_anywhere_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_an_interrupted_write_leaves_nothing_behind(tmp_path: Path) -> None:
     """An interrupt that meets an INSERT ends the transaction, and the extension goes on inserting."""
     file = EmbeddedFile(tmp_path / "graph.db", busy_timeout_s=1)
     for looks in range(2, 62):
@@ -180,7 +180,7 @@ async def test_a_snapshot_of_many_nodes_reads_every_page(graph: EmbeddedGraph) -
     assert (await graph.snapshot()).digest != before.digest
 
 
-def test_where_no_wheel_exists_the_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_wheel_exists_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(
         embedded_file.importlib.util, "find_spec", lambda name: None if name == "graphqlite" else find(name)
@@ -188,12 +188,12 @@ def test_where_no_wheel_exists_the_sentence_says_what_to_do(monkeypatch: pytest.
     assert "needs graphqlite: install with `" in str(available())
 
 
-def test_a_version_that_loses_types_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_version_that_loses_types_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded_file.importlib.metadata, "version", lambda _: "3.54.1.0")
     assert "3.54.1" in str(available())
 
 
-async def test_without_its_library_the_graph_is_away(
+async def test_without_its_library_the_graph_is_unavailable(
     graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded_file, "available", lambda: "no wheel here")

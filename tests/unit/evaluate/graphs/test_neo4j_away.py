@@ -37,7 +37,7 @@ async def failure_of(uri: str, timeout_s: float = 5.0) -> PeerError:
     return raised.value
 
 
-async def test_an_absent_server_is_said_to_be_away() -> None:
+async def test_an_unreachable_neo4j_is_reported() -> None:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         error = await failure_of(f"bolt://127.0.0.1:{one.getsockname()[1]}")
@@ -45,7 +45,7 @@ async def test_an_absent_server_is_said_to_be_away() -> None:
     assert error.retryable
 
 
-async def test_a_silent_server_is_given_up(silent_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_neo4j_times_out(silent_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bioeval_tui.evaluate.graphs.neo4j._GRACE_S", 0.05)
     error = await failure_of(f"bolt://127.0.0.1:{silent_port}", timeout_s=0.1)
     assert "did not answer within 0.1 s" in str(error)
@@ -55,19 +55,19 @@ async def test_a_silent_server_is_given_up(silent_port: int, monkeypatch: pytest
 @pytest.mark.parametrize(
     "uri", ["http://127.0.0.1:7687", "nonsense", "bolt://127.0.0.1:99999999", "bolt://[::1"]
 )
-async def test_an_address_that_is_none_is_named_as_such(uri: str) -> None:
+async def test_an_invalid_neo4j_url_is_reported(uri: str) -> None:
     error = await failure_of(uri)
     assert "NEO_URI" in str(error)
     assert not error.retryable
 
 
-async def test_a_user_name_in_the_address_is_taken_and_not_shown() -> None:
+async def test_a_user_name_in_the_neo4j_url_is_used_and_not_shown() -> None:
     graph = Neo4jGraph("bolt://ada:pw@db.example:7687", "", "x")
     assert graph.identity == "Neo4j at db.example:7687"
     await graph.aclose()
 
 
-async def test_after_closing_it_is_away() -> None:
+async def test_a_closed_neo4j_graph_is_unavailable() -> None:
     graph = Neo4jGraph("bolt://127.0.0.1:7687", "neo4j", "x")
     await graph.aclose()
     with pytest.raises(PeerError, match="is closed"):

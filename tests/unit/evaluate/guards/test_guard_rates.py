@@ -21,25 +21,25 @@ def rates():
 
 
 @pytest.mark.long
-def test_the_docs_give_the_rates_as_they_are(rates):
+def test_the_documented_guard_rates_are_the_measured_ones(rates):
     docs = (ROOT / "docs" / "guards.md").read_text(encoding="utf-8")
     for one in rates:
         assert one.row in docs
 
 
-def test_a_patient_in_role_is_seldom_marked_and_hardly_ever_void(rates):
+def test_a_patient_in_role_is_rarely_marked_and_almost_never_void(rates):
     for one in rates[:2]:
         assert one.in_role > 1_000
         assert one.marked <= 0.04 * one.in_role
         assert one.void <= 0.01 * one.in_role
 
 
-def test_a_patient_who_speaks_of_the_vignette_is_caught(rates):
+def test_a_patient_who_mentions_the_vignette_is_caught(rates):
     for one in rates[:2]:
         assert one.out_of_role > 80
         assert one.caught >= 0.9 * one.out_of_role
 
 
-def test_a_customer_is_hardly_ever_marked_and_never_void(rates):
+def test_a_customer_is_rarely_marked_and_never_void(rates):
     assert rates[2].marked <= 0.01 * rates[2].in_role
     assert rates[2].void == 0

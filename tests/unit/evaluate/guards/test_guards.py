@@ -63,7 +63,7 @@ def asking(question):
         ("PLEASE hurry", OPENING, TASKS),
     ],
 )
-def test_what_a_person_says_is_neither_marked_nor_void(message, said, tasks):
+def test_what_a_person_would_say_is_neither_marked_nor_void(message, said, tasks):
     assert found(message, *said, of=job(tasks=tasks), supplied=True) == []
 
 
@@ -82,7 +82,7 @@ def test_a_temperature_that_was_asked_for_is_neither_unasked_nor_made_up():
         "Danke, das war alles. Tschüss!",
     ],
 )
-def test_a_german_conversation_is_not_held_to_english_rules(message):
+def test_a_german_conversation_is_not_checked_by_english_rules(message):
     german = job(
         tasks=("Bitte den Chatbot um eine tägliche Erinnerung an die Tablette", "Frage nach dem Wetter"),
         facts=("Die Tablette wird abends um 20:15 Uhr genommen", "Sie wohnt mit ihrer Frau in Zürich"),
@@ -100,7 +100,7 @@ def test_a_german_conversation_is_not_held_to_english_rules(message):
         ("The user lives in Zurich", "Well, the user lives in Zurich."),
     ],
 )
-def test_a_withheld_fact_said_word_for_word_is_void_in_any_language(fact, message):
+def test_a_verbatim_withheld_fact_is_void_in_any_language(fact, message):
     assert found(message, of=job(facts=(fact,))) == [("fact_withheld", "void")]
 
 
@@ -109,7 +109,7 @@ def test_a_withheld_fact_in_other_words_is_marked():
     assert found("At 8:15 pm.", *asked) == [("fact_withheld", "mark")]
 
 
-def test_words_of_tasks_script_voice_and_agent_are_no_withheld_fact():
+def test_words_from_tasks_script_voice_or_agent_are_not_withheld_facts():
     fact = "The user takes warfarin every evening before bed"
     for of in (
         job(tasks=(f"Mention that {fact}",), facts=(fact,)),
@@ -130,7 +130,7 @@ def test_a_fact_that_answers_the_question_before_it_was_asked_for():
     assert found("OK, at 8:15 pm.", *later, supplied=True) == []
 
 
-def test_what_brings_you_in_asks_for_what_brought_them_and_an_offer_does_not():
+def test_what_brings_you_in_asks_for_the_reason_and_an_offer_does_not():
     patient = job(facts=("The patient has a painful rash on the fingers",))
     said = "I have a painful rash on my fingers."
     assert found(said, "Hi", "Hello! What brings you in?", supplied=True, of=patient) == []
@@ -139,7 +139,7 @@ def test_what_brings_you_in_asks_for_what_brought_them_and_an_offer_does_not():
     ]
 
 
-def test_an_end_before_every_task_was_brought_up_is_marked():
+def test_ending_before_every_task_was_mentioned_is_marked():
     done = (*OPENING, "Remind me of my pill every day", "Done.")
     assert found("Over and out", *done) == [("early_signoff", "mark")]
     assert found("Over and out", *done, "And what is the weather like?", "Sunny.") == []
@@ -149,7 +149,7 @@ def test_an_end_before_every_task_was_brought_up_is_marked():
 
 
 @pytest.mark.parametrize("message", ["At 7:30", "I take 40 mg", "On 24 May", "It is rs80357", "I am 68"])
-def test_a_number_that_nobody_gave_is_marked(message):
+def test_an_invented_number_is_marked(message):
     assert found(message) == [("invention", "mark")]
 
 
@@ -157,7 +157,7 @@ def test_a_number_that_nobody_gave_is_marked(message):
     "message",
     ["At half past seven", "On Friday", "Vitamin B12", "COVID-19", "It was 7.30 then", "About 1,000"],
 )
-def test_names_words_and_numbers_that_were_heard_are_not_made_up(message):
+def test_names_and_numbers_from_the_conversation_are_not_invented(message):
     heard = (*OPENING, "Remind me of my pill", "Shall I use 19:30? There are one thousand (1000) of them.")
     assert found(message, *heard) == []
 
@@ -181,7 +181,7 @@ def test_speaking_as_the_assistant_for_a_whole_message_is_void(message):
     "message",
     ["I've set your reminder. Now, what is the weather like tomorrow?", "Bernie: remind me, please"],
 )
-def test_a_message_that_may_be_the_persons_is_marked_as_role_swap(message):
+def test_a_possible_role_swap_is_marked(message):
     assert found(message) == [("role_swap", "mark")]
 
 
@@ -194,11 +194,11 @@ def test_a_message_that_may_be_the_persons_is_marked_as_role_swap(message):
         "Bring these up one at a time and in this order.",
     ],
 )
-def test_reasoning_and_words_of_the_prompt_are_void(message):
+def test_reasoning_and_text_of_the_prompt_are_void(message):
     assert found(message) == [("leak", "void")]
 
 
-def test_words_of_the_jobs_own_prompt_are_marked_since_the_person_may_be_to_say_them():
+def test_text_of_the_jobs_own_prompt_is_only_marked():
     own = Prompt("p", "You have had a burning pain in your neck and shoulders for a year.", "job")
     said = "I have had a burning pain in your neck and shoulders"
     assert found(said, prompt=own) == [("leak", "mark")]
@@ -274,11 +274,11 @@ def test_speaking_of_the_vignette_or_the_prompt_is_void(message):
         "The pills are in the case, I know that much.",
     ],
 )
-def test_a_case_a_prompt_and_information_may_be_spoken_of_in_role(message):
+def test_words_like_case_and_prompt_are_fine_in_role(message):
     assert found(message, "Hi", "Do you smoke?") == []
 
 
-def test_information_that_was_not_provided_by_whoever_is_marked():
+def test_mentioning_information_that_was_not_provided_is_marked():
     for message in (
         "The information about my sleep isn't provided.",
         "The details about it weren't provided to me.",
@@ -286,7 +286,7 @@ def test_information_that_was_not_provided_by_whoever_is_marked():
         assert found(message, "Hi", "Do you sleep well?") == [("out_of_role", "mark")]
 
 
-def test_what_the_tasks_or_the_agent_speak_of_is_no_prompt():
+def test_words_from_the_tasks_or_the_agent_are_not_prompt_text():
     about = job(tasks=("Ask whether the vignette describes a stroke",))
     assert found("The vignette does not mention a scan.", of=about) == []
     assert found("The scenario doesn't mention it.", "Hi", "Let us take a scenario: you smoke. Do you?") == []
@@ -294,11 +294,11 @@ def test_what_the_tasks_or_the_agent_speak_of_is_no_prompt():
     assert ("out_of_role", "void") in found("The scenario doesn't mention that at all.", *echoed)
 
 
-def test_the_agents_own_information_may_be_spoken_of():
+def test_information_from_the_agent_may_be_mentioned():
     assert found("The information provided doesn't say how much.", "Hi", "Take it with food.") == []
 
 
-def test_saying_the_same_again_is_marked_but_not_when_it_is_asked_again():
+def test_repeating_a_message_is_marked_unless_the_agent_asked_again():
     said = (*OPENING, "Could you remind me to take my pill?", "Sorry?")
     assert found("could you remind me to take my pill", *said) == [("repetition", "mark")]
     again = (
@@ -310,7 +310,7 @@ def test_saying_the_same_again_is_marked_but_not_when_it_is_asked_again():
     assert found("Remind me to take my pill, please.", *again) == []
 
 
-def test_a_job_switches_the_guards_off_or_makes_every_finding_void():
+def test_a_job_can_turn_guards_off_or_make_every_finding_void():
     assert found("<think>hm</think> At 7:30", of=job(guards="off")) == []
     assert found("At 7:30", of=job(guards="strict")) == [("invention", "void")]
     assert found("At 7:30", of=job(guards="mark")) == [("invention", "mark")]

@@ -43,11 +43,11 @@ KNOWN = "Ask for a reminder to take a pill.\nHi\nHello, how can I help you today
         ("", ()),
     ],
 )
-def test_facts_are_found_by_their_specifics(message, facts):
+def test_a_disclosed_fact_is_recognised_by_its_specific_words(message, facts):
     assert disclosed(message, FACTS, (), KNOWN) == facts
 
 
-def test_what_was_known_gives_nothing_away_and_each_fact_counts_once():
+def test_known_information_is_no_disclosure_and_each_fact_counts_once():
     assert disclosed("Yes, 8:15 pm.", FACTS, (), KNOWN + "\nShall I set it for 20:15?") == ()
     assert disclosed("At 8:15 pm.", FACTS, {1}, KNOWN) == ()
 
@@ -72,7 +72,7 @@ def test_what_was_known_gives_nothing_away_and_each_fact_counts_once():
         ("Have you been well otherwise?", 4),
     ],
 )
-def test_a_question_about_a_fact_asks_for_it(question, number):
+def test_a_question_about_a_fact_counts_as_asking_for_it(question, number):
     assert asked(question, FACTS[number - 1])
 
 
@@ -87,5 +87,5 @@ def test_a_question_about_a_fact_asks_for_it(question, number):
         ("", 1),
     ],
 )
-def test_other_words_do_not_ask_for_it(message, number):
+def test_other_questions_do_not_count_as_asking_for_a_fact(message, number):
     assert not asked(message, FACTS[number - 1])

@@ -25,7 +25,7 @@ def run(tmp_path, *lines, options=("--json",)):
 TALK = (("assistant", "Do you smoke?"), ("user", "The vignette doesn't say."), ("assistant", "Since when?"))
 
 
-def test_each_finding_is_one_object_and_the_last_one_holds_the_totals(tmp_path):
+def test_each_finding_is_one_json_object_and_the_last_one_has_the_totals(tmp_path):
     code, (hit, totals), _ = run(tmp_path, line(*TALK))
     assert code == 0
     assert hit == {
@@ -48,13 +48,13 @@ def test_each_finding_is_one_object_and_the_last_one_holds_the_totals(tmp_path):
     assert totals["by_rule"]["leak"] == 0
 
 
-def test_messages_count_over_all_roles_and_tools_are_not_checked(tmp_path):
+def test_message_numbers_count_all_roles_and_tool_messages_are_not_checked(tmp_path):
     said = (("system", "The vignette: …"), ("tool", "<think>"), *TALK)
     _, (hit, totals), _ = run(tmp_path, line(*said))
     assert (hit["message"], totals["user_messages"]) == (4, 1)
 
 
-def test_facts_vignette_and_condition_decide_what_is_given_away(tmp_path):
+def test_facts_vignette_and_condition_decide_what_is_a_disclosure(tmp_path):
     said = (("user", "Hi"), ("assistant", "Hello"), ("user", "The user lives in Zurich, you know."))
     fact = "The user lives in Zurich"
     rows = [
@@ -67,7 +67,7 @@ def test_facts_vignette_and_condition_decide_what_is_given_away(tmp_path):
     assert [hit.get("effect") for hit in found[:-1]] == ["void", "void", "mark"]
 
 
-def test_where_neither_tasks_nor_facts_are_known_no_number_is_made_up(tmp_path):
+def test_without_tasks_and_facts_numbers_are_not_checked(tmp_path):
     said = (("assistant", "Your number?"), ("user", "It is 4711."))
     _, found, _ = run(tmp_path, line(*said), line(*said, vignette="You want to fly."))
     assert [hit.get("rule") for hit in found[:-1]] == ["invention"]
@@ -89,7 +89,7 @@ def test_where_neither_tasks_nor_facts_are_known_no_number_is_made_up(tmp_path):
         (line(*TALK, condition="no"), "`condition` must be withheld or supplied"),
     ],
 )
-def test_a_bad_line_gets_one_sentence_with_its_place_and_the_others_are_checked(tmp_path, bad, says):
+def test_an_invalid_line_is_reported_with_its_number_and_the_others_are_checked(tmp_path, bad, says):
     code, found, stderr = run(tmp_path, line(*TALK), bad, line(*TALK))
     assert code == 2
     assert len(stderr.splitlines()) == 1
@@ -98,13 +98,13 @@ def test_a_bad_line_gets_one_sentence_with_its_place_and_the_others_are_checked(
     assert (found[-1]["conversations"], found[-1]["bad_lines"]) == (2, 1)
 
 
-def test_a_line_that_is_too_long_is_skipped_without_being_read_whole(tmp_path, monkeypatch):
+def test_an_overlong_line_is_skipped_without_reading_it_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(transcripts, "MAX_LINE", 1_000)
     code, found, stderr = run(tmp_path, b"x" * 10_000, line(*TALK))
     assert (code, found[-1]["conversations"]) == (2, 1)
     assert "line 1: longer than 1,000 bytes" in stderr
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_missing_transcript_file_is_named(tmp_path):
     result = CliRunner().invoke(guards, [str(tmp_path / "none.jsonl")], standalone_mode=False)
     assert "none.jsonl cannot be read: No such file" in str(result.exception)

@@ -58,7 +58,7 @@ def stamping() -> Iterator[None]:
 @pytest.mark.usefixtures("stamping")
 @pytest.mark.skipif(not STAMPED, reason="this kernel stamps no bytes")
 @pytest.mark.parametrize("answer", [as_json(WHOLE), as_stream(WHOLE)], ids=["json", "stream"])
-async def test_an_answer_ends_when_it_came_although_the_loop_was_busy(answer: bytes) -> None:
+async def test_latency_ends_when_the_answer_arrived_even_if_the_event_loop_was_busy(answer: bytes) -> None:
     loop = asyncio.get_running_loop()
     sent_at: list[float] = []
 

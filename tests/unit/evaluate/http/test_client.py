@@ -40,7 +40,7 @@ def answering(
     )
 
 
-async def test_an_answer_that_never_pauses_ends_at_the_deadline() -> None:
+async def test_an_answer_that_never_ends_times_out() -> None:
     client = answering(iter(lambda: b"x" * 100, None), Timeouts(whole=0.05))
     with pytest.raises(PeerError, match=r"did not finish its answer within 0\.05 s") as caught:
         await client.get("http://host")
@@ -48,32 +48,32 @@ async def test_an_answer_that_never_pauses_ends_at_the_deadline() -> None:
     assert caught.value.received.startswith("xxx")
 
 
-async def test_an_answer_beyond_its_size_is_not_read_to_its_end() -> None:
+async def test_an_answer_that_is_too_large_is_not_read_to_its_end() -> None:
     client = answering(iter(lambda: b"x" * 100_000, None))
     with pytest.raises(PeerError, match="host sent more than 1,000,000 bytes"):
         await client.get("http://host")
 
 
-async def test_of_a_refusal_without_an_end_the_beginning_is_read() -> None:
+async def test_only_the_beginning_of_an_endless_error_is_read() -> None:
     client = answering(iter(lambda: b"no " * 1000, None), status=500)
     answer = await client.get("http://host")
     assert answer.status_code == 500
     assert answer.text.startswith("no no")
 
 
-async def test_an_answer_in_time_is_read_whole() -> None:
+async def test_an_answer_within_the_limits_is_read_whole() -> None:
     assert (await answering([b"a", b"b"]).get("http://host")).content == b"ab"
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-async def test_events_are_the_same_however_they_are_cut_and_the_last_needs_no_empty_line(size: int) -> None:
+async def test_server_sent_events_are_the_same_however_the_bytes_are_split(size: int) -> None:
     pieces = [STREAM[at : at + size] for at in range(0, len(STREAM), size)]
     async with answering(pieces, kind="text/event-stream").stream("GET", "http://host") as response:
         found = [(event.event, event.data) async for event in httpx2.EventSource(response)]
     assert found == EVENTS
 
 
-async def test_a_cookie_is_never_sent_back() -> None:
+async def test_cookies_are_never_sent_back() -> None:
     from bioeval_tui.evaluate.http.client import make_client
     from tests.unit.evaluate.agents.raw_server import http, raw_server
 

@@ -57,7 +57,7 @@ async def served(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Repeatin
 
 
 @pytest.mark.parametrize("served", [401, 503], indirect=True)
-async def test_a_refusal_that_quotes_the_request_shows_no_credential(served: tuple[Repeating, Agent]) -> None:
+async def test_an_error_that_quotes_the_request_shows_no_credential(served: tuple[Repeating, Agent]) -> None:
     peer, agent = served
     with pytest.raises(PeerError) as caught:
         await agent.open()
@@ -83,7 +83,7 @@ async def test_an_answer_that_repeats_the_request_shows_no_credential(
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 1000])
-async def test_a_credential_that_comes_in_pieces_is_hidden(size: int) -> None:
+async def test_a_credential_split_over_several_pieces_is_hidden(size: int) -> None:
     text = f"data: {KEY[:5]} {KEY}{KEY} {KEY[:-1]}".encode()
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
 
@@ -98,17 +98,17 @@ async def test_a_credential_that_comes_in_pieces_is_hidden(size: int) -> None:
     assert answer.text == f"data: {KEY[:5]} {HIDDEN}{HIDDEN} {KEY[:-1]}"
 
 
-def test_what_waits_is_never_more_than_the_beginning_of_a_credential() -> None:
+def test_streamed_text_is_delayed_only_where_a_credential_may_begin() -> None:
     hider = Hider([KEY])
     assert hider.feed(b"a whole event\n\n") == b"a whole event\n\n"
     assert hider.feed(b"tail " + KEY[:4].encode()) == b"tail "
     assert hider.feed(b"x") == KEY[:4].encode() + b"x"
 
 
-def test_a_placeholder_for_a_key_is_left_in_the_answer() -> None:
+def test_a_placeholder_key_is_left_in_the_answer() -> None:
     assert Hider(["none", "ollama"]).text("none of ollama") == "none of ollama"
 
 
-def test_a_path_comes_before_the_query_of_an_address() -> None:
+def test_an_endpoints_path_is_added_before_the_query_of_its_url() -> None:
     assert below("http://h/a/?t=1#f", "/b") == "http://h/a/b?t=1"
     assert below("http://[h", "/b") == "http://[h/b"

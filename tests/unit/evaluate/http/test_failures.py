@@ -12,7 +12,7 @@ from bioeval_tui.evaluate.http.failures import connection_error
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS])
-def test_a_machine_without_a_file_descriptor_left_is_not_the_agents_fault(number: int) -> None:
+def test_running_out_of_file_descriptors_is_not_the_agents_fault(number: int) -> None:
     key = ConnectionKey("127.0.0.1", 1, False, True, None, None, None)
     for error in (OSError(number, "x"), ClientConnectorError(key, OSError(number, "x"))):
         found = connection_error("agent", "agent.example", error)

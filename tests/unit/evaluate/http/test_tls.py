@@ -86,7 +86,7 @@ async def refused(url: str) -> str:
     return str(raised.value).replace(url.partition("//")[2], "AGENT")
 
 
-async def test_an_agent_whose_certificate_the_user_vouches_for_is_talked_to(
+async def test_an_agent_with_a_certificate_that_the_user_trusts_can_be_called(
     certificates: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificates["this"]))
@@ -113,7 +113,7 @@ async def test_a_certificate_of_another_host_is_refused(
     assert "not valid for '127.0.0.1'" in said
 
 
-async def test_a_file_of_certificates_that_cannot_be_read_is_said(
+async def test_an_unreadable_certificate_file_is_reported(
     certificates: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     wrong = tmp_path / "wrong.pem"
@@ -124,7 +124,7 @@ async def test_a_file_of_certificates_that_cannot_be_read_is_said(
             assert f"SSL_CERT_FILE ({path}) cannot be used" in await refused(url)
 
 
-async def test_models_are_reached_over_tls_and_refused_likewise(
+async def test_model_endpoints_need_a_trusted_certificate_too(
     certificates: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = ChatRequest("m", [{"role": "user", "content": "Hi"}], 0.0, None)
@@ -143,7 +143,7 @@ async def test_models_are_reached_over_tls_and_refused_likewise(
         await chat.aclose()
 
 
-async def test_https_on_a_port_that_speaks_http_says_so_in_one_sentence_and_is_tried_once() -> None:
+async def test_https_to_an_http_port_is_one_sentence_and_not_retried() -> None:
     async with RestAgentServer() as agent:
         said = await refused(agent.url.replace("http://", "https://"))
     assert said == "no TLS connection to AGENT: it answers without TLS; should its URL start with http://?"

@@ -26,7 +26,7 @@ def problems(folder: Path, expression: str, compat: str = "") -> list[tuple[str,
     return [(problem.severity, problem.line) for problem in check_job(path).problems]
 
 
-def test_an_expression_that_depends_on_the_sign_off_is_warned_of_until_the_job_says_which(
+def test_an_expression_that_depends_on_the_sign_off_gets_a_warning_until_the_job_sets_it(
     tmp_path: Path,
 ) -> None:
     size = "evaluation.transcript.size > 3"
@@ -51,7 +51,7 @@ def test_an_expression_that_depends_on_the_sign_off_is_warned_of_until_the_job_s
         ('evaluation.transcript.any { it.content.contains("set") }', False),
     ],
 )
-def test_whatever_has_two_verdicts_is_warned_of_however_it_is_written(
+def test_every_expression_with_two_possible_results_gets_a_warning(
     tmp_path: Path, condition: str, warned: bool
 ) -> None:
     assert problems(tmp_path, json.dumps(condition)) == ([("warning", 7)] if warned else [])
@@ -62,14 +62,12 @@ def test_whatever_has_two_verdicts_is_warned_of_however_it_is_written(
     "expression",
     ['evaluation.transcript.any { it.role == "user" }', 'objectContext.resources.none { it.type == "Drug" }'],
 )
-def test_exactly_as_published_refuses_what_only_this_program_understands(
-    tmp_path: Path, expression: str
-) -> None:
+def test_strict_mode_refuses_what_only_this_program_understands(tmp_path: Path, expression: str) -> None:
     assert problems(tmp_path, expression) == []
     assert problems(tmp_path, expression, "embabel") == [("error", 7)]
 
 
-def test_a_role_as_enum_is_understood_in_both(tmp_path: Path) -> None:
+def test_role_enums_work_in_both_modes(tmp_path: Path) -> None:
     for text in ('it.role.name == "user"', "it.role == MessageRole.user"):
         expression = "evaluation.transcript.any { " + text + " }"
         assert problems(tmp_path, expression) == problems(tmp_path, expression, "embabel") == []

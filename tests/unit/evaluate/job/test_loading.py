@@ -31,7 +31,7 @@ def problems_of(text: str) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_the_defaults_are_the_published_ones() -> None:
+def test_the_defaults_of_a_job_are_the_published_ones() -> None:
     job = parse_job(MINIMAL, Path("job.yml")).job
     assert job.evaluator.name == "Socrates"
     assert job.evaluator.signoff == "So Long, and Thanks for All the Fish"
@@ -64,7 +64,7 @@ def test_a_wrong_name_of_a_condition_says_what_would_be_right(names: str, proble
     assert problem in " ".join(problems_of(f"{MINIMAL}conditionNames: {names}\n"))
 
 
-def test_kinds_are_told_apart_by_their_keys() -> None:
+def test_kinds_of_assertions_are_recognised_by_their_keys() -> None:
     job = parse_job(
         MINIMAL
         + """\
@@ -83,12 +83,12 @@ assertions:
     assert [item.weight for item in job.assertions] == [1, 1, 3]
 
 
-def test_a_snapshot_reads_back_as_the_same_job() -> None:
+def test_a_recorded_job_loads_as_the_same_job() -> None:
     job = parse_job(MINIMAL, Path("job.yml")).job
     assert job_from_data(job_snapshot(job)) == job
 
 
-def test_every_problem_is_reported_at_once_with_its_place() -> None:
+def test_every_problem_is_reported_at_once_with_its_position() -> None:
     text = """\
 target:
   user: bob
@@ -123,7 +123,7 @@ def test_a_missing_tasks_key_is_an_error_and_an_empty_list_a_warning() -> None:
     assert warning.severity == "warning"
 
 
-def test_too_few_messages_for_the_tasks_are_warned_about() -> None:
+def test_too_few_messages_for_the_tasks_give_a_warning() -> None:
     (warning,) = parse_job(MINIMAL + "maxTurns: 3\n", Path("job.yml")).problems
     assert (warning.line, warning.severity) == (6, "warning")
     assert "at least 4" in warning.message
@@ -141,18 +141,18 @@ def test_too_few_messages_for_the_tasks_are_warned_about() -> None:
         ("a: " + "[" * 200 + "]" * 200, "too large or too deep"),
     ],
 )
-def test_what_is_no_job_is_one_clear_problem(text: str, said: str) -> None:
+def test_a_file_that_is_not_a_job_is_one_clear_problem(text: str, said: str) -> None:
     assert any(said in problem for problem in problems_of(text))
 
 
-def test_aliases_that_multiply_are_stopped() -> None:
+def test_yaml_aliases_that_multiply_are_refused() -> None:
     bomb = 'a: &a ["x","x","x","x","x","x","x","x","x"]\n'
     for this, last in zip("bcdefgh", "abcdefg", strict=True):
         bomb += f"{this}: &{this} [" + ",".join([f"*{last}"] * 9) + "]\n"
     assert any("too large" in problem for problem in problems_of(bomb))
 
 
-def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+def test_an_unreadable_job_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(JobError, match="does not exist"):
         load_job(tmp_path / "missing.yml")
     with pytest.raises(JobError, match="is a folder"):
@@ -170,7 +170,7 @@ def test_control_characters_in_a_job_are_made_visible() -> None:
 
 
 @pytest.mark.parametrize(("written", "mode"), [("off", "off"), ('"off"', "off"), ("strict", "strict")])
-def test_guards_may_be_off_with_or_without_quotes(tmp_path: Path, written: str, mode: str) -> None:
+def test_guards_can_be_off_with_or_without_quotes(tmp_path: Path, written: str, mode: str) -> None:
     path = tmp_path / "job.yml"
     path.write_text(MINIMAL + f"evaluator:\n  guards: {written}\n", encoding="utf-8")
     assert load_job(path).job.evaluator.guards == mode
@@ -188,7 +188,7 @@ def test_a_misspelt_kind_of_assertion_gets_a_suggestion() -> None:
 @pytest.mark.parametrize(
     "number", ["0x" + "f" * 500_000, "1" * 5000, "1:" * 5000 + "1", "12:30:00", "1:30.5"]
 )
-def test_a_number_that_is_long_or_of_base_60_is_one_problem_at_its_place(number: str) -> None:
+def test_a_huge_or_base_60_number_is_one_problem_with_its_position(number: str) -> None:
     head = "target: {user: a, chatbot: b}\ntasks: []\nfacts: []\n"
     with pytest.raises(JobError) as refused:
         parse_job(f"{head}aspirationalAverage: {number}\n", Path("job.yml"))

@@ -14,7 +14,7 @@ JOBS = Path(__file__).resolve().parents[4] / "sample_jobs"
 
 
 @pytest.mark.parametrize("path", sorted(JOBS.glob("*.yml")), ids=lambda path: path.stem)
-def test_a_sample_job_has_no_problem_and_tells_editors_its_schema(path: Path) -> None:
+def test_a_sample_job_has_no_problems_and_names_its_schema_for_editors(path: Path) -> None:
     assert check_job(path).problems == ()
     assert path.read_text().startswith("# yaml-language-server: $schema=job.schema.json")
 

@@ -21,7 +21,7 @@ FISH = "So Long, and Thanks for All the Fish"
         ("", None),
     ],
 )
-def test_its_words_decide_in_their_order(said, rest):
+def test_a_sign_off_is_recognised_by_its_words_in_order(said, rest):
     assert without_signoff(said, FISH) == rest
 
 
@@ -34,5 +34,5 @@ def test_its_words_decide_in_their_order(said, rest):
         ("再见。", "再见"),
     ],
 )
-def test_any_sign_off_may_be_chosen(signoff, said):
+def test_a_job_may_have_any_sign_off(signoff, said):
     assert without_signoff(said, signoff) == ""

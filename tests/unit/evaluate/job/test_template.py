@@ -25,13 +25,13 @@ from bioeval_tui.evaluate.wiring.check_job import check_job
         Answers(user='a "quoted": #user', task="- [x] {y}\nnext: line", criteria="\x1b[2J", fact="no"),
     ],
 )
-def test_the_written_job_has_no_problem(answers: Answers, tmp_path: Path) -> None:
+def test_a_new_job_has_no_problems(answers: Answers, tmp_path: Path) -> None:
     path = tmp_path / "job.yml"
     path.write_text(job_text(answers), encoding="utf-8")
     assert [str(problem) for problem in check_job(path).problems] == []
 
 
-def test_the_questions_end_in_a_file_and_an_existing_one_is_kept(tmp_path: Path) -> None:
+def test_new_asks_questions_writes_a_job_and_never_overwrites_one(tmp_path: Path) -> None:
     path = tmp_path / "job.yml"
     lines = ["grace", "bot", "http://127.0.0.1:9000", "rest", "2", "Find a trial", "It names one"]
     lines += ["The patient carries BRCA1", "y", "Is there a trial for me?", "", "which gene", "NCT[0-9]+"]
@@ -63,11 +63,11 @@ def test_the_questions_end_in_a_file_and_an_existing_one_is_kept(tmp_path: Path)
         ("Warfarin was stopped in May", "Warfarin was stopped in May."),
     ],
 )
-def test_a_fact_about_the_user_is_said_in_the_first_person(fact: str, said: str) -> None:
+def test_a_fact_about_the_user_is_phrased_in_the_first_person(fact: str, said: str) -> None:
     assert in_first_person(fact) == said
 
 
-def test_new_writes_the_schema_that_the_job_names_beside_it(tmp_path: Path) -> None:
+def test_new_writes_the_schema_beside_the_job(tmp_path: Path) -> None:
     job = tmp_path / "job.yml"
     assert CliRunner().invoke(app, ["new", str(job), "--yes"]).exit_code == 0
     assert job.read_text(encoding="utf-8").count("$schema=job.schema.json") == 1

@@ -28,7 +28,7 @@ SHOWN = {
 """Keys of a job that an evaluator may see; what is withheld below them is withheld in JOB."""
 
 
-def test_a_key_of_the_job_is_withheld_until_it_is_known_to_say_nothing():
+def test_an_unknown_key_of_a_job_is_withheld():
     seen = for_evaluator(JOB, ())
     others = {name: field for name, field in EvaluationJob.model_fields.items() if name not in SHOWN}
     assert {name: getattr(seen, name) for name in others} == {
@@ -36,17 +36,17 @@ def test_a_key_of_the_job_is_withheld_until_it_is_known_to_say_nothing():
     }
 
 
-def test_without_facts_no_part_of_the_job_says_one():
+def test_withheld_facts_are_in_no_part_of_what_the_evaluator_sees():
     assert SECRET in JOB.model_dump_json()
     assert SECRET not in for_evaluator(JOB, ()).model_dump_json()
 
 
-def test_with_facts_only_they_say_it():
+def test_supplied_facts_are_only_in_the_list_of_facts():
     seen = for_evaluator(JOB, JOB.facts)
     assert seen.facts == (SECRET,)
     assert seen.model_dump_json().count(SECRET) == 1
 
 
-def test_what_was_withheld_once_stays_as_it_is():
+def test_withholding_twice_changes_nothing():
     once = for_evaluator(JOB, ())
     assert for_evaluator(once, ()) == once

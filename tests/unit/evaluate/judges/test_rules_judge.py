@@ -26,7 +26,7 @@ async def verdict(rules, *said):
     return found.tasks[0]
 
 
-async def test_score_is_the_weighted_share_of_rules_that_hold():
+async def test_the_score_is_the_weighted_share_of_rules_that_match():
     rules = [{"pattern": "reminder is SET", "weight": 3.0}, {"pattern": "8:15"}]
     task = await verdict(rules, "Hi", "Hello. Your reminder is set! Bye.")
     assert task.score == pytest.approx(0.75)
@@ -39,19 +39,19 @@ async def test_evidence_quotes_the_sentence_and_its_message():
     assert [(e.quote, e.message) for e in task.evidence] == [("Your reminder is set!", 2)]
 
 
-async def test_long_sentences_are_cut_around_the_find():
+async def test_long_evidence_is_cut_around_the_match():
     task = await verdict([{"pattern": "needle"}], "Hi", "word " * 500 + "needle " + "word " * 500)
     assert "needle" in task.evidence[0].quote
     assert len(task.evidence[0].quote) <= 240
 
 
-async def test_absent_turns_a_rule_round_and_who_chooses_the_speaker():
+async def test_absent_inverts_a_rule_and_who_selects_the_speaker():
     assert (await verdict([{"pattern": "8:15", "absent": True}], "8:15", "Done.")).score == 1
     assert (await verdict([{"pattern": "8:15", "who": "user"}], "8:15", "Done.")).score == 1
     assert (await verdict([{"pattern": "8:15", "absent": True}], "Hi", "At 8:15.")).score == 0
 
 
-async def test_the_given_reason_is_used():
+async def test_a_rules_own_reason_is_used():
     task = await verdict([{"pattern": "set", "reason": "confirms the reminder"}], "Hi", "set")
     assert "confirms the reminder" in task.reason
 
@@ -64,6 +64,6 @@ async def test_the_given_reason_is_used():
         ([{"pattern": "["}], "cannot be read"),
     ],
 )
-async def test_what_cannot_be_judged_is_not_measured(rules, says):
+async def test_a_task_whose_rules_cannot_be_applied_is_not_measured(rules, says):
     with pytest.raises(NotMeasuredError, match=says):
         await verdict(rules, "Hi", "a" * 60 + "!")

@@ -26,13 +26,13 @@ def read(tasks, **more):
     return read_verdict(json.dumps({"tone": 0.5, "tasks": tasks, **more}), TASKS, SAID)
 
 
-def test_every_task_once_in_any_order():
+def test_a_verdict_scores_every_task_once_in_any_order():
     verdicts, tone = read([entry(2, score=1), entry(1, score=0, evidence=[])])
     assert [(v.task, v.score) for v in verdicts] == [(1, 0.0), (2, 1.0)]
     assert tone == 0.5
 
 
-def test_the_published_shape_alone_is_enough_for_a_prompt_of_ones_own():
+def test_a_custom_prompt_may_answer_in_the_published_shape():
     tasks = [{"scored": "a reminder", "score": 0.9}, {"scored": "the price", "score": 0.4}]
     answer = json.dumps({"tone": 0.5, "tasks": tasks})
     verdicts, _ = read_verdict(answer, TASKS, SAID, published=True)
@@ -41,7 +41,7 @@ def test_the_published_shape_alone_is_enough_for_a_prompt_of_ones_own():
         read_verdict(answer, TASKS, SAID)
 
 
-def test_what_a_reasoning_model_thinks_aloud_is_no_part_of_its_answer():
+def test_reasoning_text_is_not_part_of_a_verdict():
     answer = json.dumps({"tone": 0.5, "tasks": [entry(1), entry(2)]})
     verdicts, _ = read_verdict(f'<think>maybe {{"tone": 0}} or ```{{}}```</think>\n{answer}', TASKS, SAID)
     assert [v.score for v in verdicts] == [0.5, 0.5]
@@ -54,7 +54,7 @@ def test_a_quotation_of_a_tool_call_is_found_in_the_message_that_made_it():
     assert locate("deleteReminder", said) is None
 
 
-def test_the_published_shape_names_tasks_by_their_words():
+def test_the_published_shape_names_tasks_by_their_text():
     tasks = [{**entry(0), "scored": task.task} for task in TASKS]
     for task in tasks:
         del task["task"]
@@ -81,7 +81,7 @@ def test_the_published_shape_names_tasks_by_their_words():
         ("none", "`tasks` is not a list"),
     ],
 )
-def test_anything_else_is_malformed(tasks, says):
+def test_any_other_verdict_is_malformed(tasks, says):
     with pytest.raises(MalformedAnswerError, match=says):
         read(tasks)
 
@@ -92,7 +92,7 @@ def test_text_that_is_no_json_object_is_malformed(text):
         read_verdict(text, TASKS, SAID)
 
 
-def test_json_is_found_within_other_words():
+def test_json_is_found_inside_other_text():
     text = "Sure:\n```json\n" + json.dumps({"tasks": [entry(1), entry(2)]}) + "\n```\nAnything else?"
     assert len(read_verdict(text, TASKS, SAID)[0]) == 2
 
@@ -118,11 +118,11 @@ def test_json_is_found_within_other_words():
         ("3", 2),
     ],
 )
-def test_quotations_are_located(quote, message):
+def test_quotations_are_located_in_the_transcript(quote, message):
     assert locate(quote, SAID) == message
 
 
-def test_the_schema_is_strict_throughout():
+def test_the_verdict_schema_is_strict_throughout():
     schema = answer_schema()
     entry_schema = schema["properties"]["tasks"]["items"]
     for part in (schema, entry_schema):
@@ -130,7 +130,7 @@ def test_the_schema_is_strict_throughout():
         assert set(part["required"]) == set(part["properties"])
 
 
-def test_the_median_per_task_with_its_spread():
+def test_a_panels_score_is_the_median_per_task_with_its_spread():
     verdicts = [
         Verdict(str(n), (TaskVerdict(1, a), TaskVerdict(2, b)))
         for n, (a, b) in enumerate([(0, 1), (1, 1), (0.4, 0)])
@@ -144,11 +144,11 @@ def test_the_median_per_task_with_its_spread():
     ("given", "wanted", "is_enough"),
     [(0, 1, False), (1, 1, True), (2, 3, True), (1, 2, False), (3, 5, False), (4, 6, True)],
 )
-def test_two_thirds_are_enough(given, wanted, is_enough):
+def test_two_thirds_of_a_panel_are_enough(given, wanted, is_enough):
     assert enough(given, wanted) is is_enough
 
 
-def test_where_a_quotation_stands_is_looked_up_whatever_the_judge_said() -> None:
+def test_the_place_of_a_quotation_is_looked_up_and_not_taken_from_the_judge() -> None:
     job_ = job(tasks=[{"task": "a"}])
     quotes = (Evidence("It costs 3 euros", 1), Evidence("Remind me", None), Evidence("a flight to Mars", 2))
     (task,) = combine_verdicts(job_, [Verdict("j", (TaskVerdict(1, 1.0, "r", quotes),))], SAID)

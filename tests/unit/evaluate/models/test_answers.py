@@ -44,7 +44,7 @@ def outcome(read):
 @example(
     {"choices": [{"message": {"content": "", "tool_calls": [{"function": {"arguments": "[" * 100_000}}]}}]}
 )
-def test_any_whole_body_is_an_answer_or_one_sentence(data):
+def test_any_model_response_is_an_answer_or_one_sentence(data):
     found = outcome(lambda: AnswerReader("agent", "host", 0.0).whole(json.dumps(data).encode()))
     assert isinstance(found, ChatAnswer) or "\n" not in found
 
@@ -60,7 +60,7 @@ def test_any_whole_body_is_an_answer_or_one_sentence(data):
         }
     ]
 )
-def test_any_stream_is_an_answer_or_one_sentence(chunks):
+def test_any_model_stream_is_an_answer_or_one_sentence(chunks):
     reader = AnswerReader("agent", "host", 0.0)
 
     def read():
@@ -72,7 +72,7 @@ def test_any_stream_is_an_answer_or_one_sentence(chunks):
     assert isinstance(found, ChatAnswer) or "\n" not in found
 
 
-def test_a_stream_may_not_grow_without_end():
+def test_a_stream_that_is_too_long_is_refused():
     reader = AnswerReader("agent", "host", 0.0)
     chunk = {"choices": [{"delta": {"content": "x" * 100_000}}]}
     for _ in range(10):
@@ -81,7 +81,7 @@ def test_a_stream_may_not_grow_without_end():
         reader.add(chunk)
 
 
-def test_usable_text_is_given_back():
+def test_usable_text_is_returned():
     assert text_of(ChatAnswer("Hi", 0.0, 1.0, finish="stop"), "judge") == "Hi"
 
 
@@ -95,7 +95,7 @@ def test_usable_text_is_given_back():
         "bearer tok-123456",
     ],
 )
-def test_keys_are_taken_out(text):
+def test_keys_are_removed_from_an_answer(text):
     shown = hidden(text, "my-secret")
     assert "[key]" in shown
     for part in ("my-secret", "abcdEFGH", "9xyz", "tok-123456"):

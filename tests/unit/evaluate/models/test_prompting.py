@@ -49,7 +49,7 @@ def rendered(text, view=None):
 
 
 @pytest.mark.parametrize("condition", ["withheld", "supplied"])
-def test_the_evaluator_is_told_nothing_that_it_may_not_know(condition):
+def test_the_evaluators_prompt_contains_nothing_withheld(condition):
     everything = rendered("{{ config | as_json }} {{ facts | as_json }}", evaluator_view(condition))
     packaged = evaluator_prompt(find_prompt("eval/socrates", None), evaluator_view(condition))
     for told in (everything, packaged):
@@ -86,13 +86,13 @@ def test_the_judge_sees_events_and_states_where_the_job_says_all():
     assert "Reminder" in told.split("state_after")[1]
 
 
-def test_the_judge_sees_words_alone_where_the_job_says_none():
+def test_the_judge_sees_only_messages_where_the_job_says_none():
     told = judge_told("none")
     assert "createReminder" not in told
     assert "# What the chatbot did" not in told
 
 
-def test_a_template_of_ones_own_has_what_happened_as_variables_and_sees_none_without_them():
+def test_a_custom_judge_prompt_sees_only_the_variables_it_uses():
     own = Prompt("p", "{{ tools | as_json }} {{ state.after }}", "job")
     assert "createReminder" in judge_told("all", own)
     assert "Reminder" in judge_told("all", own)
@@ -102,7 +102,7 @@ def test_a_template_of_ones_own_has_what_happened_as_variables_and_sees_none_wit
     assert "createReminder" not in judge_told("tools", published)
 
 
-def test_what_is_too_long_is_cut_from_the_middle_and_says_so():
+def test_text_that_is_too_long_is_cut_in_the_middle_and_marked():
     long = {"request": {"function": {"name": "write"}, "arguments": {"text": "x" * 50_000 + "END"}}}
     said = [TranscriptMessage(2, "assistant", "", generation=[long] * 100)]
     told = judge_told("tools", said=said)
@@ -112,7 +112,7 @@ def test_what_is_too_long_is_cut_from_the_middle_and_says_so():
     assert len(told) < 60_000
 
 
-def test_the_judge_is_told_facts_criteria_and_an_example():
+def test_the_judges_prompt_has_facts_criteria_and_an_example():
     told = judge_prompt(
         find_prompt("eval/score", None), JudgeView(JOB.model_copy(update={"rubric": ()}), "withheld", SAID)
     )
@@ -121,14 +121,14 @@ def test_the_judge_is_told_facts_criteria_and_an_example():
     assert '"scored": "T1 {{ config }}"' in told
 
 
-def test_data_is_never_a_template():
+def test_data_in_a_prompt_is_never_evaluated():
     told = judge_prompt(find_prompt("eval/score", None), JudgeView(JOB, "withheld", SAID))
     assert "T1 {{ config }}" in told
     assert "FACT {{ 7 * 7 }}" in told
     assert "{{ 6 * 7 }}" in told
 
 
-def test_the_marks_around_the_record_cannot_be_known_to_those_in_it():
+def test_the_boundary_around_a_transcript_cannot_be_guessed():
     first = rendered("{{ boundary }}")
     other = EvaluatorView(JOB, "withheld", 1, (), [TranscriptMessage(1, "user", first)])
     assert rendered("{{ boundary }}", other) != first
@@ -153,12 +153,12 @@ def test_the_marks_around_the_record_cannot_be_known_to_those_in_it():
         ("{{ config.tasks.append(1) }}", "p`"),
     ],
 )
-def test_a_template_can_neither_break_out_nor_run_long(template, says):
+def test_a_template_can_neither_escape_its_sandbox_nor_run_long(template, says):
     with pytest.raises(UsageError, match=says):
         rendered(template)
 
 
-def test_a_prompt_in_the_jobs_folder_wins(tmp_path):
+def test_a_prompt_in_the_jobs_folder_takes_precedence(tmp_path):
     (tmp_path / "eval").mkdir()
     (tmp_path / "eval" / "score.j2").write_text("mine", encoding="utf-8")
     assert find_prompt("eval/score", tmp_path) == Prompt("eval/score", "mine", "job")
@@ -168,7 +168,7 @@ def test_a_prompt_in_the_jobs_folder_wins(tmp_path):
 @pytest.mark.parametrize(
     "name", ["../secret", "/etc/passwd", "a/../../b", "nope", "x" * 5000, "a\\b", "link"]
 )
-def test_no_prompt_outside_the_two_places(tmp_path, name):
+def test_prompts_are_read_only_from_the_jobs_folder_and_the_program(tmp_path, name):
     folder = tmp_path / "job"
     folder.mkdir()
     (tmp_path / "secret").write_text("s")
@@ -178,13 +178,13 @@ def test_no_prompt_outside_the_two_places(tmp_path, name):
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\xfa", b"x" * 300_000])
-def test_a_prompt_that_is_no_text_is_refused(tmp_path, data):
+def test_a_prompt_that_is_not_text_is_refused(tmp_path, data):
     (tmp_path / "p.jinja").write_bytes(data)
     with pytest.raises(UsageError, match="prompt `p`"):
         find_prompt("p", tmp_path)
 
 
-def test_hashes_identify_name_and_text(tmp_path):
+def test_a_prompts_hash_depends_on_its_name_and_text(tmp_path):
     assert prompt_sha("a", "x") != prompt_sha("a", "y")
     before = prompt_hashes(JOB, tmp_path)
     assert set(before) == {"eval/socrates", "eval/score"}
@@ -203,7 +203,7 @@ def test_hashes_identify_name_and_text(tmp_path):
         "(" * 50_000 + "1" + ")" * 50_000,
     ],
 )
-def test_looking_for_what_a_template_mentions_works_out_no_constant(constant: str) -> None:
+def test_listing_a_templates_variables_evaluates_no_constant(constant: str) -> None:
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     prompt = Prompt("hostile", f"{{{{ tools }}}}{{{{ {constant} }}}}", "job")
@@ -214,14 +214,14 @@ def test_looking_for_what_a_template_mentions_works_out_no_constant(constant: st
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def test_of_a_prompt_that_is_too_long_only_the_beginning_is_read(tmp_path: Path) -> None:
+def test_only_the_beginning_of_an_overlong_prompt_is_read(tmp_path: Path) -> None:
     with (tmp_path / "huge.jinja").open("wb") as file:
         file.truncate(1 << 40)
     with pytest.raises(UsageError, match="is longer than 200,000 bytes"):
         find_prompt("huge", tmp_path)
 
 
-def test_the_judge_of_a_rubric_sees_its_items_and_what_came_before_but_no_points() -> None:
+def test_the_judge_of_a_rubric_sees_its_items_and_the_conversation_but_no_points() -> None:
     seeds = ({"conversation": ({"content": "EARLIER", "role": "user"},)},)
     job = JOB.model_copy(
         update={"seeds": EvaluationJob.model_validate({**JOB.model_dump(), "seeds": seeds}).seeds}
@@ -234,7 +234,7 @@ def test_the_judge_of_a_rubric_sees_its_items_and_what_came_before_but_no_points
     assert "3.5" not in told
 
 
-def test_a_persona_speaks_and_tells_as_its_job_says() -> None:
+def test_the_evaluators_prompt_describes_its_persona() -> None:
     personas = (
         {"name": "p", "voice": "You mumble", "patience": "low", "language": "Spanish", "tells": "all"},
     )

@@ -41,7 +41,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
 @pytest.mark.long
-async def test_what_would_never_end_is_ended_and_the_next_one_rendered(text: str, short: None) -> None:
+async def test_an_endless_template_is_stopped_and_the_next_one_rendered(text: str, short: None) -> None:
     templates = Templates()
     context = evaluator_context(evaluator_view())
     try:
@@ -52,7 +52,7 @@ async def test_what_would_never_end_is_ended_and_the_next_one_rendered(text: str
         await templates.aclose()
 
 
-async def test_who_waits_for_a_template_can_be_cancelled() -> None:
+async def test_rendering_a_template_can_be_cancelled() -> None:
     templates = Templates()
     context = evaluator_context(evaluator_view())
     assert await templates.render("p", "{{ 1 + 1 }}", context) == "2"
@@ -68,7 +68,7 @@ async def test_who_waits_for_a_template_can_be_cancelled() -> None:
     await templates.aclose()
 
 
-async def test_it_is_rendered_as_in_this_process() -> None:
+async def test_a_template_renders_the_same_in_its_own_process() -> None:
     templates = Templates()
     packaged = find_prompt("eval/socrates", None)
     view = evaluator_view("supplied")
@@ -81,7 +81,7 @@ async def test_it_is_rendered_as_in_this_process() -> None:
     await templates.aclose()
 
 
-async def test_the_programs_own_prompts_need_no_process() -> None:
+async def test_included_prompts_are_rendered_without_a_process() -> None:
     templates = Templates()
     await rendered(find_prompt("eval/socrates", None), evaluator_context(evaluator_view()), templates)
     assert templates._process is None

@@ -24,7 +24,7 @@ def seen(told: list[dict[str, Any]], *spans: AgentSpan) -> list[tuple[str, Any]]
     ]
 
 
-def test_calls_that_only_spans_tell_are_there_in_the_order_in_which_they_began() -> None:
+def test_tool_calls_that_only_spans_report_are_added_in_starting_order() -> None:
     found = seen([], tool(2, "b", {"n": 2}, [1, 2]), tool(1, "a", {"n": 1}, "one"))
     assert found == [("a(n=1)", "one"), ("b(n=2)", [1, 2])]
 
@@ -50,19 +50,19 @@ def test_calls_that_only_spans_tell_are_there_in_the_order_in_which_they_began()
         "other id",
     ],
 )
-def test_a_call_that_the_protocol_told_is_not_told_again(
+def test_a_tool_call_that_the_protocol_reported_is_not_added_again(
     told: list[dict[str, Any]], spans: list[AgentSpan], calls: int
 ) -> None:
     assert len(seen(told, *spans)) == calls
 
 
-def test_a_span_adds_the_result_that_the_protocol_left_out() -> None:
+def test_a_span_adds_a_result_that_the_protocol_left_out() -> None:
     same = tool(1, "lookUp", {"drug": "warfarin"}, "found", gen_ai__tool__call__id="c1")
     assert seen([LOOK], same) == [('lookUp(drug="warfarin")', "found")]
     assert seen([LOOK, result_event("told", "c1")], same) == [('lookUp(drug="warfarin")', "told")]
 
 
-def test_a_call_whose_span_failed_has_failed() -> None:
+def test_a_tool_call_whose_span_failed_has_failed() -> None:
     failed = tool(1, "lookUp", {"drug": "x"}).model_copy(
         update={"status": "error", "status_message": "no such drug"}
     )
@@ -70,10 +70,10 @@ def test_a_call_whose_span_failed_has_failed() -> None:
     assert (call.failed, call.result) == (True, "no such drug")
 
 
-def test_client_and_server_of_one_call_are_one_call() -> None:
+def test_client_and_server_spans_of_one_call_are_one_call() -> None:
     assert len(seen([], tool(1, "lookUp", {"a": 1}), span(2, 1), tool(3, "lookUp", {"a": 1}, parent=2))) == 1
 
 
-def test_the_same_spans_once_more_add_nothing() -> None:
+def test_the_same_spans_again_add_nothing() -> None:
     spans = [tool(1, "a", {"n": 1}, "one"), tool(2, "b")]
     assert traced_calls(traced_calls([], spans), spans) == []

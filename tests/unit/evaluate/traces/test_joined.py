@@ -39,7 +39,7 @@ class Recorded:
         return self.traces.take([first.model_copy(update={"parent_id": ids.span_id}), *rest])
 
 
-async def test_nothing_is_awaited_once_all_spans_are_there() -> None:
+async def test_waiting_ends_once_all_spans_have_arrived() -> None:
     seen = Recorded(LONG_S)
     first, second = seen.begin(2), seen.begin(4)
     seen.come(first, span(1), tool(2, "a", parent=1))
@@ -51,7 +51,7 @@ async def test_nothing_is_awaited_once_all_spans_are_there() -> None:
     assert seen.events == [(2, [1, 2], 0, False), (4, [3], 0, False)]
 
 
-async def test_missing_spans_are_said_and_never_guessed() -> None:
+async def test_missing_spans_are_reported_and_never_guessed() -> None:
     seen = Recorded(0.0)
     whole, torn, silent = seen.begin(2), seen.begin(4), seen.begin(6)
     seen.come(whole, span(1))
@@ -63,13 +63,13 @@ async def test_missing_spans_are_said_and_never_guessed() -> None:
     assert silent.trace_id != whole.trace_id
 
 
-async def test_an_agent_that_tells_nothing_is_said_to_tell_nothing() -> None:
+async def test_an_agent_that_sends_no_spans_is_reported_as_such() -> None:
     seen = Recorded(0.0)
     seen.begin(2)
     assert "no span of the agent arrived" in await seen.talk.settle()
 
 
-async def test_what_comes_after_the_check_is_late_and_counts_nowhere() -> None:
+async def test_spans_after_the_final_check_are_late_and_not_counted() -> None:
     seen = Recorded(0.0)
     ids = seen.begin(2)
     seen.come(ids, span(1))
@@ -79,7 +79,7 @@ async def test_what_comes_after_the_check_is_late_and_counts_nowhere() -> None:
     assert seen.talk.calls(2, []) == []
 
 
-async def test_a_span_that_comes_twice_is_kept_once() -> None:
+async def test_a_span_that_arrives_twice_is_kept_once() -> None:
     seen = Recorded(LONG_S)
     ids = seen.begin(2)
     seen.come(ids, tool(1, "a"))
@@ -88,7 +88,7 @@ async def test_a_span_that_comes_twice_is_kept_once() -> None:
     assert len(seen.talk.calls(2, [])) == 1
 
 
-async def test_the_calls_of_an_attempt_that_failed_count_nowhere() -> None:
+async def test_tool_calls_of_a_failed_attempt_are_not_counted() -> None:
     seen = Recorded(LONG_S)
     failed, answered = seen.begin(2), seen.begin(2)
     seen.come(failed, tool(1, "a"))
@@ -97,7 +97,7 @@ async def test_the_calls_of_an_attempt_that_failed_count_nowhere() -> None:
     assert await seen.talk.settle() == ""
 
 
-async def test_spans_of_nobody_are_counted_and_those_beyond_the_limit_refused() -> None:
+async def test_unknown_spans_are_counted_and_spans_beyond_the_limit_refused() -> None:
     seen = Recorded(LONG_S)
     ids = seen.begin(2)
     assert seen.traces.take([span(1), span(2)]) == (2, 0)

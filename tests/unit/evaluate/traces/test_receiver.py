@@ -71,7 +71,7 @@ def as_protobuf(*ids: tuple[bytes, bytes]) -> bytes:
     return request.SerializeToString()
 
 
-async def test_json_is_read_as_the_specification_has_it(world: World) -> None:
+async def test_otlp_json_is_read_as_specified(world: World) -> None:
     status, kind, body = await world.post(EXAMPLE.encode(), JSON)
     assert (status, kind, body) == (200, JSON, b"{}")
     (span,) = world.spans
@@ -90,7 +90,7 @@ async def test_json_is_read_as_the_specification_has_it(world: World) -> None:
     assert span == AgentSpan.model_validate_json(span.model_dump_json())
 
 
-async def test_protobuf_packed_or_not_is_answered_in_protobuf(world: World) -> None:
+async def test_protobuf_is_answered_in_protobuf_compressed_or_not(world: World) -> None:
     body = as_protobuf((bytes.fromhex(TRACE), bytes.fromhex(SPAN)))
     for sent, headers in ((body, {}), (gzip.compress(body), {"Content-Encoding": "gzip"})):
         status, kind, answer = await world.post(sent, PROTOBUF, **headers)
@@ -100,7 +100,7 @@ async def test_protobuf_packed_or_not_is_answered_in_protobuf(world: World) -> N
 
 
 @pytest.mark.parametrize("kind", [PROTOBUF, JSON])
-async def test_spans_that_are_not_kept_are_counted_in_the_answer(world: World, kind: str) -> None:
+async def test_rejected_spans_are_counted_in_the_response(world: World, kind: str) -> None:
     body = as_protobuf(
         (bytes.fromhex(TRACE), bytes.fromhex(SPAN)),
         (b"\1" * 16, b"\1" * 8),
@@ -150,7 +150,7 @@ async def test_spans_that_are_not_kept_are_counted_in_the_answer(world: World, k
     ],
     ids=["protobuf", "JSON", "id", "nested", "gzip", "kind", "bomb"],
 )
-async def test_what_cannot_be_read_is_refused_with_a_sentence(
+async def test_an_unreadable_request_is_refused_with_one_sentence(
     world: World, body: bytes, kind: str, headers: dict[str, str], status: int, words: bytes
 ) -> None:
     found, _, answer = await world.post(body, kind, **headers)
@@ -159,7 +159,7 @@ async def test_what_cannot_be_read_is_refused_with_a_sentence(
     assert await world.post(b"") == (200, PROTOBUF, b""), "the next request is served"
 
 
-async def test_half_requests_keep_nobody_out_and_fill_no_log(
+async def test_half_sent_requests_block_nobody_and_fill_no_log(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     port = int(world.url.split(":")[2].split("/")[0])
@@ -177,7 +177,7 @@ async def test_half_requests_keep_nobody_out_and_fill_no_log(
         writer.close()
 
 
-async def test_a_port_that_is_taken_is_said() -> None:
+async def test_a_port_in_use_is_reported() -> None:
     async with receive_spans(0, Traces()) as address:
         with pytest.raises(UsageError, match="give --otlp another port"):
             async with receive_spans(int(address.rpartition(":")[2]), Traces()):

@@ -22,7 +22,7 @@ def problems(tmp_path, text):
     return [str(problem).removeprefix(f"{path}:") for problem in check_job(path).errors]
 
 
-def test_tasks_in_another_language_get_a_warning_about_the_guards(tmp_path):
+def test_tasks_in_another_language_give_a_warning_about_the_guards(tmp_path):
     path = tmp_path / "job.yml"
     german = JOB.replace("task: t", "task: Bitte den Chatbot um eine tägliche Erinnerung an die Tablette")
     for text, expected in ((german, 1), (german + "evaluator: {guards: off}\n", 0), (JOB, 0)):
@@ -32,7 +32,7 @@ def test_tasks_in_another_language_get_a_warning_about_the_guards(tmp_path):
         assert all((one.field, one.line) == ("tasks", 5) for one in warned)
 
 
-def test_a_sound_job_has_none(tmp_path):
+def test_a_valid_job_has_no_problems(tmp_path):
     assert problems(tmp_path, JOB) == []
 
 
@@ -65,7 +65,7 @@ def test_a_sound_job_has_none(tmp_path):
         ),
     ],
 )
-def test_each_is_named_with_its_place(tmp_path, text, says):
+def test_each_wrong_name_is_reported_with_its_position(tmp_path, text, says):
     (problem,) = problems(tmp_path, text)
     assert says in problem
 
@@ -80,7 +80,7 @@ assertions:
 """
 
 
-def test_what_the_embedded_graph_refuses_is_a_warning_where_it_would_be_asked(tmp_path):
+def test_queries_that_the_embedded_graph_refuses_give_a_warning_where_it_is_used(tmp_path):
     path = tmp_path / "job.yml"
     path.write_text(JOB + CYPHER, encoding="utf-8")
     assert check_job(path).problems == ()
@@ -111,7 +111,7 @@ def test_what_the_embedded_graph_refuses_is_a_warning_where_it_would_be_asked(tm
         ("protocol: a2a", "assertions: [{expression: objectContext == null}]\n", "warning: objectContext is null: the state of an agent that speaks a2a is read at target.objectContextUrl"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_an_agent_is_said_with_its_place(
+def test_errors_in_the_target_are_reported_with_their_position(
     tmp_path: Path, target: str, rest: str, says: str
 ) -> None:
     path = tmp_path / "job.yml"
@@ -126,7 +126,7 @@ def test_what_is_wrong_with_an_agent_is_said_with_its_place(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
-def test_a_pipe_or_a_device_is_no_job_and_is_not_read(tmp_path):
+def test_a_pipe_or_device_is_not_read_as_a_job(tmp_path):
     os.mkfifo(tmp_path / "pipe.yml")
     (tmp_path / "device.yml").symlink_to("/dev/zero")
     for name in ("pipe.yml", "device.yml"):

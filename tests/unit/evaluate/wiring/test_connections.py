@@ -56,7 +56,7 @@ def settings(tmp_path: Path, **variables: str) -> Settings:
     return Settings.from_environment({"BIOEVAL_DATA_DIR": str(tmp_path), **variables})
 
 
-def test_agent_and_models_are_asked_once_and_the_key_goes_to_its_host_alone(
+def test_testing_connections_sends_one_request_each_and_the_key_to_its_host_only(
     server: Server, tmp_path: Path
 ) -> None:
     found = connections(
@@ -71,7 +71,7 @@ def test_agent_and_models_are_asked_once_and_the_key_goes_to_its_host_alone(
     assert server.seen == [("/", None, 0), *[("/v1/models", "Bearer sk-1", 0)] * 2]
 
 
-def test_what_is_missing_is_said_and_nobody_is_asked_with_a_foreign_key(
+def test_missing_settings_are_reported_and_no_key_is_sent_to_another_host(
     server: Server, tmp_path: Path
 ) -> None:
     job = tmp_path / "job.yml"
@@ -86,6 +86,6 @@ def test_what_is_missing_is_said_and_nobody_is_asked_with_a_foreign_key(
     assert server.seen == []
 
 
-def test_the_sample_agent_is_not_asked_before_it_is_started(tmp_path: Path) -> None:
+def test_testing_connections_does_not_call_a_sample_agent_that_is_not_running(tmp_path: Path) -> None:
     (agent,) = connections(RunRequest(jobs=(JOB,), sample_agent=True, mode="rehearsal"), settings(tmp_path))
     assert agent.said == "the sample agent is started with the run"

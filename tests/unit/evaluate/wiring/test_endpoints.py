@@ -21,11 +21,11 @@ def judge_at(environment: dict[str, str], *allowed: str, **asked: Any) -> Endpoi
     return model_endpoint("judge", ScorerConfig(**asked), settings, allowed, "do something else")
 
 
-def test_without_anything_else_models_are_openais_with_its_key_and_account() -> None:
+def test_models_are_openais_by_default_with_its_key_and_account() -> None:
     assert judge_at(OPENAI) == Endpoint("https://api.openai.com/v1", "sk-openai", "openai", "chat", True)
 
 
-def test_a_role_has_an_endpoint_a_key_and_a_model_of_its_own() -> None:
+def test_each_role_can_have_its_own_endpoint_key_and_model() -> None:
     assert judge_at(JUDGE) == Endpoint("https://judge.example/v1", "sk-judge")
     settings = Settings.from_environment({**JUDGE, "BIOEVAL_JUDGE_MODEL": "large"})
     assert (settings.judge_model, settings.evaluator_model) == ("large", "gpt-4.1-mini")
@@ -34,16 +34,16 @@ def test_a_role_has_an_endpoint_a_key_and_a_model_of_its_own() -> None:
     assert model_host("judge", ScorerConfig(), settings) == "judge.example"
 
 
-def test_a_role_with_a_key_alone_uses_it_at_the_usual_endpoint() -> None:
+def test_a_role_with_only_its_own_key_uses_the_default_endpoint() -> None:
     assert judge_at({**LOCAL, "BIOEVAL_JUDGE_API_KEY": "sk-judge"}).api_key == "sk-judge"
 
 
-def test_the_openai_key_does_not_go_to_a_roles_own_endpoint() -> None:
+def test_the_openai_key_is_not_sent_to_a_roles_own_endpoint() -> None:
     found = judge_at({**LOCAL, "BIOEVAL_JUDGE_BASE_URL": "http://127.0.0.1:8/v1"})
     assert (found.base_url, found.api_key, found.account) == ("http://127.0.0.1:8/v1", None, False)
 
 
-def test_a_missing_key_is_said_with_what_to_set() -> None:
+def test_a_missing_key_names_the_variable_to_set() -> None:
     with pytest.raises(UsageError, match=r"OPENAI_API_KEY is not set.*or do something else"):
         judge_at({})
 
@@ -56,14 +56,16 @@ def test_a_job_may_name_the_endpoint_that_the_environment_names() -> None:
 @pytest.mark.parametrize(
     "url", ["https://elsewhere.example/v1", "http://judge.example/v1", "https://judge.example:8443"]
 )
-def test_a_host_that_only_the_job_names_gets_neither_key_nor_transcripts_unasked(url: str) -> None:
+def test_a_host_that_only_the_job_names_gets_no_key_and_no_transcript_without_consent(url: str) -> None:
     with pytest.raises(UsageError, match="no key is set for that host; pass --allow-host"):
         judge_at(JUDGE, url=url)
     host = url.partition("://")[2].partition("/")[0]
     assert judge_at(JUDGE, host, url=url).api_key is None
 
 
-def test_a_job_names_the_variable_of_a_key_and_the_user_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_names_the_variable_of_a_key_and_the_user_allows_its_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OTHER_API_KEY", "sk-other")
     asked = {"url": "https://other.example/v1", "api_key_env": "OTHER_API_KEY"}
     with pytest.raises(
@@ -76,7 +78,7 @@ def test_a_job_names_the_variable_of_a_key_and_the_user_its_host(monkeypatch: py
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "BIOEVAL_AGENT_API_KEY", "NEO_PASSWORD"])
-def test_no_variable_of_the_users_goes_to_a_host_of_the_jobs(
+def test_no_environment_variable_is_sent_to_a_host_that_the_job_names(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "secret-1")
@@ -90,7 +92,7 @@ def test_a_variable_that_is_not_set_is_named() -> None:
         judge_at(OPENAI, api_key_env="NOWHERE_API_KEY")
 
 
-def test_azure_has_a_key_of_its_own() -> None:
+def test_azure_uses_its_own_key() -> None:
     azure = {"BIOEVAL_JUDGE_API_TYPE": "azure", "BIOEVAL_JUDGE_BASE_URL": "https://me.openai.azure.com"}
     with pytest.raises(UsageError, match="BIOEVAL_JUDGE_API_KEY is not set"):
         judge_at({**OPENAI, **azure})
@@ -116,7 +118,7 @@ AGENT = {"BIOEVAL_AGENT_API_KEY": "k-agent"}
 THERE = {**AGENT, "BIOEVAL_AGENT_URL": "https://agent.example"}
 
 
-def test_the_agents_key_goes_to_the_agent_that_the_user_named() -> None:
+def test_the_agents_key_is_sent_to_the_agent_that_the_user_named() -> None:
     assert key_for("http://127.0.0.1:9000", AGENT) == "k-agent", "by default the agent is on this machine"
     assert key_for("https://agent.example/base", THERE) == "k-agent"
     assert key_for("https://typed.example", THERE, given=True) == "k-agent"
@@ -126,13 +128,13 @@ def test_the_agents_key_goes_to_the_agent_that_the_user_named() -> None:
 @pytest.mark.parametrize(
     "url", ["https://elsewhere.example", "http://agent.example", "http://127.0.0.1:9000"]
 )
-def test_the_agents_key_goes_to_no_agent_that_a_job_or_recording_names(url: str) -> None:
+def test_the_agents_key_is_sent_to_no_agent_that_a_job_or_recording_names(url: str) -> None:
     with pytest.raises(UsageError, match=r"BIOEVAL_AGENT_API_KEY belongs to agent\.example"):
         key_for(url, THERE)
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_the_openai_key_serves_a_chat_agent_at_the_openai_url_alone(same: bool) -> None:
+def test_the_openai_key_is_used_for_a_chat_agent_only_at_the_openai_url(same: bool) -> None:
     url = "http://127.0.0.1:9/v1" if same else "http://127.0.0.1:8/v1"
     assert key_for(url, LOCAL, protocol="openai") == ("sk-openai" if same else None)
     assert key_for(url, LOCAL) is None, "a REST agent has no business with it"

@@ -34,7 +34,7 @@ def estimates(tmp_path: Path, settings: Settings, text: str = JOB, **spec: objec
     return estimate_batch(EngineSpec(runs=runs, **spec), settings)  # type: ignore[arg-type]
 
 
-def test_calls_are_the_most_that_a_conversation_can_take(tmp_path: Path, settings: Settings) -> None:
+def test_a_dry_run_counts_the_most_calls_that_a_run_can_take(tmp_path: Path, settings: Settings) -> None:
     (run,) = estimates(tmp_path, settings, trials=4)
     assert run.conversations == 8
     calls = {role.role: role.calls for role in run.roles}
@@ -42,9 +42,7 @@ def test_calls_are_the_most_that_a_conversation_can_take(tmp_path: Path, setting
     assert calls == {"agent": 8 * 5, "evaluator": 8 * 4 * 2, "judge 1": 8 * 6, "judge 2": 8 * 6}
 
 
-def test_costs_are_known_where_prices_are_and_the_sum_only_where_all_are(
-    tmp_path: Path, settings: Settings
-) -> None:
+def test_a_cost_needs_a_price_and_a_total_needs_every_price(tmp_path: Path, settings: Settings) -> None:
     (run,) = estimates(tmp_path, settings)
     costs = {role.role: role.cost for role in run.roles}
     assert costs["agent"] is None
@@ -59,17 +57,19 @@ def test_costs_are_known_where_prices_are_and_the_sum_only_where_all_are(
     assert total_cost([openai]) == pytest.approx(sum(role.cost or 0 for role in openai.roles))
 
 
-def test_a_bound_on_the_cost_needs_every_price(tmp_path: Path, settings: Settings) -> None:
+def test_a_cost_limit_needs_every_price(tmp_path: Path, settings: Settings) -> None:
     with pytest.raises(UsageError, match=r"the price of nobodys; write it into .*prices\.yml"):
         estimates(tmp_path, settings, JOB.replace("gpt-4.1,", "nobodys,"), max_cost=1.0)
 
 
-def test_every_host_is_named_texts_for_the_knowledge_service_too(tmp_path: Path, settings: Settings) -> None:
+def test_every_host_is_listed_including_that_of_the_knowledge_service(
+    tmp_path: Path, settings: Settings
+) -> None:
     (run,) = estimates(tmp_path, settings, JOB + "seeds: [{text: about the patient}]\n")
     assert run.hosts == ("127.0.0.1:1", "api.openai.com", "localhost:8080")
 
 
-def test_how_a_run_was_asked_for_is_recorded_without_credentials(tmp_path: Path, settings: Settings) -> None:
+def test_the_options_of_a_run_are_recorded_without_credentials(tmp_path: Path, settings: Settings) -> None:
     path = tmp_path / "job.yml"
     path.write_text(JOB, encoding="utf-8")
     spec = EngineSpec(runs=(), agent_url="http://user:secret@127.0.0.1:5/base?key=secret", concurrency=3)

@@ -17,7 +17,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\
 
 
 @pytest.mark.parametrize("piece", [b"", b" ", b" " * 50_000])
-async def test_an_agent_that_never_ends_what_it_says_of_itself_is_not_ours(
+async def test_an_agent_with_an_endless_self_description_is_not_taken_for_the_sample_agent(
     piece: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings.from_environment({"BIOEVAL_DATA_DIR": str(tmp_path)})

@@ -95,7 +95,7 @@ def test_a_planted_defect_is_found(run: Path, monkeypatch: pytest.MonkeyPatch, n
     assert changes["repeat"]["items"] == 180
 
 
-def test_a_judge_that_throws_dice_is_found_by_a_mere_repeat(
+def test_a_random_judge_is_found_by_repeating_its_verdicts(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judge = Synthetic(lambda view, place, score: score, noise=0.4)
@@ -104,15 +104,13 @@ def test_a_judge_that_throws_dice_is_found_by_a_mere_repeat(
     assert "changes with a significant effect on this judge: repeat" in done.stdout
 
 
-def test_a_sound_judge_is_not_accused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reliable_judge_passes(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = test(run, monkeypatch, Synthetic(lambda view, place, score: score), "--fail-on-accused")
     assert done.return_value == 0
     assert "no change has a significant effect on this judge (60 conversations or cases)" in done.stdout
 
 
-def test_so_many_conversations_as_asked_for_are_drawn_the_same_each_time(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_conversations_are_drawn_each_time(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = ("--conversations", "12", "--json")
     first = test(run, monkeypatch, Synthetic(DEFECTS["polite"]), *options)
     again = test(run, monkeypatch, Synthetic(DEFECTS["polite"]), *options)
@@ -120,7 +118,7 @@ def test_so_many_conversations_as_asked_for_are_drawn_the_same_each_time(
     assert first.stdout == again.stdout
 
 
-def test_a_judge_of_an_imported_case_sees_what_the_user_wanted_in_it_and_the_tool_calls(
+def test_the_judge_of_an_imported_case_sees_the_users_goal_and_the_tool_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -135,7 +133,7 @@ def test_a_judge_of_an_imported_case_sees_what_the_user_wanted_in_it_and_the_too
         assert [event for message in view.transcript for event in message.generation]
 
 
-def test_an_imported_file_without_tasks_cannot_be_judged_and_says_what_helps(
+def test_an_imported_file_without_tasks_cannot_be_judged_and_says_how_to_add_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")

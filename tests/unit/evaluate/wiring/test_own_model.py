@@ -28,7 +28,7 @@ scorer: {{model: gpt-4.1-mini}}
         ("openai", None, True),  # asked for by its name, here the default
     ],
 )
-def test_only_a_known_model_can_be_the_judges_own(
+def test_the_warning_about_a_judge_of_the_agents_own_model_needs_a_known_model(
     tmp_path: Path, protocol: str, model: str | None, warned: bool
 ) -> None:
     job = tmp_path / "job.yml"

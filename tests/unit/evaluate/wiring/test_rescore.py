@@ -51,7 +51,7 @@ def verdict(body: dict[str, Any]) -> srv.Answer:
     return srv.say_json({"tone": 0.5, "tasks": tasks})
 
 
-async def test_a_model_judges_again_and_its_prompt_is_identified(recording: Path) -> None:
+async def test_rescoring_with_a_model_records_the_hash_of_its_prompt(recording: Path) -> None:
     before = read_recording(recording)
     async with srv.OpenAIServer(otherwise=verdict) as server:
         rescorer = Rescorer(recording, settings(server.url), judge_models=("another",))
@@ -73,14 +73,14 @@ async def test_a_model_judges_again_and_its_prompt_is_identified(recording: Path
     assert [task["score"] for task in before["tasks"]] == [1.0, 1.0, 1.0]
 
 
-async def test_a_judge_that_gives_no_verdict_leaves_nothing_behind(recording: Path) -> None:
+async def test_a_judge_without_a_verdict_adds_no_score(recording: Path) -> None:
     async with srv.OpenAIServer(otherwise=lambda body: srv.say("They did well.")) as server:
         found = await Rescorer(recording, settings(server.url), judge_models=("m",)).judge_again("ada")
     assert all("no usable verdict" in item.error for item in found)
     assert read_overlay(recording).events == ()
 
 
-def test_transcripts_of_a_sensitive_job_stay_on_this_machine(recording: Path) -> None:
+def test_rescoring_a_sensitive_job_sends_nothing_to_other_machines(recording: Path) -> None:
     rows = list(read_recording(recording).events)
     rows[0] = rows[0].model_copy(update={"job": {**rows[0].job, "sensitive": True}})  # type: ignore[union-attr]
     recording.write_bytes(b"".join(map(write_event, rows)))
@@ -89,7 +89,7 @@ def test_transcripts_of_a_sensitive_job_stay_on_this_machine(recording: Path) ->
     assert Rescorer(recording, settings("http://127.0.0.1:1/v1"), judge_models=("m",)).hosts
 
 
-def test_rules_need_rules(recording: Path) -> None:
+def test_rescoring_by_rules_needs_rules_in_the_job(recording: Path) -> None:
     rows = [json.loads(line) for line in recording.read_bytes().splitlines()]
     rows[0]["job"]["tasks"][0]["rules"] = []
     recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -109,7 +109,7 @@ def restore(recording: Path, whole: bytes) -> None:
     recording.write_bytes(whole)
 
 
-async def test_what_is_judged_again_is_read_when_nobody_else_writes_it(recording: Path) -> None:
+async def test_rescoring_reads_the_recording_only_while_nobody_writes_it(recording: Path) -> None:
     whole = cut_after_the_first_score(recording)
     async with srv.OpenAIServer(otherwise=verdict) as server:
         rescorer = Rescorer(recording, settings(server.url), judge_models=("another",))
@@ -125,7 +125,7 @@ async def test_what_is_judged_again_is_read_when_nobody_else_writes_it(recording
     assert numbers[0] > whole.count(b"\n") - 5, "numbered on from the whole recording"
 
 
-def test_the_prompt_of_a_foreign_recording_is_looked_for_only_where_the_user_says(
+def test_an_imported_recordings_prompt_is_read_only_from_a_folder_that_you_name(
     recording: Path, tmp_path: Path
 ) -> None:
     private = tmp_path / "private"

@@ -32,11 +32,11 @@ def recording(tmp_path: Path) -> Callable[[Callable[[Rows], Rows]], Path]:
     return write
 
 
-def test_a_finished_run_has_nothing_to_go_on_with(recording: Any) -> None:
+def test_a_finished_run_has_nothing_to_resume(recording: Any) -> None:
     assert resume_spec(recording(lambda rows: rows)) is None
 
 
-def test_an_old_recording_goes_on_with_what_it_says(recording: Any) -> None:
+def test_a_recording_without_options_resumes_with_what_it_recorded(recording: Any) -> None:
     path = recording(lambda rows: rows[: len(rows) // 2])
     spec = resume_spec(path)
     assert spec is not None
@@ -48,7 +48,7 @@ def test_an_old_recording_goes_on_with_what_it_says(recording: Any) -> None:
     assert (elsewhere.sample_agent, elsewhere.agent_url) == (False, "http://127.0.0.1:5")
 
 
-def test_as_it_was_asked_for(recording: Any) -> None:
+def test_a_run_resumes_with_the_options_it_was_started_with(recording: Any) -> None:
     options = {
         "agent_url": "http://127.0.0.1:9", "sample_agent": False, "judge_model": ["a", "b"],
         "order": "random", "parallel": True, "concurrency": 6, "graph": "none", "keep_prompts": False,
@@ -64,7 +64,7 @@ def test_as_it_was_asked_for(recording: Any) -> None:
     assert (spec.parallel, spec.concurrency, spec.graph, spec.keep_prompts) == (True, 6, "none", False)
 
 
-def test_a_rerun_adds_a_trial_for_each_that_was_spoilt(recording: Any) -> None:
+def test_a_rerun_adds_a_trial_for_each_one_not_measured(recording: Any) -> None:
     def spoil(rows: Rows) -> Rows:
         for row in rows:
             if row["kind"] == "conversation_scored" and row["condition"] == "supplied":
@@ -79,7 +79,7 @@ def test_a_rerun_adds_a_trial_for_each_that_was_spoilt(recording: Any) -> None:
     assert f"`bioeval-tui runs resume {path.stem} --rerun`" in rerun_offer(path)
 
 
-def test_what_a_further_trial_has_made_up_for_is_not_offered_again(recording: Any) -> None:
+def test_a_trial_that_was_already_rerun_is_not_rerun_again(recording: Any) -> None:
     def spoilt_then_again(rows: Rows) -> Rows:
         for row in rows:
             if row["kind"] == "conversation_scored" and row["condition"] == "supplied":
@@ -99,7 +99,7 @@ def test_what_a_further_trial_has_made_up_for_is_not_offered_again(recording: An
     assert resume_spec(path, rerun=True) is None
 
 
-def test_a_run_that_goes_on_and_one_without_its_beginning_are_refused(recording: Any) -> None:
+def test_a_run_in_progress_and_one_without_its_first_event_cannot_be_resumed(recording: Any) -> None:
     with pytest.raises(RecordingError, match="the first event is missing"):
         resume_spec(recording(lambda rows: rows[1:]))
     path = recording(lambda rows: rows[:50])
@@ -108,7 +108,7 @@ def test_a_run_that_goes_on_and_one_without_its_beginning_are_refused(recording:
         resume_spec(path)
 
 
-def test_an_imported_run_goes_on_only_with_the_users_own_job_and_agent(
+def test_an_imported_run_resumes_only_with_the_users_own_job_and_agent(
     recording: Any, tmp_path: Path
 ) -> None:
     def change(rows: Rows) -> Rows:
@@ -135,7 +135,7 @@ def test_an_imported_run_goes_on_only_with_the_users_own_job_and_agent(
     assert (spec.agent_url, spec.runs[0].job_path, spec.submissions) == ("http://127.0.0.1:9", str(job), ())
 
 
-def test_an_imported_run_is_not_held_with_another_job_not_even_by_force(
+def test_an_imported_run_does_not_resume_with_another_job_even_when_forced(
     recording: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
@@ -150,7 +150,7 @@ def test_an_imported_run_is_not_held_with_another_job_not_even_by_force(
         prepare_resumed(spec, spec.runs[0], Settings.from_environment())
 
 
-def test_a_job_that_is_none_is_refused_in_a_sentence(recording: Any, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_job_is_refused_in_one_sentence(recording: Any, tmp_path: Path) -> None:
     def change(rows: Rows) -> Rows:
         rows[0]["job"]["target"] = {"user": 5}
         return rows[: len(rows) // 2]

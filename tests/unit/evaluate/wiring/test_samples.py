@@ -29,14 +29,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_bare_name_is_a_sample() -> None:
+def test_a_bare_name_selects_a_sample_job() -> None:
     assert find_job(Path("medication_reminder")) == sample_jobs() / "medication_reminder.yml"
     assert find_list(Path("submissions")) == sample_submissions() / "submissions.jsonl"
     (broken,) = sample_submissions().glob("*_broken/breast-cancer.csv")
     assert find_submission(Path("broken"), TASK) == broken
 
 
-def test_a_file_of_that_very_name_comes_first(here: Path) -> None:
+def test_a_file_of_that_name_takes_precedence_over_a_sample(here: Path) -> None:
     (here / "medication_reminder").write_text("target: {}\n", "utf-8")
     assert find_job(Path("medication_reminder")) == Path("medication_reminder")
 
@@ -44,13 +44,13 @@ def test_a_file_of_that_very_name_comes_first(here: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["medication_reminder.yml", "./medication_reminder", "jobs/medication_reminder", "../x"]
 )
-def test_a_path_is_never_a_sample(text: str) -> None:
+def test_a_path_never_selects_a_sample_job(text: str) -> None:
     # `Path` drops the dot of "./name": the command line says such a name as its folder.
     path = Path(text) if not text.startswith("./") else Path.cwd() / text[2:]
     assert find_job(path) == path
 
 
-def test_an_unknown_name_lists_those_there_are() -> None:
+def test_an_unknown_sample_name_lists_the_samples() -> None:
     with pytest.raises(UsageError, match="is neither a file nor a sample job; use one of cohort_question, "):
         find_job(Path("medication_remindr"))
     with pytest.raises(UsageError, match="nor a sample agent; use one of broken, careful, hasty"):
@@ -59,7 +59,7 @@ def test_an_unknown_name_lists_those_there_are() -> None:
         find_submission(Path("hasty"), "proteins/antimicrobial-peptides")
 
 
-def test_a_copy_is_whole_and_a_second_one_changes_nothing(here: Path) -> None:
+def test_copying_the_samples_twice_changes_nothing(here: Path) -> None:
     written = copy_samples(here / "try")
     assert (here / "try" / "sample_jobs" / "medication_reminder.yml") in written
     listed = (here / "try" / "sample_submissions" / "submissions.jsonl").read_text("utf-8").splitlines()
@@ -68,7 +68,7 @@ def test_a_copy_is_whole_and_a_second_one_changes_nothing(here: Path) -> None:
     assert copy_samples(here / "try") == []
 
 
-def test_a_changed_copy_is_overwritten_only_by_force(here: Path) -> None:
+def test_a_changed_copy_is_overwritten_only_with_force(here: Path) -> None:
     copy_samples(here)
     changed, gone = here / "sample_jobs" / "drug_interaction.yml", here / "sample_jobs" / "variant_triage.yml"
     changed.write_text("mine\n", "utf-8")
@@ -80,7 +80,7 @@ def test_a_changed_copy_is_overwritten_only_by_force(here: Path) -> None:
     assert sorted(copy_samples(here, force=True)) == [changed, gone]
 
 
-def test_the_commands_take_the_names_that_samples_lists() -> None:
+def test_every_command_accepts_the_names_that_samples_lists() -> None:
     listed = json.loads(CliRunner().invoke(samples, ["--json"]).stdout)
     result = CliRunner().invoke(check, listed["jobs"], standalone_mode=False)
     assert result.return_value == 0, result.output

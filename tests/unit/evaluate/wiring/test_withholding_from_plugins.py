@@ -29,7 +29,7 @@ JOB = EvaluationJob.model_validate(
 
 
 @pytest.mark.parametrize(("condition", "facts"), [("withheld", ()), ("supplied", ("FACT",))])
-def test_it_gets_the_facts_of_its_condition_alone(monkeypatch, tmp_path: Path, condition, facts):
+def test_a_plugin_gets_only_the_facts_of_its_condition(monkeypatch, tmp_path: Path, condition, facts):
     given = []
 
     class Theirs:

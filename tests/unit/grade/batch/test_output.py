@@ -69,7 +69,7 @@ def test_the_report_has_the_published_shape_in_the_lists_order(tasks, listed: Pa
     assert names == {result.report_path.name, result.individual_dir.name}
 
 
-def test_an_interrupted_batch_is_resumed_where_it_stopped(tasks, listed: Path, tmp_path: Path) -> None:
+def test_an_interrupted_batch_resumes_where_it_stopped(tasks, listed: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         run_batch(listed, out, Breaks(tasks, after=4))
@@ -94,7 +94,7 @@ def comparable(report: dict) -> dict:
     return report
 
 
-def test_a_journal_cut_in_mid_line_costs_that_line_only(tasks, listed: Path, tmp_path: Path) -> None:
+def test_a_journal_cut_in_mid_line_loses_only_that_line(tasks, listed: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         run_batch(listed, out, Breaks(tasks, after=4))
@@ -115,11 +115,11 @@ def test_a_changed_list_is_not_resumed(tasks, listed: Path, tmp_path: Path) -> N
         run_batch(listed, tmp_path / "out", Breaks(tasks), resume=True)
 
 
-def test_resuming_without_anything_to_resume_starts_anew(tasks, listed: Path, tmp_path: Path) -> None:
+def test_resuming_without_an_earlier_batch_starts_a_new_one(tasks, listed: Path, tmp_path: Path) -> None:
     assert run_batch(listed, tmp_path / "out", Breaks(tasks), resume=True).valid == 10
 
 
-def test_what_was_not_graded_can_be_tried_again_with_resume(tasks, tmp_path: Path) -> None:
+def test_ungraded_submissions_can_be_retried_with_resume(tasks, tmp_path: Path) -> None:
     task = tasks.add(code="def grade(s, a):\n    raise OSError('disk on fire')\n", sample="a\n1\n")
     line = json.dumps({"task_id": task, "submission_path": tasks.submit("a\n1\n").name})
     listed = tasks.submit(line, "list.jsonl")
@@ -151,7 +151,7 @@ def test_hostile_paths_and_ids_stay_inside_the_output_folder(tasks, tmp_path: Pa
     assert {path.parent for path in result.individual_dir.iterdir()} == {result.individual_dir}
 
 
-def test_reports_of_the_published_programs_load(tmp_path: Path) -> None:
+def test_reports_of_the_published_programs_can_be_loaded(tmp_path: Path) -> None:
     golden = json.loads((Path(__file__).parents[3] / "golden" / "aggregate.json").read_text())["cases"][10]
     reports = golden["task_reports"]
     file = tmp_path / "2025_grading_report.json"
@@ -167,7 +167,7 @@ def test_reports_of_the_published_programs_load(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("after", [0, 2, 9])
-def test_a_full_disk_ends_the_batch_in_one_sentence_and_resume_makes_it_whole(
+def test_a_full_disk_ends_the_batch_with_one_sentence_and_resume_completes_it(
     tasks, listed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     out, space, write = tmp_path / "out", [after * 1500 + 400], os.write
@@ -192,7 +192,7 @@ def test_a_full_disk_ends_the_batch_in_one_sentence_and_resume_makes_it_whole(
     assert len(list(result.individual_dir.glob("*.json"))) == 11
 
 
-def test_resume_writes_a_report_again_that_a_crash_left_cut(tasks, listed: Path, tmp_path: Path) -> None:
+def test_resume_rewrites_a_report_cut_by_a_crash(tasks, listed: Path, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_batch(listed, tmp_path / "out", Breaks(tasks, after=4))
     cut = next((tmp_path / "out").glob("*_individual_reports/*.json"))

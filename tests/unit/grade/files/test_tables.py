@@ -88,7 +88,7 @@ def test_a_frame_is_what_pandas_reads(tmp_path: Path, data: st.DataObject) -> No
         st.from_regex(r"[+-]?[0-9]{0,25}(\.[0-9]{0,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True),
     )
 )
-def test_a_leaderboard_reads_as_pandas_2_reads_it(text: str) -> None:
+def test_a_leaderboard_is_read_as_by_pandas_2(text: str) -> None:
     with io.StringIO(f"score\n{text}\n0.5\n") as file:
         column = pd.read_csv(file, skip_blank_lines=False)["score"]
     if column.dtype.kind == "f" and not np.isnan(column[0]):
@@ -108,7 +108,7 @@ GOOD = "id,y,note\n" + "".join(f"p{n},{n / 9!r},fine\n" for n in range(6))
     ),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_quick_way_agrees_with_the_long_way_or_says_nothing(
+def test_the_fast_reader_agrees_with_pandas_or_declines(
     tmp_path: Path, place: int, cut: int, put: str
 ) -> None:
     path = tmp_path / "submission.csv"
@@ -125,9 +125,7 @@ def test_the_quick_way_agrees_with_the_long_way_or_says_nothing(
 
 @pytest.mark.parametrize("rows", [10, 20_000])
 @pytest.mark.parametrize("ids", ["number", "text"])
-def test_an_ordinary_file_goes_the_quick_way_and_gives_the_same_score(
-    tmp_path: Path, rows: int, ids: str
-) -> None:
+def test_an_ordinary_file_is_read_fast_with_the_same_score(tmp_path: Path, rows: int, ids: str) -> None:
     random = np.random.default_rng(rows)
     truth = pd.DataFrame({"id": np.arange(rows), "y": random.normal(size=rows)})
     if ids == "text":
@@ -162,7 +160,9 @@ def test_an_ordinary_file_goes_the_quick_way_and_gives_the_same_score(
         b"id,y\na,1\x0c\nb,2\n",
     ],
 )
-def test_what_arrow_and_pandas_read_differently_is_read_as_pandas_does(tmp_path: Path, data: bytes) -> None:
+def test_values_that_arrow_and_pandas_read_differently_are_read_as_by_pandas(
+    tmp_path: Path, data: bytes
+) -> None:
     path = tmp_path / "table.csv"
     path.write_bytes(data)
     try:
@@ -193,7 +193,7 @@ def test_what_arrow_and_pandas_read_differently_is_read_as_pandas_does(tmp_path:
         "id,y\n\n1,2\n",
     ],
 )
-def test_a_small_file_is_read_as_pandas_reads_it(tmp_path: Path, text: str) -> None:
+def test_a_small_file_is_read_as_by_pandas(tmp_path: Path, text: str) -> None:
     path = tmp_path / "small.csv"
     path.write_text(text)
     pd.testing.assert_frame_equal(

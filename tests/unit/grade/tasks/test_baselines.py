@@ -21,7 +21,7 @@ from .conftest import SHIPPED_IDS, Toy, lower_is_better
 
 @pytest.mark.parametrize("task_id", SHIPPED_IDS)
 @pytest.mark.long
-def test_every_kind_is_valid_and_ridge_is_best(shipped: Registry, task_id: str, tmp_path: Path) -> None:
+def test_every_baseline_is_valid_and_ridge_is_best(shipped: Registry, task_id: str, tmp_path: Path) -> None:
     task = shipped.get_task(task_id)
     files, listing = run_baselines(task, KINDS, seed=1, output_dir=tmp_path)
     scores = {}
@@ -38,7 +38,7 @@ def test_every_kind_is_valid_and_ridge_is_best(shipped: Registry, task_id: str, 
     assert all((tmp_path / line["submission_path"]).is_file() for line in lines)
 
 
-def test_the_seed_decides(shipped: Registry, tmp_path: Path) -> None:
+def test_the_seed_decides_a_random_baseline(shipped: Registry, tmp_path: Path) -> None:
     task = shipped.get_task("metabolism/diabetes-progression")
     texts = [
         write_baseline(task, "random", seed=seed, path=tmp_path / f"{number}.csv").read_text()
@@ -59,12 +59,12 @@ def test_the_seed_decides(shipped: Registry, tmp_path: Path) -> None:
         ("simple", "label", 1.0),
     ],
 )
-def test_constants_are_what_the_table_says(kind: str, what: str, expected: float) -> None:
+def test_constant_baselines_predict_the_documented_values(kind: str, what: str, expected: float) -> None:
     values = np.array([0.0, 1.0, 1.0, 8.0])
     assert constant(kind, what, values, 3, np.random.default_rng(0)).tolist() == [expected] * 3
 
 
-def test_random_labels_are_labels() -> None:
+def test_random_baselines_predict_existing_labels() -> None:
     drawn = constant("random", "label", np.array(["T cell", "B cell"]), 50, np.random.default_rng(0))
     assert set(drawn) == {"T cell", "B cell"}
 
@@ -82,7 +82,7 @@ def test_a_published_task_with_its_own_grader_works(toy: Toy, tmp_path: Path) ->
     assert report.valid_submission
 
 
-def test_texts_become_numbers(toy: Toy, tmp_path: Path) -> None:
+def test_text_columns_are_encoded_as_numbers(toy: Toy, tmp_path: Path) -> None:
     toy.task.raw_dir.mkdir(parents=True)
     (toy.task.raw_dir / "all.csv").write_text("id,x,y\n1,red,1\n2,blue,4\n3,red,1\n4,green,4\n")
     prepare_task(toy.task)
@@ -90,7 +90,7 @@ def test_texts_become_numbers(toy: Toy, tmp_path: Path) -> None:
     assert grade_submission(tmp_path / "r.csv", toy.task).valid_submission
 
 
-def test_test_features_is_what_published_tasks_call_it(toy: Toy, tmp_path: Path) -> None:
+def test_test_features_csv_is_accepted_as_in_published_tasks(toy: Toy, tmp_path: Path) -> None:
     prepare_task(toy.task)
     (toy.task.public_dir / "test.csv").rename(toy.task.public_dir / "test_features.csv")
     write_baseline(toy.task, "ridge", seed=0, path=tmp_path / "r.csv")
@@ -107,7 +107,7 @@ WT,MKV,,-1,-1
 """
 
 
-def test_cross_validated_tasks_are_predicted_from_the_other_folds(toy: Toy, tmp_path: Path) -> None:
+def test_cross_validated_tasks_are_predicted_from_other_folds(toy: Toy, tmp_path: Path) -> None:
     prepare_task(toy.task)
     (toy.task.public_dir / "train.csv").unlink()
     (toy.task.public_dir / "data.csv").write_text(FOLDS)
@@ -121,7 +121,7 @@ def test_cross_validated_tasks_are_predicted_from_the_other_folds(toy: Toy, tmp_
     assert ridge[0, 2] < ridge[2, 2], "AA… is known to be less fit than KK…"
 
 
-def test_a_column_without_folds_is_said(toy: Toy, tmp_path: Path) -> None:
+def test_a_missing_fold_column_is_reported(toy: Toy, tmp_path: Path) -> None:
     prepare_task(toy.task)
     (toy.task.public_dir / "train.csv").unlink()
     (toy.task.public_dir / "data.csv").write_text("id,x\n3,1\n4,1\n")
@@ -129,7 +129,7 @@ def test_a_column_without_folds_is_said(toy: Toy, tmp_path: Path) -> None:
         write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
 
 
-def test_what_is_missing_is_said(toy: Toy, tmp_path: Path) -> None:
+def test_missing_files_for_a_baseline_are_reported(toy: Toy, tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"not prepared: run `bioeval-tui tasks prepare toys/squares --tasks-dir "
     ):
@@ -156,7 +156,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return int(result.return_value), result.stdout, result.stderr
 
 
-def test_the_command_prepares_writes_and_prints_the_list(tmp_path: Path) -> None:
+def test_baseline_prepares_the_task_writes_files_and_prints_the_list(tmp_path: Path) -> None:
     code, out, err = run(
         *["oncology/breast-cancer", "--kind", "all", "--seed", "7"],
         *["--output-dir", str(tmp_path / "out"), "--data-dir", str(tmp_path / "data")],
@@ -168,7 +168,7 @@ def test_the_command_prepares_writes_and_prints_the_list(tmp_path: Path) -> None
     assert "preparing oncology/breast-cancer" in err
 
 
-def test_the_command_prints_json(toy: Toy, tmp_path: Path) -> None:
+def test_baseline_can_print_json(toy: Toy, tmp_path: Path) -> None:
     prepare_task(toy.task)
     code, out, _ = run(
         *["squares", "--json", "--output-dir", str(tmp_path / "out")],

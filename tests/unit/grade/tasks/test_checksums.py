@@ -33,19 +33,19 @@ def test_bytes_are_checked_by_md5_as_published(tmp_path: Path) -> None:
     assert file_checksum(path) == hashlib.md5(b"id,y\n1,2\n").hexdigest()
 
 
-def test_the_content_of_hdf5_counts_not_its_bytes(tmp_path: Path) -> None:
+def test_hdf5_files_are_compared_by_content(tmp_path: Path) -> None:
     plain, packed = write_h5(tmp_path / "a.h5ad"), write_h5(tmp_path / "b.h5ad", compression="gzip")
     assert plain.read_bytes() != packed.read_bytes()
     assert file_checksum(plain, CONTENT) == file_checksum(packed, CONTENT)
 
 
 @pytest.mark.parametrize("change", [{"value": 1.0000001}, {"name": "gen"}])
-def test_another_value_or_name_is_another_content(tmp_path: Path, change: dict[str, object]) -> None:
+def test_another_value_or_name_changes_the_checksum(tmp_path: Path, change: dict[str, object]) -> None:
     before = file_checksum(write_h5(tmp_path / "a.h5ad"), CONTENT)
     assert file_checksum(write_h5(tmp_path / "b.h5ad", **change), CONTENT) != before  # type: ignore[arg-type]
 
 
-def test_what_is_recorded_is_what_is_checked(tmp_path: Path) -> None:
+def test_recorded_checksums_pass_their_own_check(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x\n")
     write_h5(tmp_path / "b.h5ad")
     recorded = {"public": folder_checksums(tmp_path)}
@@ -60,12 +60,12 @@ def test_what_is_recorded_is_what_is_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", "a: [", "just a word"])
-def test_a_broken_checksums_file_is_named(tmp_path: Path, text: str) -> None:
+def test_an_invalid_checksums_file_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "checksums.yaml"
     path.write_text(text)
     with pytest.raises(InputError, match=r"checksums\.yaml"):
         read_checksums(path)
 
 
-def test_no_checksums_file_means_none(tmp_path: Path) -> None:
+def test_without_a_checksums_file_nothing_is_checked(tmp_path: Path) -> None:
     assert read_checksums(tmp_path / "checksums.yaml") == {}

@@ -42,7 +42,7 @@ def held(task: Task) -> pd.Series[float]:
     return pd.concat(both).set_index("teamName")["score"]
 
 
-def test_no_family_that_knows_nothing_is_an_entry_and_the_linear_one_is_the_reference(
+def test_constant_models_are_not_on_leaderboards_and_the_linear_model_is_the_reference(
     shipped: Registry,
 ) -> None:
     """All settings of a family are tuned on the training data: each enters once, or once a seed."""
@@ -69,13 +69,13 @@ CSV_TASKS = [
 ]
 
 
-def test_every_task_has_a_plan(script: Any) -> None:
+def test_every_task_has_a_training_plan(script: Any) -> None:
     assert sorted(plan.task for plan in script.PLANS) == SHIPPED_IDS
 
 
 @pytest.mark.parametrize("task_id", CSV_TASKS)
 @pytest.mark.long
-def test_the_first_entries_earn_their_score_again(
+def test_the_first_entries_can_be_reproduced(
     script: Any, shipped: Registry, task_id: str, tmp_path: Path
 ) -> None:
     task = shipped.get_task(task_id)
@@ -90,7 +90,7 @@ def test_the_first_entries_earn_their_score_again(
             assert grade_submission(path, task).score == pytest.approx(board[team], abs=TOLERANCE), team
 
 
-def test_single_cell_entries_earn_their_score_again(script: Any, shipped: Registry) -> None:
+def test_single_cell_entries_can_be_reproduced(script: Any, shipped: Registry) -> None:
     import anndata
 
     task = shipped.get_task("single-cell/pbmc-gene-panel")
@@ -121,7 +121,7 @@ def test_scoring_by_scikit_learn_agrees_with_the_programs_metrics(script: Any, n
     assert ours == pytest.approx(theirs, rel=1e-12)
 
 
-def test_the_concordance_index_agrees_with_the_programs(script: Any) -> None:
+def test_the_concordance_index_agrees_with_the_programs_metric(script: Any) -> None:
     import scoring
 
     generator = np.random.default_rng(4)

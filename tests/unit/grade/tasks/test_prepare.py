@@ -46,7 +46,7 @@ class FakeSource:
         return self.people
 
 
-def test_a_ready_task_is_left_alone(toy: Toy) -> None:
+def test_a_prepared_task_is_not_prepared_again(toy: Toy) -> None:
     first = prepare_task(toy.task)
     assert not first.was_ready
     (toy.task.public_dir / "note.txt").write_text("mine")
@@ -54,14 +54,14 @@ def test_a_ready_task_is_left_alone(toy: Toy) -> None:
     assert (toy.task.public_dir / "note.txt").exists()
 
 
-def test_force_prepares_again(toy: Toy) -> None:
+def test_force_prepares_a_task_again(toy: Toy) -> None:
     prepare_task(toy.task)
     (toy.task.public_dir / "note.txt").write_text("mine")
     assert not prepare_task(toy.task, force=True).was_ready
     assert not (toy.task.public_dir / "note.txt").exists()
 
 
-def test_the_description_stands_with_the_public_data(toy: Toy) -> None:
+def test_the_description_is_copied_to_the_public_data(toy: Toy) -> None:
     prepare_task(toy.task)
     assert (toy.task.public_dir / "description.md").read_text() == "# Squares\n"
 
@@ -74,7 +74,7 @@ def test_an_archive_is_unpacked_and_used(toy: Toy, tmp_path: Path) -> None:
     assert source.downloads == 1, "what was downloaded is kept"
 
 
-def test_data_put_there_by_hand_is_used(toy: Toy, tmp_path: Path) -> None:
+def test_data_downloaded_by_hand_is_used(toy: Toy, tmp_path: Path) -> None:
     toy.task.raw_dir.mkdir(parents=True)
     (toy.task.raw_dir / "all.csv").write_text("id,x,y\n1,1,1\n2,2,4\n77,3,9\n")
     source = FakeSource(tmp_path)
@@ -91,7 +91,7 @@ def test_an_archive_with_another_checksum_is_refused_and_removed(toy: Toy, tmp_p
 
 
 @pytest.mark.parametrize("error", [SourceError("no network"), KeyboardInterrupt()])
-def test_a_download_that_fails_leaves_nothing_behind(toy: Toy, tmp_path: Path, error: BaseException) -> None:
+def test_a_failed_download_leaves_nothing_behind(toy: Toy, tmp_path: Path, error: BaseException) -> None:
     source = FakeSource(tmp_path)
     source.error = error
     with pytest.raises(type(error)):
@@ -101,7 +101,7 @@ def test_a_download_that_fails_leaves_nothing_behind(toy: Toy, tmp_path: Path, e
     assert not prepare_task(toy.task, source=source).was_ready
 
 
-def test_a_download_that_was_killed_is_started_anew(toy: Toy, tmp_path: Path) -> None:
+def test_a_killed_download_starts_again(toy: Toy, tmp_path: Path) -> None:
     toy.task.raw_dir.mkdir(parents=True)
     (toy.task.raw_dir / UNFINISHED).touch()
     (toy.task.raw_dir / "all.csv").write_text("id,x,")
@@ -122,7 +122,7 @@ def test_prepared_data_is_checked_against_checksums(toy: Toy) -> None:
         prepare_task(toy.task, force=True)
 
 
-def test_a_preparation_that_fails_keeps_the_old_data(toy: Toy) -> None:
+def test_a_failed_preparation_keeps_the_old_data(toy: Toy) -> None:
     prepare_task(toy.task)
     before = toy.task.answers.read_bytes()
     (toy.folder / "checksums.yaml").write_text("private: {answers.csv: abc}\n")
@@ -132,7 +132,7 @@ def test_a_preparation_that_fails_keeps_the_old_data(toy: Toy) -> None:
     assert [item.name for item in toy.task.answers.parents[2].iterdir() if item.name.startswith(".")] == []
 
 
-def test_what_a_killed_process_left_is_removed_and_what_others_are_at_stays(
+def test_leftovers_of_a_killed_process_are_removed_and_work_in_progress_is_kept(
     toy: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = toy.task.public_dir.parents[1]
@@ -176,7 +176,7 @@ CHILDREN = {
 
 
 @pytest.mark.parametrize("line", PREPARERS)
-def test_a_preparer_that_fails_is_one_sentence(toy: Toy, line: str) -> None:
+def test_a_failing_preparer_is_one_sentence(toy: Toy, line: str) -> None:
     (toy.folder / "prepare.py").write_text(f"def prepare(raw, public, private):\n    {line}\n")
     with pytest.raises(PrepareError, match=PREPARERS[line]) as caught:
         prepare_task(toy.task)
@@ -184,7 +184,7 @@ def test_a_preparer_that_fails_is_one_sentence(toy: Toy, line: str) -> None:
 
 
 @pytest.mark.parametrize("line", CHILDREN)
-def test_so_it_is_in_a_process_of_its_own(foreign: Toy, line: str) -> None:
+def test_a_failing_preparer_in_a_child_process_is_one_sentence(foreign: Toy, line: str) -> None:
     (foreign.folder / "prepare.py").write_text(f"def prepare(raw, public, private):\n    {line}\n")
     with pytest.raises(PrepareError, match=CHILDREN[line]) as caught:
         prepare_task(foreign.task)
@@ -213,7 +213,7 @@ def test_a_missing_leaderboard_comes_from_the_source(toy: Toy, tmp_path: Path) -
     assert lines == ["teamName,score,submissionDate", '"a␛b, c",0.1,2024-01-01', "d,0.25,"]
 
 
-def test_without_any_leaderboard_it_says_where_to_put_one(toy: Toy) -> None:
+def test_without_a_leaderboard_the_error_says_where_to_put_one(toy: Toy) -> None:
     (toy.folder / "leaderboard.csv").unlink()
     with pytest.raises(
         PrepareError, match=r"put a CSV file with the columns teamName, score, submissionDate at .*csv"
@@ -228,13 +228,13 @@ def test_human_baselines_of_the_source_are_kept(toy: Toy, tmp_path: Path) -> Non
     assert text == "team_name,score,human_type,source\nradiologists,0.91,expert,doi:10.1/x\n"
 
 
-def test_an_unknown_source_lists_those_there_are(toy: Toy) -> None:
+def test_an_unknown_source_lists_the_known_ones(toy: Toy) -> None:
     toy.config(source="{type: carrier-pigeon}")
     with pytest.raises(InputError, match=r"carrier-pigeon.*builtin, kaggle, manual, polaris, proteingym"):
         prepare_task(toy.task)
 
 
-def test_every_source_says_no_more_than_one_sentence_without_its_config(tmp_path: Path) -> None:
+def test_every_source_reports_missing_config_in_one_sentence(tmp_path: Path) -> None:
     for kind in ("kaggle", "polaris", "proteingym-dms"):
         with pytest.raises(BioevalError, match=r"^data_source\.benchmark_id is missing"):
             get_source({"type": kind}).download({"type": kind}, tmp_path)

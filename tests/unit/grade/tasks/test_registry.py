@@ -75,7 +75,7 @@ def test_each_mistake_in_a_config_has_its_sentence(tmp_path: Path, config: str, 
     assert what in str(problem)
 
 
-def test_the_shipped_tasks_are_always_there_and_whole(tmp_path: Path) -> None:
+def test_the_shipped_tasks_are_always_available(tmp_path: Path) -> None:
     entries = Registry([], tmp_path).entries()
     assert len(entries) >= 8
     assert all(entry.root == SHIPPED_TASKS for entry in entries)
@@ -83,7 +83,7 @@ def test_the_shipped_tasks_are_always_there_and_whole(tmp_path: Path) -> None:
     assert all(entry.task.self_trained for entry in entries)
 
 
-def test_filters(tasks) -> None:
+def test_tasks_can_be_filtered(tasks) -> None:
     tasks.add(
         "lab/one",
         config={"domain": "oncology", "difficulty": "easy", "task_type": "x", "awards_medals": True},
@@ -103,7 +103,7 @@ def test_filters(tasks) -> None:
     assert "lab/two" in registry.get_tasks_by_domain("oncology")
 
 
-def test_the_folder_names_the_task_and_a_mismatch_is_warned_about(tasks) -> None:
+def test_the_folder_names_the_task_and_a_mismatch_gives_a_warning(tasks) -> None:
     tasks.add("copies/task", config={"id": "originals/task"})
     task = tasks.registry.get_task("copies/task")
     assert task.id == "copies/task"
@@ -129,7 +129,7 @@ def test_graders_load_from_folders_with_hyphens_and_dots_with_relative_imports(t
     assert grade_submission(tasks.submit("id,y\na,1\n"), task).score == 0.75
 
 
-def test_two_tasks_with_modules_of_the_same_name_do_not_mix(tasks) -> None:
+def test_two_tasks_can_have_modules_of_the_same_name(tasks) -> None:
     ids = [tasks.add(f"lab/task-{n}", code=f"def grade(s, a):\n    return 0.{n}\n") for n in (1, 2)]
     file = tasks.submit("id,y\na,1\n")
     assert [grade_submission(file, tasks.registry.get_task(task_id)).score for task_id in ids] == [0.1, 0.2]
@@ -157,7 +157,7 @@ def test_a_checkout_of_bioml_bench_is_a_tasks_folder(tasks, tmp_path: Path) -> N
     assert "lab/one" in Registry([tmp_path / "checkout"], tasks.data).list_task_ids()
 
 
-def test_the_environment_says_where_tasks_and_data_are(
+def test_environment_variables_set_the_folders_of_tasks_and_data(
     tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks.add("lab/one")
@@ -242,7 +242,7 @@ def test_a_folder_called_biomlbench_in_the_working_folder_changes_nothing(tmp_pa
         assert "function grade_csv" in done.stdout, done.stderr
 
 
-def test_graders_of_a_registrys_own_folder_may_import_one_another_after_compat(tasks) -> None:
+def test_graders_of_one_folder_can_import_one_another_after_compat(tasks) -> None:
     task = tasks.add(
         "kaggle/one",
         code="from biomlbench.tasks.kaggle.utils import half\ndef grade(s, a):\n    return half\n",

@@ -47,7 +47,7 @@ def test_the_short_list_is_one_file_of_each_agent() -> None:
     assert set(listed("submissions.jsonl")) <= set(listed("all_submissions.jsonl"))
 
 
-def test_careful_is_above_every_median_and_hasty_above_none(
+def test_the_careful_agent_beats_every_median_and_the_hasty_one_none(
     reports: dict[tuple[str, str], TaskReport], shipped: Registry
 ) -> None:
     careful = {name: report for (agent, name), report in reports.items() if agent == "careful"}
@@ -73,6 +73,6 @@ def test_every_broken_file_is_refused_for_its_own_fault(reports: dict[tuple[str,
         assert FAULTS[name] in str(report.extra.error)
 
 
-def test_every_file_is_listed() -> None:
+def test_every_sample_submission_is_listed() -> None:
     files = {path for path in FOLDER.glob("*/*") if path.is_file()}
     assert files == {path for _, path in listed("all_submissions.jsonl")}

@@ -22,7 +22,9 @@ def is_h5ad(task: Task) -> bool:
     return task.answers.suffix == ".h5ad"
 
 
-def test_prepares_again_at_once_and_against_checksums(shipped: Registry, task_id: str) -> None:
+def test_a_shipped_task_can_be_prepared_again_and_matches_its_checksums(
+    shipped: Registry, task_id: str
+) -> None:
     again = prepare_task(shipped.get_task(task_id))
     assert again.was_ready
     assert again.verified
@@ -35,7 +37,7 @@ def test_preparing_gives_the_same_files_every_time(shipped: Registry, task_id: s
     assert result.verified
 
 
-def test_a_changed_answer_is_noticed(shipped: Registry, task_id: str, tmp_path: Path) -> None:
+def test_a_changed_answer_is_detected(shipped: Registry, task_id: str, tmp_path: Path) -> None:
     task = Registry([], tmp_path).get_task(task_id)
     shutil.copytree(shipped.get_task(task_id).public_dir.parent, task.public_dir.parent)
     (task.public_dir.parent / ".verified").unlink()
@@ -104,7 +106,7 @@ def test_the_leaderboard_is_sorted_named_and_labelled(shipped: Registry, task_id
     assert any("self-trained" in warning for warning in loaded.warnings)
 
 
-def test_the_description_says_what_one_must_know(shipped: Registry, task_id: str) -> None:
+def test_a_tasks_description_is_complete(shipped: Registry, task_id: str) -> None:
     task = shipped.get_task(task_id)
     text = task.description
     for heading in ("Data", "Submission", "Metric", "Leaderboard", "Source, licence, citation"):
@@ -121,7 +123,7 @@ def test_the_description_says_what_one_must_know(shipped: Registry, task_id: str
     assert not task.warnings
 
 
-def test_its_size_is_as_described(shipped: Registry, task_id: str) -> None:
+def test_a_tasks_size_is_as_described(shipped: Registry, task_id: str) -> None:
     task = shipped.get_task(task_id)
     for part in ("train", "test"):
         if is_h5ad(task):
@@ -132,7 +134,7 @@ def test_its_size_is_as_described(shipped: Registry, task_id: str) -> None:
             assert f"`{part}.csv` | {rows:,} |" in task.description
 
 
-def test_data_beside_it_is_in_the_notice(task_id: str) -> None:
+def test_a_tasks_data_is_listed_in_the_notice(task_id: str) -> None:
     notice = (SHIPPED / "NOTICE.md").read_text(encoding="utf-8")
     own = {"leaderboard.csv", "reference.csv"}
     for path in (SHIPPED / task_id).glob("*"):

@@ -47,9 +47,7 @@ def imported(file: Path, folder: Path, **options: Any) -> LoadedRun:
         (CRAFT_MD, "transcripts"),
     ],
 )
-def test_the_content_of_a_file_tells_its_format_whatever_it_is_called(
-    file: Path, name: str, tmp_path: Path
-) -> None:
+def test_the_content_of_a_file_decides_its_format(file: Path, name: str, tmp_path: Path) -> None:
     copy = tmp_path / "download"
     copy.write_bytes(file.read_bytes())
     found = format_of(copy)
@@ -61,7 +59,7 @@ def test_the_content_of_a_file_tells_its_format_whatever_it_is_called(
         assert format_of(one_line) == found
 
 
-def test_a_recording_of_this_program_is_taken_as_one() -> None:
+def test_a_recording_of_this_program_is_recognised() -> None:
     assert format_of(GOLDEN / "demo-run.jsonl") is None
 
 
@@ -95,7 +93,7 @@ def test_tau_bench_has_the_published_pass_k_with_intervals_in_show_and_report(
     assert "clustered by case, 50 cases" in shown
 
 
-def test_tool_calls_stand_with_their_results_in_the_answer_they_led_to(tmp_path: Path) -> None:
+def test_tool_calls_and_results_belong_to_the_answer_that_follows(tmp_path: Path) -> None:
     run = imported(FOREIGN / "tau-bench-excerpt.json", tmp_path)
     raw = json.loads((FOREIGN / "tau-bench-excerpt.json").read_text(encoding="utf-8"))
     for trial, result in enumerate(raw, start=1):
@@ -118,7 +116,7 @@ def test_tool_calls_stand_with_their_results_in_the_answer_they_led_to(tmp_path:
     assert run.state.conversations[ConversationKey("supplied", 1)].case.trial == 1  # type: ignore[union-attr]
 
 
-def test_tau2_tells_times_models_tokens_and_why_a_conversation_ended(tmp_path: Path) -> None:
+def test_tau2_files_give_times_models_tokens_and_the_end_of_each_conversation(tmp_path: Path) -> None:
     run = imported(FOREIGN / "tau2.json", tmp_path)
     started = run.started
     assert (started.job_name, started.agent, started.model) == ("τ²-bench telecom", "llm_agent", "gpt-4o")
@@ -137,7 +135,7 @@ def test_tau2_tells_times_models_tokens_and_why_a_conversation_ended(tmp_path: P
     assert first.case.facts == ("You are John.", "Your number is 555.")
 
 
-def test_what_a_file_does_not_say_is_unknown(tmp_path: Path) -> None:
+def test_information_that_a_file_lacks_is_unknown(tmp_path: Path) -> None:
     run = imported(FOREIGN / "chat.jsonl", tmp_path)
     assert (run.started.agent, run.started.evaluator, run.started.judge, run.started.model) == (
         "unknown", "unknown", "unknown", None,
@@ -150,13 +148,13 @@ def test_what_a_file_does_not_say_is_unknown(tmp_path: Path) -> None:
     assert [w.code for w in run.state.warnings] == ["imported", "condition_unknown"]
 
 
-def test_licence_and_origin_can_be_told(tmp_path: Path) -> None:
+def test_licence_and_origin_can_be_given(tmp_path: Path) -> None:
     run = imported(CRAFT_MD, tmp_path, told=Told(licence="MIT", origin="rajpurkarlab/craft-md"))
     assert run.started.source is not None
     assert (run.started.source.licence, run.started.source.origin) == ("MIT", "rajpurkarlab/craft-md")
 
 
-def test_the_same_file_is_one_run_and_listed_as_imported(tmp_path: Path) -> None:
+def test_importing_a_file_twice_gives_one_run_listed_as_imported(tmp_path: Path) -> None:
     first = import_file(CRAFT_MD, tmp_path / "runs")
     again = import_file(CRAFT_MD, tmp_path / "runs")
     assert (first.new, again.new, first.run_id) == (True, False, again.run_id)
@@ -172,13 +170,13 @@ ROUND_TRIPS = [FOREIGN / "chat.jsonl", CRAFT_MD]
 
 
 @pytest.mark.parametrize("file", ROUND_TRIPS)
-def test_chats_come_out_as_they_went_in(file: Path, tmp_path: Path) -> None:
+def test_chats_survive_import_and_export(file: Path, tmp_path: Path) -> None:
     out = openai_lines([imported(file, tmp_path)])
     given = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert [json.loads(line) for line in out.splitlines()] == given
 
 
-def test_a_trajectory_comes_out_as_it_went_in(tmp_path: Path) -> None:
+def test_a_trajectory_survives_import_and_export(tmp_path: Path) -> None:
     file = FOREIGN / "trajectory.json"
     run = imported(file, tmp_path)
     assert json.loads(atif([run])) == json.loads(file.read_text(encoding="utf-8"))
@@ -205,7 +203,7 @@ def said(run: LoadedRun) -> list[Any]:
 
 @pytest.mark.parametrize("name", ["openai-jsonl", "atif"])
 @pytest.mark.parametrize("file", [FOREIGN / "tau-bench-excerpt.json", FOREIGN / "tau2.json", CRAFT_MD])
-def test_messages_tool_calls_and_scores_survive_another_format(name: str, file: Path, tmp_path: Path) -> None:
+def test_messages_tool_calls_and_scores_survive_conversion(name: str, file: Path, tmp_path: Path) -> None:
     run = imported(file, tmp_path)
     written = tmp_path / "out"
     written.write_text(openai_lines([run]) if name == "openai-jsonl" else atif([run]), encoding="utf-8")
@@ -217,7 +215,7 @@ def test_messages_tool_calls_and_scores_survive_another_format(name: str, file: 
     assert cases[0] == cases[1]
 
 
-def test_the_demo_survives_openai_jsonl_and_atif_under_both_conditions(tmp_path: Path) -> None:
+def test_both_conditions_of_the_demo_survive_openai_jsonl_and_atif(tmp_path: Path) -> None:
     demo = load_run(GOLDEN / "demo-run.jsonl")
     for text in (openai_lines([demo]), atif([demo])):
         file = tmp_path / "out"
@@ -228,7 +226,7 @@ def test_the_demo_survives_openai_jsonl_and_atif_under_both_conditions(tmp_path:
         assert [[m.text for m in t.messages] for t in back.state.conversations.values()] == words
 
 
-def test_a_large_file_streams_through_with_bounded_memory(tmp_path: Path) -> None:
+def test_a_large_file_is_imported_in_bounded_memory(tmp_path: Path) -> None:
     file = tmp_path / "large.json"
     talk = [{"role": "user", "content": "x" * 20_000}, {"role": "assistant", "content": "y" * 20_000}]
     with file.open("w", encoding="utf-8") as out:
@@ -269,7 +267,7 @@ def test_a_large_file_streams_through_with_bounded_memory(tmp_path: Path) -> Non
         ("hello", "not a recording"),
     ],
 )
-def test_a_damaged_file_is_one_sentence_with_the_place(text: str, words: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_one_sentence_with_the_position(text: str, words: str, tmp_path: Path) -> None:
     file = tmp_path / "file.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(BioevalError) as found:
@@ -290,13 +288,13 @@ def test_escape_sequences_of_a_foreign_file_never_reach_the_recording(tmp_path: 
     assert not any(bad in text for bad in ("\\u001b", "\x1b", "\x9b", "\\u009b"))
 
 
-def test_the_format_can_be_named_and_a_wrong_name_says_what_is_missing(tmp_path: Path) -> None:
+def test_the_format_can_be_given_and_a_wrong_one_says_what_is_missing(tmp_path: Path) -> None:
     assert imported(CRAFT_MD, tmp_path, kind="openai-jsonl").started.source.format == "openai-jsonl"  # type: ignore[union-attr]
     with pytest.raises(RecordingError, match="`task_id`"):
         import_file(CRAFT_MD, tmp_path / "runs", kind="tau-bench")
 
 
-def test_every_format_has_a_line_in_the_docs() -> None:
+def test_every_format_is_documented() -> None:
     page = (GOLDEN.parents[1] / "docs" / "recordings.md").read_text(encoding="utf-8")
     for one in FORMATS:
         assert f"| `{one.name}` |" in page
@@ -311,7 +309,7 @@ STRANGE: list[Any] = [None, True, -1, 1e308, float("nan"), "", "x", [], {}, [Non
 
 
 @pytest.mark.parametrize("name", ["tau-bench-excerpt.json", "tau2.json", "trajectory.json"])
-def test_whatever_stands_in_a_field_is_read_or_refused_in_a_sentence(name: str, tmp_path: Path) -> None:
+def test_any_value_of_a_field_is_imported_or_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
     random = Random(name)
     whole = json.loads((FOREIGN / name).read_text(encoding="utf-8"))
     for number in range(40):

@@ -53,14 +53,12 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Rules:
         ("see [PATIENT-1] and [ID-2]", "see [PATIENT-1] and [ID-2]"),
     ],
 )
-def test_names_and_identifiers_are_found_however_they_are_written(
-    rules: Rules, text: str, masked: str
-) -> None:
+def test_names_and_identifiers_are_masked_in_any_spelling(rules: Rules, text: str, masked: str) -> None:
     assert rules.replace(text) == masked
     assert rules.replace(masked) == masked
 
 
-def test_what_a_pattern_finds_has_one_tag_wherever_it_stands(rules: Rules, tmp_path: Path) -> None:
+def test_equal_matches_of_a_pattern_get_the_same_tag(rules: Rules, tmp_path: Path) -> None:
     first, second, third = (
         rules.replace("AB123456, XY987654 and again ab123456").replace(" and again", ",").split(", ")
     )
@@ -73,7 +71,7 @@ def test_what_a_pattern_finds_has_one_tag_wherever_it_stands(rules: Rules, tmp_p
     assert (tmp_path / "masking.key").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_text_that_cannot_be_searched_in_time_is_hidden() -> None:
+def test_a_text_that_cannot_be_searched_in_time_is_hidden_completely() -> None:
     rules = Rules([], [PatternRule(r"(a|aa)+$", "X")])
     text = "a" * 4000 + "b"
     assert rules.replace(text) == HIDDEN
@@ -90,7 +88,9 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=30), st.data())
-def test_pieces_are_masked_as_the_whole_is(rules: Rules, words: list[str], data: st.DataObject) -> None:
+def test_streamed_text_is_masked_like_the_whole_text(
+    rules: Rules, words: list[str], data: st.DataObject
+) -> None:
     text = "".join(words)
     whole = rules.replace(text)
     growing, given, at = _Growing(), "", 0
@@ -102,7 +102,7 @@ def test_pieces_are_masked_as_the_whole_is(rules: Rules, words: list[str], data:
     assert given + growing.rest(rules) == whole
 
 
-def test_names_alone_hold_back_only_what_may_be_a_name() -> None:
+def test_streamed_text_is_delayed_only_where_a_name_may_begin() -> None:
     from bioeval_tui.record.masking.rules import LiteralRule
 
     rules = Rules([LiteralRule.of("Ada Lovelace", "[PATIENT-1]", is_name=True)])
@@ -131,7 +131,7 @@ def test_names_alone_hold_back_only_what_may_be_a_name() -> None:
         ("names: [Ada", "not valid YAML: did not find expected"),
     ],
 )  # fmt: skip
-def test_a_wrong_file_is_one_sentence_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_rules_file_is_one_sentence_with_its_line(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "rules.yml"
     path.write_text(text, "utf-8")
     with pytest.raises(InputError) as caught:
@@ -140,7 +140,7 @@ def test_a_wrong_file_is_one_sentence_with_its_line(tmp_path: Path, text: str, s
     assert said in str(caught.value)
 
 
-def test_a_file_that_is_not_there_or_no_text_says_so(tmp_path: Path) -> None:
+def test_a_missing_or_binary_rules_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file"):
         load_rules(tmp_path / "none.yml", tmp_path)
     (tmp_path / "latin.yml").write_bytes(b"names: [Jos\xe9]")

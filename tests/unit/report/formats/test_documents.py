@@ -79,7 +79,7 @@ class Elements(HTMLParser):
         self.text += data
 
 
-def test_the_page_has_every_part_of_the_run(demo: LoadedRun) -> None:
+def test_the_html_report_has_every_part_of_the_run(demo: LoadedRun) -> None:
     page = Elements(html_report([demo]))
     for heading in (
         "Tasks", "Assertions, turn by turn", "Response times", "Facts ledger", "The conversations, side by side",
@@ -100,7 +100,7 @@ def test_both_conditions_come_before_their_mean(demo: LoadedRun) -> None:
     )
 
 
-def test_the_page_needs_no_network_no_script_and_no_inline_style(demo: LoadedRun, hostile: LoadedRun) -> None:
+def test_the_html_report_needs_no_network_script_or_inline_style(demo: LoadedRun, hostile: LoadedRun) -> None:
     for run in (demo, hostile):
         document = html_report([run])
         assert "telephone=no, email=no" in document, "no browser makes links of what was said"
@@ -114,7 +114,7 @@ def test_the_page_needs_no_network_no_script_and_no_inline_style(demo: LoadedRun
                     assert value.startswith("#")
 
 
-def test_links_lead_to_messages_that_exist(demo: LoadedRun) -> None:
+def test_every_link_in_the_report_has_a_target(demo: LoadedRun) -> None:
     elements = Elements(html_report([demo])).elements
     ids = [a["id"] for _, a in elements if "id" in a]
     links = {a["href"][1:] for _, a in elements if a.get("href")}
@@ -123,7 +123,7 @@ def test_links_lead_to_messages_that_exist(demo: LoadedRun) -> None:
     assert links <= set(ids)
 
 
-def test_the_policy_allows_our_stylesheet_by_its_hash_and_nothing_else(demo: LoadedRun) -> None:
+def test_the_content_security_policy_allows_only_the_reports_stylesheet(demo: LoadedRun) -> None:
     document = html_report([demo])
     policy = next(a["content"] for tag, a in Elements(document).elements if a.get("http-equiv"))
     style = re.search(r"<style>(.*?)</style>", document, re.DOTALL)
@@ -136,14 +136,14 @@ def test_the_policy_allows_our_stylesheet_by_its_hash_and_nothing_else(demo: Loa
     assert "@media print" in style.group(1)
 
 
-def test_hostile_text_is_shown_as_it_is(hostile: LoadedRun) -> None:
+def test_hostile_text_is_shown_literally_in_the_report(hostile: LoadedRun) -> None:
     document = html_report([hostile, hostile])
     assert "<script" not in document
     assert "{{ 7*7 }}" in document
     assert html.escape("<script>alert(1)</script>") in document
 
 
-def test_evidence_is_marked_where_it_was_said(demo: LoadedRun) -> None:
+def test_evidence_is_highlighted_in_its_message(demo: LoadedRun) -> None:
     marks = re.findall(r"<mark[^>]*>(.*?)</mark>", html_report([demo]), re.DOTALL)
     assert "Which time zone are you in?" in marks
     said = [said for turn in trial_view(demo, 1).turns for side in turn.sides for said in side]
@@ -176,12 +176,12 @@ def test_several_trials_and_runs_show_their_statistics() -> None:
         (False, "No fact was given, so the difference of +0.14 is not due to the facts."),
     ],
 )
-def test_the_facts_made_a_difference_only_where_one_was_given(fact: bool, words: str) -> None:
+def test_an_uplift_is_shown_only_where_it_was_measured(fact: bool, words: str) -> None:
     run = Recorded([Talk(tasks=(0.5,))], [Talk(tasks=(1.0,), fact=fact)])
     assert page_of(run.loaded()).lead.endswith(words)
 
 
-def test_what_was_not_measured_is_said_and_never_zero() -> None:
+def test_a_value_that_was_not_measured_is_shown_as_such_and_never_as_zero() -> None:
     run = Recorded([Talk(tasks=None)], [Talk(ends=False)], clean=False)
     page = page_of(run.loaded())
     assert page.mean is None
@@ -195,7 +195,7 @@ def test_what_was_not_measured_is_said_and_never_zero() -> None:
     assert "could not be measured" in text
 
 
-def test_the_judges_word_on_tone_stands_beside_the_tasks_and_counts_in_no_score() -> None:
+def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
     def told(*tones: float | None) -> tuple[str, str, str]:
         run = Recorded([Talk(tone=tones[0])], [Talk(tone=tones[1])]).loaded()
         console = Console(file=io.StringIO(), width=100)
@@ -232,7 +232,7 @@ def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_sta
     assert set(json_report([run])["runs"][0]["conditions"]) == {"withheld", "supplied"}
 
 
-def test_what_several_conversations_share_is_said_once() -> None:
+def test_values_shared_by_several_conversations_are_shown_once() -> None:
     away = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
     lines = page_of(Recorded([away, away, Talk(tasks=None)]).loaded()).warnings
     assert lines == (
@@ -257,7 +257,7 @@ def test_markdown_cannot_be_made_into_markup(hostile: LoadedRun) -> None:
 @pytest.mark.parametrize(
     "text", ["write to a.b@example.com", "mailto:a@example.com", "xmpp:a@example.com", "ping @someone"]
 )
-def test_no_text_of_the_document_holds_an_address_that_github_would_link(text: str) -> None:
+def test_no_recorded_text_becomes_a_link_on_github(text: str) -> None:
     (block,) = (token for token in MarkdownIt("commonmark").parse(escape(text)) if token.type == "inline")
     texts = [child.content if child.type == "text" else "\0" for child in block.children or []]
     assert not re.search(r"[\w:]@|@\w", "".join(texts)), (
@@ -267,12 +267,12 @@ def test_no_text_of_the_document_holds_an_address_that_github_would_link(text: s
 
 
 @pytest.mark.parametrize("text", ["- item", "1. one", "+ x", "# h", "> q", "=== x", "| a |", "    code"])
-def test_no_text_begins_a_block(text: str) -> None:
+def test_recorded_text_never_starts_a_markdown_block(text: str) -> None:
     kinds = {token.type for token in MarkdownIt("commonmark").enable("table").parse(escape(text))}
     assert kinds == {"paragraph_open", "inline", "paragraph_close"}
 
 
-def test_markdown_says_what_the_page_says(demo: LoadedRun) -> None:
+def test_the_markdown_report_says_what_the_html_report_says(demo: LoadedRun) -> None:
     text = markdown_report([demo])
     for words in (
         "facts withheld **0.44**",
@@ -283,7 +283,7 @@ def test_markdown_says_what_the_page_says(demo: LoadedRun) -> None:
         assert words in text
 
 
-def test_the_json_report_is_json_with_results_and_statistics(demo: LoadedRun) -> None:
+def test_the_json_report_has_results_and_statistics(demo: LoadedRun) -> None:
     data = json.loads(json.dumps(json_report([demo]), allow_nan=False))
     assert data["runs"][0]["score"] == 0.72
     assert data["runs"][0]["versions"]["run"] == demo.run_id
@@ -293,7 +293,7 @@ def test_the_json_report_is_json_with_results_and_statistics(demo: LoadedRun) ->
     assert [row["mean"] for row in summary["task_uplifts"]] == [0.75, 0.0, 0.0]
 
 
-def test_a_message_that_was_never_sent_is_marked_so_and_is_in_no_export() -> None:
+def test_an_unsent_message_is_marked_and_not_exported() -> None:
     spoilt = Talk(reason="evaluator_failed", fault="evaluator", unsent="my secret thoughts")
     run = Recorded(withheld=[spoilt]).loaded()
     talk = json_report([run])["runs"][0]["conditions"]["withheld"]
@@ -306,7 +306,7 @@ def test_a_message_that_was_never_sent_is_marked_so_and_is_in_no_export() -> Non
     assert "my secret thoughts" not in openai_lines([run]) + turns_csv([run]) + inspect_log(run)
 
 
-def test_openai_lines_hold_the_messages_in_order(demo: LoadedRun) -> None:
+def test_an_openai_export_has_the_messages_in_order(demo: LoadedRun) -> None:
     lines = [json.loads(line) for line in openai_lines([demo]).splitlines()]
     assert [line["metadata"]["condition"] for line in lines] == ["withheld", "supplied"]
     talk = demo.state.conversation("supplied")
@@ -321,7 +321,7 @@ def test_openai_lines_hold_the_messages_in_order(demo: LoadedRun) -> None:
     assert [call["id"] for call in calls] == results
 
 
-def test_the_csv_has_a_row_a_turn_and_no_formula() -> None:
+def test_the_csv_export_has_one_row_for_each_turn_and_no_formula() -> None:
     run = Recorded([Talk(says='=HYPERLINK("http://leak.example"),"x"\nsecond', latencies_ms=(100, 200))])
     rows = list(csv.DictReader(io.StringIO(turns_csv([run.loaded()]))))
     assert [(row["turn"], row["latency_ms"]) for row in rows] == [("1", "100.000"), ("2", "200.000")]
@@ -329,7 +329,7 @@ def test_the_csv_has_a_row_a_turn_and_no_formula() -> None:
     assert rows[0]["tokens_in"] == ""  # unknown, not 0
 
 
-def test_the_inspect_log_has_the_published_shape(demo: LoadedRun) -> None:
+def test_an_inspect_log_has_the_published_shape(demo: LoadedRun) -> None:
     log = json.loads(inspect_log(demo))
     assert (log["version"], log["status"], log["eval"]["task"]) == (2, "success", "medication_reminder")
     metrics = {score["name"]: score["metrics"] for score in log["results"]["scores"]}
@@ -369,12 +369,12 @@ def test_an_explanation_agrees_with_the_formula(demo: LoadedRun) -> None:
 
 
 @pytest.mark.parametrize("text", ["speed=1", "timing=x", "timing=-1", "timing", "tasks=inf", "tasks=nan"])
-def test_a_wrong_weight_says_what_would_be_right(text: str) -> None:
+def test_an_invalid_weight_says_what_is_allowed(text: str) -> None:
     with pytest.raises(UsageError, match="--weights"):
         parse_weights(text)
 
 
-def test_bars_of_the_composite_end_where_the_score_stands() -> None:
+def test_score_bars_end_at_the_score() -> None:
     for failures in (0, 1, 5):
         talk = (
             Recorded([Talk(tasks=(0.5,), holds=(True, False), failures=failures)])
@@ -390,7 +390,7 @@ def test_bars_of_the_composite_end_where_the_score_stands() -> None:
 
 
 @pytest.mark.parametrize("latencies", [(0.0,), (0.4,), (900, 1200, 87000), tuple(range(1, 120))])
-def test_latency_bars_stay_in_the_picture_and_never_touch(latencies: tuple[float, ...]) -> None:
+def test_latency_bars_stay_inside_the_chart_and_never_touch(latencies: tuple[float, ...]) -> None:
     state = Recorded([Talk(latencies_ms=latencies)], [Talk(latencies_ms=latencies)]).loaded().state
     chart = latency_chart(list(state.conversations.values()), 1000.0)
     assert chart is not None
@@ -411,7 +411,7 @@ def graded(**changes: Any) -> TaskReport:
     return TaskReport(**{**fields, **changes})
 
 
-def test_the_medal_scale_runs_worst_to_best_in_both_directions() -> None:
+def test_the_medal_scale_runs_from_worst_to_best_in_both_directions() -> None:
     up = medal_scale(graded())
     down = medal_scale(
         graded(is_lower_better=True, score=0.1, gold_threshold=0.05, silver_threshold=0.1, bronze_threshold=0.15,
@@ -429,7 +429,7 @@ def test_the_medal_scale_runs_worst_to_best_in_both_directions() -> None:
     assert medal_scale(graded(score=None)) is None
 
 
-def test_medal_cards_stand_in_the_report() -> None:
+def test_the_report_contains_medal_cards() -> None:
     loaded = Recorded([Talk()]).loaded()
     talk = loaded.state.conversation("withheld")
     assert talk is not None
@@ -451,7 +451,7 @@ def test_medal_cards_stand_in_the_report() -> None:
     assert "Silver" in markdown_report([loaded])
 
 
-def test_reviews_stand_in_the_report(demo: LoadedRun) -> None:
+def test_the_report_contains_reviews(demo: LoadedRun) -> None:
     from dataclasses import replace
 
     from bioeval_tui.report.reviews import Review

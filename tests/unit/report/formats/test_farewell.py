@@ -21,7 +21,7 @@ from bioeval_tui.report.formats.farewell import say_goodbye
         ({"status": "completed", "mean": None}, 3, ["mean (published formula) –", "runs replay", "3"]),
     ],
 )  # fmt: skip
-def test_the_scores_the_way_back_and_the_exit_code_are_said(
+def test_the_last_lines_show_scores_next_commands_and_exit_code(
     end: dict[str, Any], code: int, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     *events, ended = scripted_run()

@@ -124,7 +124,7 @@ class GitLab:
         self.cases.setdefault(status, {})[key] = {"says": case.get(status), "time": float(case["time"])}
 
 
-def test_gitlab_keeps_every_case_and_shows_why(document: str) -> None:
+def test_gitlab_shows_every_case_with_its_reason(document: str) -> None:
     found = GitLab().read(document)
     kinds = Counter(next((child.tag for child in case), "passed") for _, case in written(document))
     assert set(kinds) == {"passed", "failure", "error", "skipped"}
@@ -138,7 +138,7 @@ def test_gitlab_keeps_every_case_and_shows_why(document: str) -> None:
 
 
 @pytest.mark.parametrize("root", ["testsuite", "testsuites"])
-def test_the_imitated_reader_takes_what_gitlabs_own_tests_feed_it(root: str) -> None:
+def test_our_model_of_gitlabs_reader_passes_gitlabs_own_tests(root: str) -> None:
     inner = (
         "<testcase classname='Calculator' name='a' time='0.01'><failure>why</failure>"
         "<system-out>[[ATTACHMENT|some/path.png]]</system-out></testcase>"
@@ -177,7 +177,7 @@ def jenkins(document: str) -> list[tuple[str, str, str, str, str | None]]:
     return found
 
 
-def test_jenkins_tells_the_cases_apart_without_the_suite(document: str) -> None:
+def test_jenkins_distinguishes_the_cases_without_the_suite(document: str) -> None:
     found = jenkins(document)
     assert len({case[:3] for case in found}) == len(found)
     assert {case[3] for case in found} == {"passed", "failed", "skipped"}
@@ -214,7 +214,7 @@ SCHEMA: dict[str, tuple[set[str], set[str], set[str]]] = {
 }  # fmt: skip
 
 
-def test_the_schema_of_jenkins_and_pytest_takes_it(document: str) -> None:
+def test_the_file_is_valid_by_the_schema_of_jenkins_and_pytest(document: str) -> None:
     for element in ET.fromstring(document).iter():
         may, must, children = SCHEMA[element.tag]
         assert must <= set(element.attrib) <= may, element.tag

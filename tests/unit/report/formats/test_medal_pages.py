@@ -40,7 +40,7 @@ REPORTS = [
 ]
 
 
-def test_the_tally_counts_medals_and_shows_invalid_ones_as_0_beside() -> None:
+def test_the_summary_counts_medals_and_gives_the_mean_with_invalid_ones_as_0() -> None:
     assert tally(REPORTS).words == (
         "1 gold, 1 silver, 0 bronze; 2 above the median; 1 invalid; 0 not graded; average percentile 90.0 "
         "(60.0 with invalid and not graded as 0)"
@@ -48,7 +48,7 @@ def test_the_tally_counts_medals_and_shows_invalid_ones_as_0_beside() -> None:
     assert tally([]).words == "0 gold, 0 silver, 0 bronze; 0 above the median; 0 invalid; 0 not graded"
 
 
-def test_every_format_says_medal_score_and_what_is_missing() -> None:
+def test_every_format_shows_medal_score_and_missing_submissions() -> None:
     texts: dict[str, str | bytes] = {
         kind: format_of(kind).write("medals", REPORTS) for kind in ("html", "md", "csv", "json")
     }
@@ -61,7 +61,7 @@ def test_every_format_says_medal_score_and_what_is_missing() -> None:
     assert [TaskReport.from_dict(one) for one in json.loads(texts["json"])] == REPORTS
 
 
-def test_foreign_text_stays_text() -> None:
+def test_hostile_text_in_a_medal_page_is_shown_literally() -> None:
     hostile = [report(0.5, agent=EVIL, error=EVIL)]
     page = medals_html(hostile)
     assert "<script" not in page
@@ -73,7 +73,7 @@ def test_foreign_text_stays_text() -> None:
 
 
 @pytest.mark.parametrize("name", ["m.html", "m.md", "m.csv", "m.json"])
-def test_the_command_writes_by_the_name_of_the_file(tmp_path: Path, name: str) -> None:
+def test_the_file_name_decides_the_format_of_a_medal_page(tmp_path: Path, name: str) -> None:
     source = tmp_path / "one.json"
     source.write_text(json.dumps(REPORTS[0].to_dict()))
     run = CliRunner()

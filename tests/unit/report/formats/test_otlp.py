@@ -51,7 +51,7 @@ def traced(run: Recorded, *told: events.EventBase) -> LoadedRun:
     return loaded
 
 
-def test_each_conversation_is_one_trace_whose_spans_hang_together() -> None:
+def test_each_conversation_is_one_trace_of_connected_spans() -> None:
     run = load_run(GOLDEN)
     lines = write_runs([run]).splitlines()
     assert len(lines) == len(run.state.conversations)
@@ -75,7 +75,7 @@ def test_each_conversation_is_one_trace_whose_spans_hang_together() -> None:
         assert len(calls) == sum("request" in event for message in told for event in message.generation)
 
 
-def test_scores_are_events_with_the_attributes_of_the_conventions() -> None:
+def test_scores_are_events_with_the_standard_attributes() -> None:
     run = traced(Recorded(withheld=[Talk(tasks=(0.25,), holds=(True, None))]))
     (talk,) = run.state.conversations.values()
     (line,) = write_runs([run]).splitlines()
@@ -96,7 +96,7 @@ def test_scores_are_events_with_the_attributes_of_the_conventions() -> None:
     assert next(key for key in scored if key[0] == "composite") == ("composite", "score")
 
 
-def test_the_agents_own_spans_come_out_as_they_came() -> None:
+def test_the_agents_own_spans_are_exported_unchanged() -> None:
     told = AgentSpan(
         trace_id="11" * 16, span_id=SPAN, parent_id=ANSWER, name="execute_tool lookUp", kind="client", service="helper",
         scope="lib", start_ns=1_700_000_000_000_000_001, end_ns=1_700_000_000_000_000_999, status="error",

@@ -26,11 +26,11 @@ def listed(width: int, *runs: CataloguedRun) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("width", [80, 120, 160])
-def test_what_is_the_same_everywhere_is_left_out(width: int) -> None:
+def test_columns_with_one_value_are_left_out(width: int) -> None:
     assert not {"model", "reviewed"} & set(listed(width, RUN, RUN)[0])
 
 
-def test_models_that_differ_and_reviews_are_shown_where_there_is_room() -> None:
+def test_differing_models_and_reviews_are_shown_if_there_is_room() -> None:
     other = RUN._replace(model="b", reviewed=REVIEWED)
     assert not {"model", "reviewed"} & set(listed(120, RUN, other)[0])
     head, first, second = listed(160, RUN, other)
@@ -52,7 +52,7 @@ def test_models_that_differ_and_reviews_are_shown_where_there_is_room() -> None:
     assert second[7:] == ["0.50", "0.70", "0.60", "0.60", "→", "0.80", "20", "none"]
 
 
-def test_a_name_is_plain_text_and_gives_way_where_there_is_no_room() -> None:
+def test_a_long_name_is_shortened_and_shown_literally() -> None:
     odd = RUN._replace(job="\x1b[31mred\u202e " + "x" * 30, model=None)
     file = io.StringIO()
     print_runs([odd, RUN], Console(file=file, width=78))

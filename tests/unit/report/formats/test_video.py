@@ -15,19 +15,19 @@ from bioeval_tui.report.formats.video import Alphabet, Glyph, write_video
 RED, PLAIN = Style.parse("rgb(255,0,0) on rgb(0,0,255)"), Style()
 
 
-def test_a_frame_has_each_cell_at_its_place_in_its_two_colours() -> None:
+def test_a_frame_draws_each_cell_in_its_two_colours() -> None:
     # A cell of 2 × 1 pixels: one in the colour of the text, one in that of the background.
     alphabet = Alphabet(2, 1, {Glyph(text): [b"\xff\x00"] for text in "a "})
     picture = video._Frames(alphabet).picture([(("a", RED), ("a", RED + Style(reverse=True)))])
     assert picture == b"P6 4 1 255\n" + bytes([255, 0, 0, 0, 0, 255, 0, 0, 255, 255, 0, 0])
 
 
-def test_a_wide_character_takes_two_cells_and_a_mark_without_width_none() -> None:
+def test_wide_characters_take_two_cells_and_combining_ones_none() -> None:
     cells = [glyph.text for glyph, _ in video._cells((("漢e\u0301", PLAIN),))]
     assert cells == ["漢", " ", "e"]
 
 
-def test_without_ffmpeg_one_sentence_says_what_needs_it(
+def test_without_ffmpeg_one_sentence_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -35,9 +35,7 @@ def test_without_ffmpeg_one_sentence_says_what_needs_it(
         write_video(tmp_path / "a.gif", "gif", [(0.0, "", ((("a", PLAIN),),))], 1.0)
 
 
-def test_a_gif_is_made_whatever_characters_stand_in_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gif_can_be_made_with_any_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ffmpeg").symlink_to(imageio_ffmpeg.get_ffmpeg_exe())
     monkeypatch.setenv("PATH", str(tmp_path))
     frames = [(float(at), "", ((("{\\pos} │█ é", RED), (str(at), PLAIN)),)) for at in range(2)]

@@ -32,24 +32,24 @@ KRIPPENDORFF_2011 = {
 """Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C to E: nominal .743, interval .849."""
 
 
-def test_kappa_is_cohens() -> None:
+def test_kappa_equals_cohens_kappa() -> None:
     pairs = [(i, j) for i, row in enumerate(COHEN_1960) for j, count in enumerate(row) for _ in range(count)]
     found = cohen_kappa([a for a, _ in pairs], [b for _, b in pairs])
     assert found == pytest.approx(0.492, abs=0.0005)
 
 
-def test_weighted_kappa_is_that_of_irr() -> None:
+def test_weighted_kappa_equals_that_of_the_r_package_irr() -> None:
     assert cohen_kappa(*ANXIETY, quadratic=True) == pytest.approx(0.297, abs=0.0005)
     assert cohen_kappa(*ANXIETY) == pytest.approx(0.119, abs=0.0006)
 
 
-def test_weighted_kappa_goes_by_distance_also_where_categories_between_were_never_used() -> None:
+def test_weighted_kappa_counts_unused_categories_as_distance() -> None:
     a, b = [0, 0, 10, 10, 0], [0, 10, 10, 9, 1]
     # By hand: observed (0 + 100 + 0 + 1 + 1) / 5; expected: 3 × (0+100+100+81+1), 2 × (100+0+0+1+81), over 25.
     assert cohen_kappa(a, b, quadratic=True) == pytest.approx(1 - 102 / 5 / ((3 * 282 + 2 * 182) / 25))
 
 
-def test_alpha_is_krippendorffs_with_gaps() -> None:
+def test_alpha_equals_krippendorffs_alpha_with_missing_values() -> None:
     ratings = {
         rater: {unit: float(value) for unit, value in enumerate(row.split()) if value != "."}
         for rater, row in KRIPPENDORFF_2011.items()
@@ -59,7 +59,7 @@ def test_alpha_is_krippendorffs_with_gaps() -> None:
 
 
 @pytest.mark.parametrize("case", json.loads(ALPHAS.read_text("utf-8"))["cases"])
-def test_alpha_is_that_of_nltk(case: dict[str, Any]) -> None:
+def test_alpha_equals_that_of_nltk(case: dict[str, Any]) -> None:
     ratings = {
         str(rater): {unit: value for unit, value in enumerate(row) if value is not None}
         for rater, row in enumerate(case["ratings"])
@@ -75,7 +75,7 @@ def test_alpha_is_that_of_nltk(case: dict[str, Any]) -> None:
         max_size=12,
     )
 )
-def test_alpha_is_the_definition_whoever_left_what_out(units: list[list[float | None]]) -> None:
+def test_alpha_follows_its_definition_for_any_missing_values(units: list[list[float | None]]) -> None:
     """1 − observed / expected disagreement over all pairs of values, as in Krippendorff's section E."""
     pairable = [[v for v in unit if v is not None] for unit in units]
     pairable = [values for values in pairable if len(values) > 1]
@@ -94,7 +94,7 @@ def test_alpha_is_the_definition_whoever_left_what_out(units: list[list[float | 
         assert found == pytest.approx(1 - (n - 1) * observed / expected, abs=1e-9)
 
 
-def test_two_raters_of_scores() -> None:
+def test_two_raters_of_scores_have_a_difference_a_bias_and_kappas() -> None:
     a = [(0.0, False), (0.5, False), (0.9, True), (1.0, True)]
     b = [(0.0, False), (0.7, True), (0.9, True), (0.8, True)]
     found = agreement(a, b)
@@ -108,7 +108,7 @@ def test_two_raters_of_scores() -> None:
         agreement(a, b[:1])
 
 
-def test_what_is_undefined_is_none() -> None:
+def test_undefined_agreement_is_none() -> None:
     same = [(0.9, True)] * 5
     found = agreement(same, same)
     assert (found.kappa, found.weighted_kappa, found.alpha) == (None, None, None)

@@ -23,13 +23,13 @@ def of(*values: float | None, job: str = "job") -> list[Sample]:
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 9, 10, 29, 30, 199, 1000])
 @pytest.mark.parametrize("share", [0.025, 0.3, 0.5, 0.8, 0.95, 0.975, 0.9995])
-def test_the_t_quantile_is_scipys(degrees: int, share: float) -> None:
+def test_the_t_quantile_equals_scipys(degrees: int, share: float) -> None:
     from scipy import stats
 
     assert t_quantile(share, degrees) == pytest.approx(stats.t.ppf(share, degrees), rel=1e-10, abs=1e-12)
 
 
-def test_the_t_distributions_share_undoes_its_quantile() -> None:
+def test_the_t_distribution_inverts_its_quantile() -> None:
     for degrees in (1, 2, 7, 8):
         assert t_central_share(t_quantile(0.975, degrees), degrees) == pytest.approx(0.95, abs=1e-12)
 
@@ -72,7 +72,7 @@ def test_jobs_of_one_trial_each_give_the_plain_error(values: list[float]) -> Non
 
 
 @pytest.mark.parametrize("values", [(0.4,), (0.4, 0.6), (0.1, 0.2, 0.3, 0.9)])
-def test_fewer_than_five_values_show_the_points_and_their_range(values: tuple[float, ...]) -> None:
+def test_fewer_than_five_values_give_their_range_instead_of_an_interval(values: tuple[float, ...]) -> None:
     found = estimate(of(*values))
     assert found.interval is None
     assert found.points == values
@@ -82,11 +82,11 @@ def test_fewer_than_five_values_show_the_points_and_their_range(values: tuple[fl
         assert f"range {min(values):.2f} to {max(values):.2f}" in words
 
 
-def test_equal_values_are_said_to_be_equal_instead_of_an_interval_of_no_width() -> None:
+def test_equal_values_give_no_interval() -> None:
     assert estimate(of(*[0.1] * 6)).spread_words == "all 6 values are equal, this job only, 6 trials"
 
 
-def test_the_excluded_are_counted_with_their_reasons_and_stand_beside_as_zero() -> None:
+def test_excluded_values_are_counted_with_reasons_and_a_mean_with_zeros_is_given() -> None:
     found = estimate([*of(0.8, 0.8, 0.8, None), Sample("job", None, "infrastructure")])
     assert found.mean == pytest.approx(0.8)
     assert found.with_excluded_as_zero == pytest.approx(0.48)
@@ -94,7 +94,7 @@ def test_the_excluded_are_counted_with_their_reasons_and_stand_beside_as_zero() 
     assert found.counted.excluded_share == pytest.approx(0.4)
 
 
-def test_nothing_usable_is_no_mean_and_not_zero() -> None:
+def test_without_usable_values_there_is_no_mean() -> None:
     found = estimate(of(None, None))
     assert (found.mean, found.interval, found.spread_words) == (None, None, "no value")
     assert found.with_excluded_as_zero == 0.0
@@ -103,7 +103,7 @@ def test_nothing_usable_is_no_mean_and_not_zero() -> None:
 
 
 @given(scores)
-def test_an_interval_holds_its_mean_and_stays_possible(values: list[float]) -> None:
+def test_an_interval_contains_its_mean_and_stays_within_bounds(values: list[float]) -> None:
     found = estimate(of(*values))
     assert found.mean == pytest.approx(fmean(values))
     if found.interval is not None:
@@ -114,7 +114,7 @@ def test_an_interval_holds_its_mean_and_stays_possible(values: list[float]) -> N
 @pytest.mark.parametrize(
     ("successes", "total"), [(0, 1), (1, 1), (3, 4), (5, 10), (0, 20), (17, 20), (98, 100)]
 )
-def test_wilsons_interval_is_scipys(successes: int, total: int) -> None:
+def test_wilsons_interval_equals_scipys(successes: int, total: int) -> None:
     from scipy.stats import binomtest
 
     expected = binomtest(successes, total).proportion_ci(0.95, "wilson")
@@ -129,6 +129,6 @@ def test_a_proportion_of_nothing_is_none_and_an_impossible_one_is_refused() -> N
         proportion(3, 2)
 
 
-def test_numbers_have_true_signs_and_no_minus_zero() -> None:
+def test_numbers_have_proper_minus_signs_and_no_minus_zero() -> None:
     assert [signless(-0.001), signless(-0.5)] == ["0.00", "−0.50"]
     assert [signed(0.0), signed(-0.004), signed(0.07), signed(-0.1)] == ["±0.00", "±0.00", "+0.07", "−0.10"]

@@ -45,7 +45,7 @@ def units(table: tuple[str, ...]) -> Counter[tuple[float, ...]]:
         (GAPS, 0.48307692307692307, 0.5435736677115988, 0.648, 1e-12),
     ],
 )
-def test_alpha_is_that_of_the_paper_and_of_other_programs(
+def test_alpha_equals_that_of_the_paper_and_of_other_programs(
     table: tuple[str, ...], nominal: float, ordinal: float, interval: float, digits: float
 ) -> None:
     found = units(table)
@@ -64,13 +64,13 @@ def test_alpha_and_kappa_are_undefined_where_nothing_varies() -> None:
 
 
 @pytest.mark.parametrize(("weights", "expected"), [("none", 0.5), ("linear", 12 / 19), ("quadratic", 0.75)])
-def test_weighted_kappa_is_that_of_scikit_learn(weights: Weights, expected: float) -> None:
+def test_weighted_kappa_equals_that_of_scikit_learn(weights: Weights, expected: float) -> None:
     a = [0, 1, 2, 2, 1, 0, 3, 3, 2, 1, 0, 1, 2, 3, 3, 0]
     b = [0, 1, 1, 2, 2, 0, 3, 2, 2, 1, 1, 1, 3, 3, 3, 2]
     assert weighted_kappa(Counter(zip(a, b, strict=True)), weights) == pytest.approx(expected, abs=1e-12)
 
 
-def test_kappa_is_cohens() -> None:
+def test_kappa_of_verdicts_equals_cohens_kappa() -> None:
     table = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]  # Cohen 1960, table 1: κ = .492
     pairs = {(i, j): n for i, row in enumerate(table) for j, n in enumerate(row)}
     assert weighted_kappa(pairs) == pytest.approx(0.492, abs=5e-4)
@@ -112,6 +112,6 @@ def test_the_same_seed_draws_the_same_interval_and_few_clusters_none() -> None:
     assert bootstrap_interval(clusters[:9], krippendorff_alpha) is None
 
 
-def test_intervals_of_clustered_verdicts_hold_the_truth() -> None:
+def test_intervals_of_clustered_verdicts_contain_the_true_value() -> None:
     for name, share in agreement_coverage(20, conversations=40, everything=1500, resampled=100).items():
         assert share >= 0.8, (name, share)  # 16 of 20; docs/validation.md has the long run

@@ -12,7 +12,7 @@ from tests.simulations.judging import DEFECTS, accusations, ask, sound
 
 
 @pytest.mark.parametrize("defect", list(DEFECTS))
-def test_a_planted_defect_is_found_under_its_own_name(defect: str) -> None:
+def test_a_planted_defect_is_found_by_name(defect: str) -> None:
     judge, change = DEFECTS[defect]
     found = accusations(judge, runs=10)
     assert found.pop(change) == 1
@@ -20,11 +20,11 @@ def test_a_planted_defect_is_found_under_its_own_name(defect: str) -> None:
     assert max(found.values()) <= 0.1, found
 
 
-def test_a_sound_but_noisy_judge_is_not_accused() -> None:
+def test_a_noisy_but_unbiased_judge_passes() -> None:
     assert accusations(sound, runs=60)["any"] <= 1 / 60
 
 
-def test_a_judge_that_never_wavers_is_not_accused() -> None:
+def test_a_perfectly_stable_judge_passes() -> None:
     asked = [AskedAgain(c, f"c{i}", "t", 0.7, 0.7, True, True) for i in range(40) for c in ("padded", REPEAT)]
     found = judge_stability(asked)
     assert not any(one.accused for one in found.values())
@@ -53,7 +53,7 @@ def test_without_a_repeat_shifts_are_still_tested() -> None:
     assert found[change].p_disagreement is None
 
 
-def test_the_signed_rank_test_is_exact() -> None:
+def test_the_signed_rank_test_is_exact_for_few_differences() -> None:
     # Lehmann, Nonparametrics (1975): n = 5, all positive: 2 / 2⁵; R's wilcox.test on the sleep data (one zero left
     # out, ties) has V = 0 of nine differences: exactly 2 / 2⁹.
     assert signed_rank_p([1, 2, 3, 4, 5]) == pytest.approx(2 / 32)

@@ -20,7 +20,7 @@ def airline() -> list[Tries]:
     return [Tries(str(i), successes, AIRLINE["trials"]) for i, successes in enumerate(AIRLINE["successes"])]
 
 
-def test_tau_benchs_figures_are_the_published_ones_with_intervals_around_them() -> None:
+def test_the_published_figures_of_tau_bench_are_reproduced_with_intervals() -> None:
     series = pass_series(airline())
     assert [round(one.value or 0, 3) for one in series] == [0.420, 0.273, 0.220, 0.200]
     for one in series:
@@ -32,7 +32,7 @@ def test_tau_benchs_figures_are_the_published_ones_with_intervals_around_them() 
         assert 0.15 < interval.high - interval.low < 0.27
 
 
-def test_few_tasks_have_no_interval_and_sure_ones_a_wide_one() -> None:
+def test_few_tasks_have_no_interval_and_perfect_results_a_wide_one() -> None:
     assert pass_k_interval(airline()[:4], 2) is None
     assert pass_k_interval([Tries("a", 1, 1)] * 9, 2) is None
     interval = pass_k_interval([Tries("a", 4, 4)] * 9, 2)
@@ -42,5 +42,5 @@ def test_few_tasks_have_no_interval_and_sure_ones_a_wide_one() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 4])
-def test_the_interval_holds_the_truth(k: int) -> None:
+def test_the_pass_k_interval_contains_the_true_value(k: int) -> None:
     assert pass_k_coverage(400, [0, 0, 0.1, 0.3, 0.5, 0.9, 1], k) >= 0.92

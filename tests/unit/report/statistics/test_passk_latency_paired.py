@@ -19,7 +19,7 @@ from bioeval_tui.report.statistics.samples import Sample
 
 
 @given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, 8))))
-def test_pass_hat_is_the_share_of_k_trials_that_all_succeed(case: tuple[int, int, int]) -> None:
+def test_pass_hat_k_is_the_share_of_k_trials_that_all_succeed(case: tuple[int, int, int]) -> None:
     successes, trials, k = case
     outcomes = [True] * successes + [False] * (trials - successes)
     chosen = list(combinations(outcomes, k))
@@ -38,20 +38,20 @@ def test_pass_k_is_the_mean_over_tasks_and_names_those_with_too_few_trials() -> 
 
 
 @pytest.mark.parametrize(("successes", "trials", "k"), [(1, 1, 0), (2, 1, 1), (-1, 1, 1)])
-def test_pass_hat_refuses_what_cannot_be(successes: int, trials: int, k: int) -> None:
+def test_pass_hat_k_refuses_impossible_counts(successes: int, trials: int, k: int) -> None:
     with pytest.raises(ValueError, match=r"no pass\^"):
         pass_hat(successes, trials, k)
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60), st.sampled_from([0.5, 0.9, 0.95]))
-def test_a_percentile_is_a_value_that_enough_values_do_not_exceed(values: list[float], share: float) -> None:
+def test_a_percentile_is_the_nearest_rank(values: list[float], share: float) -> None:
     found = percentile(values, share)
     assert found in values
     assert sum(value <= found for value in values) >= share * len(values) - 1e-6
     assert sum(value < found for value in values) < share * len(values) + 1e-6
 
 
-def test_latencies_are_summed_up_with_their_concurrency() -> None:
+def test_latencies_are_summarized_with_their_concurrency() -> None:
     found = summarise([float(n) for n in range(1, 101)], [5.0, 7.0, 9.0], [4, 4])
     assert (found.p50_ms, found.p90_ms, found.p95_ms, found.max_ms) == (50, 90, 95, 100)
     assert (found.average_ms, found.first_token_ms, found.streamed) == (50.5, 7.0, 3)
@@ -68,7 +68,7 @@ def pairs(*values: tuple[float | None, float | None]) -> list[Sample]:
     )  # fmt: skip
 
 
-def test_differences_pair_and_keep_the_reason_of_what_is_missing() -> None:
+def test_differences_are_paired_and_missing_values_keep_their_reason() -> None:
     found = pairs((0.5, 0.7), (None, 0.7), (0.5, None))
     assert [sample.value for sample in found] == [pytest.approx(0.2), None, None]
     assert [sample.reason for sample in found] == ["", "judge", "graph"]
@@ -89,7 +89,9 @@ def test_differences_pair_and_keep_the_reason_of_what_is_missing() -> None:
         ([], True, "not measured", "not measured"),
     ],
 )
-def test_what_may_be_said_of_a_difference(steps: list[float], higher: bool, verdict: str, words: str) -> None:
+def test_the_wording_of_a_difference_follows_its_interval(
+    steps: list[float], higher: bool, verdict: str, words: str
+) -> None:
     found = difference([Sample("job", step) for step in steps], higher_is_better=higher)
     assert found.verdict == verdict
     assert words in found.words
@@ -103,7 +105,7 @@ units = st.floats(0, 1)
 
 
 @given(units, units, units, st.integers(0, 3), units)
-def test_what_a_part_needs_reaches_the_target_and_less_does_not(
+def test_the_value_that_a_part_needs_reaches_the_target_and_less_does_not(
     timing: float, task: float, assertion: float, failures: int, target: float
 ) -> None:
     parts = [part("timing", timing, 1), part("task", task, 2), part("assertion", assertion, 4)]
@@ -121,11 +123,11 @@ def test_what_a_part_needs_reaches_the_target_and_less_does_not(
             assert item.value == 0 or score(item.value) == pytest.approx(target, abs=1e-9)
 
 
-def test_a_composite_that_was_not_measured_needs_nothing() -> None:
+def test_a_score_that_was_not_measured_needs_nothing() -> None:
     assert needed([part("timing", 1, 1), part("task", None, 2)], 0, 0.8) == ()
 
 
-def test_other_weights_change_the_score_and_zero_leaves_a_part_out() -> None:
+def test_weights_change_the_score_and_zero_leaves_a_part_out() -> None:
     parts = [part("timing", 0.5, 1), part("task", 1.0, 2), part("assertion", None, 4, True)]
     assert composite.compose(parts, 0).score == 0.83
     assert reweighted(parts, 0, {"task": 1}).score == 0.75

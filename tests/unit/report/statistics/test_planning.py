@@ -28,7 +28,7 @@ from tests.simulations.planned import realised, unbalanced
 SCORES = VarianceComponents(between=0.03, within=0.04)
 
 
-def test_the_power_of_a_t_test_is_that_of_published_tables() -> None:
+def test_the_power_of_a_t_test_equals_published_tables() -> None:
     # Cohen, Statistical Power Analysis (1988): d = 0.5, 34 pairs, α = .05 two-sided; G*Power prints 0.8077775
     assert t_test_power(0.5 * sqrt(34), 33) == pytest.approx(0.8077775, abs=1e-6)
     # The noncentral t distribution of SciPy 1.17.1
@@ -38,14 +38,14 @@ def test_the_power_of_a_t_test_is_that_of_published_tables() -> None:
 
 
 @pytest.mark.parametrize("trials", [1, 3, 10])
-def test_a_planned_power_of_80_percent_is_one(trials: int) -> None:
+def test_a_plan_for_80_percent_power_reaches_it_in_simulation(trials: int) -> None:
     difference = SCORES.of_difference(correlation=0.5)
     (plan,) = plans_for_difference(difference, 0.1, trials=(trials,))
     told, _ = realised(difference, 0.1, plan.cases, trials, batches=1500)
     assert 0.77 <= told <= 0.83
 
 
-def test_a_planned_width_is_the_mean_width() -> None:
+def test_a_planned_interval_width_is_reached_on_average() -> None:
     for plan in plans_for_width(SCORES, 0.1):
         assert plan.reached <= 0.1
         if plan.trials == 3:
@@ -53,14 +53,14 @@ def test_a_planned_width_is_the_mean_width() -> None:
             assert width == pytest.approx(plan.reached, rel=0.02)
 
 
-def test_components_of_unbalanced_runs_are_unbiased() -> None:
+def test_variance_components_of_unbalanced_runs_are_unbiased() -> None:
     random = Random(2)
     found = [variance_components(unbalanced(SCORES, 30, random)) for _ in range(300)]
     assert fmean(one.between for one in found if one) == pytest.approx(0.03, rel=0.08)
     assert fmean(one.within for one in found if one) == pytest.approx(0.04, rel=0.05)
 
 
-def test_components_are_those_of_the_analysis_of_variance_by_hand() -> None:
+def test_variance_components_equal_an_analysis_of_variance_by_hand() -> None:
     found = variance_components({"a": [1.0, 3.0], "b": [5.0, 7.0], "c": []})
     assert found == VarianceComponents(between=7.0, within=2.0, cases=2, trials=4)
     assert variance_components({"a": [1.0, 3.0]}) == VarianceComponents(0.0, 2.0, 1, 2)
@@ -68,7 +68,7 @@ def test_components_are_those_of_the_analysis_of_variance_by_hand() -> None:
     assert variance_components({"a": [1.0]}) is None
 
 
-def test_paired_components_leave_out_what_all_agents_find_hard() -> None:
+def test_paired_variance_components_exclude_shared_case_difficulty() -> None:
     random = Random(4)
     found = []
     for _ in range(200):
@@ -93,7 +93,7 @@ def test_more_trials_cannot_make_up_for_few_cases() -> None:
     assert design_width(SCORES, 1, alone) == pytest.approx(0.1, rel=0.02)
 
 
-def test_alternatives_say_what_they_take() -> None:
+def test_alternative_plans_show_their_effort() -> None:
     costs = Costs(calls=24, cost=0.1, seconds=60, concurrency=4, arms=2)
     plans = plans_for_difference(SCORES.of_difference(0.5), 0.1, costs=costs)
     assert [plan.trials for plan in plans] == [1, 2, 3, 5, 10, 20]
@@ -105,7 +105,7 @@ def test_alternatives_say_what_they_take() -> None:
     assert plans_for_difference(SCORES, 0.1)[0].cost is None
 
 
-def test_impossible_wishes_are_refused() -> None:
+def test_impossible_plans_are_refused() -> None:
     with pytest.raises(ValueError, match="no design"):
         plans_for_difference(SCORES, 0.0)
     with pytest.raises(ValueError, match="0 wide"):

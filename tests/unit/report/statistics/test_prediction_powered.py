@@ -21,7 +21,7 @@ def items(clusters: int = 0) -> list[JudgedItem]:
     return [JudgedItem(f, y, f"c{i % clusters}" if clusters else "") for i, (f, y) in enumerate(pairs)]
 
 
-def test_the_independent_case_is_ppi_pythons() -> None:
+def test_independent_items_give_the_estimate_of_ppi_python() -> None:
     found = corrected_mean(items(), "random")
     # ppi-python 0.2.3: ppi_mean_pointestimate, and ppi_mean_ci with alpha=0.05
     assert found.estimate == pytest.approx(0.4684375, abs=1e-9)
@@ -30,7 +30,7 @@ def test_the_independent_case_is_ppi_pythons() -> None:
     assert found.clusters is None
 
 
-def test_what_cannot_be_corrected_is_refused_with_the_reason() -> None:
+def test_uncorrectable_data_are_refused_with_the_reason() -> None:
     few = [replace(item, people=None) if i < 11 else item for i, item in enumerate(items())]
     with pytest.raises(NotCorrectable, match="29 reviews: at least 30"):
         corrected_mean(few, "random")
@@ -49,11 +49,11 @@ def test_what_cannot_be_corrected_is_refused_with_the_reason() -> None:
         corrected_mean(shared, "stratified")
 
 
-def test_clusters_of_one_item_are_the_independent_case() -> None:
+def test_clusters_of_one_item_equal_the_independent_case() -> None:
     assert corrected_mean(items(clusters=200), "random") == corrected_mean(items(), "random")
 
 
-def test_few_reviewed_clusters_leave_the_judge_out() -> None:
+def test_with_few_reviewed_clusters_the_judge_is_not_used() -> None:
     few = corrected_mean(items(clusters=15), "random")
     assert (few.power_tuning, few.clusters) == (0, 15)
     assert few.estimate == pytest.approx(sum(PEOPLE) / 40)
@@ -71,7 +71,7 @@ def test_a_judge_that_knows_nothing_is_ignored_and_a_perfect_one_trusted() -> No
     assert found.width < 0.25 * (found.reviews_only.high - found.reviews_only.low)
 
 
-def test_ten_more_reviews_are_worth_what_they_then_turn_out_to_be_worth() -> None:
+def test_the_predicted_gain_of_ten_more_reviews_is_reached() -> None:
     """The same mix of verdicts, once with 100 reviews and once with 110."""
     table = published_table(scale=10)[::3]
     now, later = ([JudgedItem(j, p if i % len(table) in picked else None) for i, (j, p) in enumerate(table)]
@@ -87,7 +87,7 @@ def test_strata_are_weighted_by_their_size() -> None:
     assert corrected_mean(big + small, "stratified").estimate == pytest.approx(0.75 * 1 + 0.25 * 0.5)
 
 
-def test_reviews_are_drawn_the_same_way_from_the_same_seed_and_in_proportion() -> None:
+def test_the_same_seed_draws_the_same_reviews_in_proportion() -> None:
     strata = {f"i{n:03}": "ab"[n % 4 == 0] for n in range(400)}
     drawn = draw_reviews(strata, 100, seed=7)
     assert drawn == draw_reviews(dict(reversed(strata.items())), 100, seed=7)
@@ -99,14 +99,14 @@ def test_reviews_are_drawn_the_same_way_from_the_same_seed_and_in_proportion() -
         draw_reviews(strata, 0, seed=1)
 
 
-def test_the_interval_holds_what_physicians_said_and_the_judges_own_does_not() -> None:
+def test_the_corrected_interval_contains_the_physicians_mean_and_the_judges_own_does_not() -> None:
     for stratified in (False, True):
         found = table_coverage(300, scale=20, stratified=stratified)
         assert 0.91 <= found.corrected <= 0.98
         assert found.judge_alone == 0
 
 
-def test_clustered_verdicts_are_covered_only_by_the_clustered_interval() -> None:
+def test_only_the_clustered_interval_covers_clustered_verdicts() -> None:
     found = cluster_coverage(80, conversations=100, verdicts=6, reviewed=25)
     assert found.clustered >= 0.88
     assert found.as_if_independent < 0.85

@@ -11,7 +11,7 @@ from bioeval_tui.report.statistics.ranks import AgentRank, rank
 from tests.simulations.ranking import AGENTS, rank_coverage, scores_of
 
 
-def test_leaders_are_told_from_the_rest_and_ties_stay_ties() -> None:
+def test_leaders_are_separated_from_the_rest_and_ties_stay_ties() -> None:
     found = rank_coverage(60, draws=400)
     assert found.covered >= 0.93
     assert found.leaders_told >= 0.9
@@ -22,7 +22,7 @@ def test_when_all_are_tied_all_ranks_stay_possible() -> None:
     assert rank_coverage(60, dict.fromkeys(AGENTS, 0.5), draws=400).covered >= 0.87  # nominally 0.95
 
 
-def test_one_table_in_full() -> None:
+def test_ranks_that_overlap_are_written_as_a_range() -> None:
     found = rank(scores_of(AGENTS, Random(3)))
     assert found.cases == 50
     assert {one.name for one in found.ranks[:2]} == {"A", "B"}
@@ -41,26 +41,26 @@ def test_lower_may_be_better_and_the_same_seed_gives_the_same() -> None:
     assert rank(table) == rank(table)
 
 
-def test_cases_that_somebody_lacks_are_left_out_and_few_cases_say_nothing() -> None:
+def test_incomplete_cases_are_left_out_and_few_cases_give_no_ranking() -> None:
     table = {"a": {str(i): [1.0] for i in range(12)}, "b": {str(i): [0.0] for i in range(3, 15)}}
     found = rank(table)
     assert (found.cases, found.left_out) == (9, 6)
     assert [one.words for one in found.ranks] == ["rank 1–2", "rank 1–2"]
 
 
-def test_a_difference_that_is_the_same_in_every_case_is_beyond_doubt() -> None:
+def test_a_difference_that_is_equal_in_every_case_is_significant() -> None:
     table = {"a": {str(i): [i / 20 + 0.1] for i in range(12)}, "b": {str(i): [i / 20] for i in range(12)}}
     assert rank(table).ranks[0] == AgentRank("a", pytest.approx(0.375), 1, 1, 1)
     assert [one.words for one in rank({"a": table["a"], "b": table["a"]}).ranks] == ["rank 1–2"] * 2
     assert [one.place for one in rank({"a": table["a"], "b": table["a"]}).ranks] == [1, 1]
 
 
-def test_one_agent_is_first_and_none_is_no_ranking() -> None:
+def test_one_agent_is_first_and_no_agents_have_no_ranking() -> None:
     assert rank({"a": {"1": [0.5]}}).ranks[0].words == "rank 1"
     assert rank({}).ranks == ()
 
 
-def test_holm_is_holms() -> None:
+def test_holms_correction_equals_the_published_example() -> None:
     # R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") gives 0.03 0.06 0.06 0.02
     found = holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005})
     assert list(found) == ["a", "b", "c", "d"]

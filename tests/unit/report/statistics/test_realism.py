@@ -32,7 +32,7 @@ def user(*turns: str, facts: tuple[str, ...] = (), names: tuple[str, ...] = ()) 
     return UserTranscript(messages, facts, names)
 
 
-def test_each_figure_by_hand() -> None:
+def test_each_realism_figure_equals_a_calculation_by_hand() -> None:
     talk = user(
         "I have had a cough for three weeks, I think.",
         "I have had a cough at night too. Is it bad?",
@@ -49,7 +49,7 @@ def test_each_figure_by_hand() -> None:
     assert found.words_per_turn.interval is None  # one conversation
 
 
-def test_a_patient_model_that_speaks_of_its_vignette_is_seen() -> None:
+def test_a_patient_model_that_mentions_its_vignette_is_detected() -> None:
     found = realism(published())
     assert found.out_of_role.value is not None
     assert found.out_of_role.interval is not None
@@ -70,13 +70,13 @@ def test_a_patient_model_that_speaks_of_its_vignette_is_seen() -> None:
         lambda role, text: ({"user": "user"}.get(role, "physician"), text),
     ],
 )
-def test_what_speakers_are_called_changes_nothing(rename) -> None:  # type: ignore[no-untyped-def]
+def test_speaker_labels_change_no_figure(rename) -> None:  # type: ignore[no-untyped-def]
     plain = published()
     renamed = [UserTranscript([rename(*message) for message in one.messages], one.facts) for one in plain]
     assert realism(renamed) == realism(plain)
 
 
-def test_names_in_the_text_change_nothing_when_they_are_told() -> None:
+def test_speaker_names_in_the_text_change_no_figure_when_given() -> None:
     short = user("I am Jo.", "Jo is my name, maybe.", facts=("The name is Jo",), names=("Jo",))
     long_ = user(
         "I am Maria de la Cruz.", "Maria de la Cruz is my name, maybe.",
@@ -96,12 +96,12 @@ def test_intervals_are_by_conversation() -> None:
     assert found.interval.high - found.interval.low > 5  # eight conversations, not eighty turns
 
 
-def test_nothing_said_is_nothing_measured() -> None:
+def test_an_empty_conversation_is_not_measured() -> None:
     found = realism([UserTranscript([("assistant", "Hello?")]), UserTranscript([("user", "  ")])])
     assert (found.words_per_turn.value, found.out_of_role.interval) == (None, None)
 
 
-def test_bands_are_measured_in_the_same_way() -> None:
+def test_reference_bands_are_measured_in_the_same_way() -> None:
     found = bands(published())
     assert set(REFERENCES[0].bands) == set(found) - {"facts_in_first_answer"}
     assert found["words_per_turn"].low < found["words_per_turn"].mean < found["words_per_turn"].high

@@ -11,7 +11,7 @@ from tests.simulations.stopping import passes, scores, stops, twelve_cases
 
 
 @pytest.mark.parametrize(("draw", "rounds"), [(scores, 100), (passes, 100), (twelve_cases, 15)])
-def test_without_a_difference_few_batches_stop_and_many_of_the_naive_test(draw, rounds: int) -> None:  # type: ignore[no-untyped-def]
+def test_without_a_difference_few_batches_stop_early_but_many_with_a_naive_test(draw, rounds: int) -> None:  # type: ignore[no-untyped-def]
     found = stops(400, rounds, draw, difference=0.0)
     assert found.sequence <= 0.05 + 0.02  # two standard errors; docs/validation.md has the long run
     assert found.naive > 0.15
@@ -35,7 +35,7 @@ def test_the_interval_and_the_decision_agree_at_every_look() -> None:
     assert interval.low < 0.69 < interval.high
 
 
-def test_the_interval_never_widens_and_holds_the_mean() -> None:
+def test_the_interval_never_widens_and_contains_the_mean() -> None:
     random = Random(1)
     held = 0
     for _ in range(12):
@@ -50,7 +50,7 @@ def test_the_interval_never_widens_and_holds_the_mean() -> None:
     assert held >= 11
 
 
-def test_a_decision_stays() -> None:
+def test_a_decision_is_final() -> None:
     sequence = ConfidenceSequence(0.5)
     for _ in range(30):
         sequence.observe([1.0])

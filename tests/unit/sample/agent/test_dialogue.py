@@ -36,7 +36,7 @@ def calls(answer: Answer) -> list[str]:
     return [event["request"]["function"]["name"] for event in answer.events if "request" in event]
 
 
-async def test_a_reminder_needs_a_time_zone_and_gets_one() -> None:
+async def test_a_reminder_is_set_once_the_time_zone_is_known() -> None:
     talk = Talk()
     asked = await talk.say("Could you remind me to take warfarin tomorrow at 9?")
     assert "time zone" in asked.content
@@ -51,7 +51,7 @@ async def test_a_reminder_needs_a_time_zone_and_gets_one() -> None:
     assert (reminder.time_zone, reminder.drug, reminder.dose) == ("Australia/Sydney", "warfarin", "5 mg")
 
 
-async def test_without_a_time_zone_nothing_is_set() -> None:
+async def test_without_a_time_zone_no_reminder_is_set() -> None:
     talk = Talk()
     answer = await talk.say("Could you remind me to take warfarin tomorrow at 9?", "I'd rather not say.")
     assert "can't set a reminder without your time zone" in answer.content
@@ -77,13 +77,13 @@ async def test_a_place_in_a_question_is_not_where_the_user_lives(question: str) 
     assert await talk.reminders() == []
 
 
-async def test_everything_at_once_is_asked_nothing() -> None:
+async def test_a_complete_request_needs_no_question() -> None:
     talk = Talk()
     answer = await talk.say("I need a reminder for my warfarin at 9 tomorrow, I'm in Sydney and I take 5 mg.")
     assert calls(answer) == ["createReminder"]
 
 
-async def test_what_is_missing_is_asked_one_by_one() -> None:
+async def test_missing_information_is_asked_for_one_item_at_a_time() -> None:
     talk = Talk()
     answers = [
         (await talk.say(text)).content
@@ -106,7 +106,7 @@ async def test_what_is_missing_is_asked_one_by_one() -> None:
     assert reminder.date == "2026-11-20T19:00:00-05:00"
 
 
-async def test_a_day_that_does_not_exist_or_has_passed_is_asked_again() -> None:
+async def test_a_date_that_does_not_exist_or_has_passed_is_asked_for_again() -> None:
     talk = Talk()
     assert "does not exist" in (await talk.say("remind me to call on 31 February at 9 in Berlin")).content
     assert "has passed" in (await talk.say("on 2020-01-01 at 9")).content
@@ -121,20 +121,20 @@ async def test_the_dose_on_the_list_is_used() -> None:
     assert "every day" in answer.content
 
 
-async def test_a_medication_without_a_dose_is_asked_for_it() -> None:
+async def test_the_agent_asks_for_a_missing_dose() -> None:
     talk = Talk()
     assert "Which dose" in (await talk.say("I take warfarin")).content
     assert await talk.records.medications("ada") == []
     assert calls(await talk.say("5 mg")) == ["recordMedication"]
 
 
-async def test_a_second_medication_warns_of_the_first() -> None:
+async def test_a_second_medication_gives_an_interaction_warning() -> None:
     answer = await Talk().say("I take warfarin 5 mg", "I also take aspirin 81 mg")
     assert "warfarin and aspirin" in answer.content
     assert "major" in answer.content
 
 
-async def test_only_ones_own_data_is_seen_and_deleted() -> None:
+async def test_users_see_and_delete_only_their_own_data() -> None:
     records = MemoryRecords()
     await Talk(records, "bob").say("I take aspirin 81 mg", "remind me to call tomorrow at 9 in Berlin")
     ada = Talk(records, "ada")
@@ -144,7 +144,7 @@ async def test_only_ones_own_data_is_seen_and_deleted() -> None:
     assert len(await records.reminders("bob")) == 1
 
 
-async def test_a_deletion_that_is_not_confirmed_deletes_nothing() -> None:
+async def test_an_unconfirmed_deletion_deletes_nothing() -> None:
     talk = Talk()
     await talk.say("remind me to call tomorrow at 9 in Berlin", "delete my reminders")
     assert "nothing was deleted" in (await talk.say("no")).content
@@ -175,7 +175,7 @@ async def test_a_deletion_that_is_not_confirmed_deletes_nothing() -> None:
         ("qwertz", "did not understand"),
     ],
 )
-async def test_answers(question: str, says: str) -> None:
+async def test_the_sample_agent_answers_questions_in_its_domain(question: str, says: str) -> None:
     assert says in (await Talk().say(question)).content
 
 
@@ -207,7 +207,9 @@ async def test_answers(question: str, says: str) -> None:
         ("How many patients match?", "Which condition", "hypertension", "with hypertension"),
     ],
 )
-async def test_it_asks_back_when_something_is_missing(first: str, asks: str, second: str, says: str) -> None:
+async def test_the_agent_asks_back_when_a_question_is_incomplete(
+    first: str, asks: str, second: str, says: str
+) -> None:
     talk = Talk()
     question = await talk.say(first)
     assert asks in question.content
@@ -235,7 +237,7 @@ async def test_it_asks_back_when_something_is_missing(first: str, asks: str, sec
         "Can I start taking aspirin every day?",
     ],
 )
-async def test_refusals(request_: str) -> None:
+async def test_the_sample_agent_refuses_unsafe_requests(request_: str) -> None:
     talk = Talk()
     await talk.say("remind me to call tomorrow at 9 in Berlin", "I take warfarin 5 mg")
     answer = await talk.say(request_)
@@ -245,7 +247,7 @@ async def test_refusals(request_: str) -> None:
     assert [m.dose for m in await talk.records.medications("ada")] == ["5 mg"]
 
 
-async def test_it_means_the_drug_spoken_of_last() -> None:
+async def test_it_refers_to_the_drug_mentioned_last() -> None:
     answer = await Talk().say("What is warfarin?", "Does it interact with aspirin?")
     assert "Warfarin and aspirin interact" in answer.content
 
@@ -269,13 +271,13 @@ async def test_the_object_context_shows_records_and_what_was_looked_up() -> None
     )
 
 
-async def test_the_system_prompt_shows_once() -> None:
+async def test_the_system_prompt_is_shown_once() -> None:
     talk = Talk()
     assert "systemPrompt" in (await talk.say("Hello")).events[0]
     assert (await talk.say("Hello")).events == ()
 
 
-async def test_a_text_teaches_medications_and_time_zone() -> None:
+async def test_a_seed_text_teaches_medications_and_time_zone() -> None:
     records = MemoryRecords()
     learned = await learn(
         "ada", "Ada takes simvastatin 20 mg.\nShe lives in Sydney. She likes aspirin.", BUILT_IN, records
@@ -308,5 +310,5 @@ async def test_odd_messages_get_an_answer(text: str) -> None:
         (["I take aspirin 81 mg", "Please remove aspirin from my list"], "removeMedication"),
     ],
 )
-async def test_ways_to_say_it(messages: list[str], called: str) -> None:
+async def test_the_agent_understands_different_phrasings(messages: list[str], called: str) -> None:
     assert calls(await Talk().say(*messages)) == [called]

@@ -31,7 +31,7 @@ NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)  # a Friday
         ("when I wake up on Christmas", ""),
     ],
 )
-def test_time_zones(text: str, zone: str) -> None:
+def test_a_time_zone_is_understood_from_a_place_or_an_offset(text: str, zone: str) -> None:
     assert find_time_zone(text) == zone
 
 
@@ -53,7 +53,7 @@ def test_time_zones(text: str, zone: str) -> None:
         ("warfarin 5 mg", None),
     ],
 )
-def test_times_of_day(text: str, clock: time | None) -> None:
+def test_a_time_of_day_is_understood(text: str, clock: time | None) -> None:
     assert find_when(text).clock == clock
 
 
@@ -73,13 +73,13 @@ def test_times_of_day(text: str, clock: time | None) -> None:
         ("on 2026-12-24 at 9", "2026-12-24T09:00:00+11:00"),
     ],
 )
-def test_the_next_moment_that_fits(text: str, moment: str) -> None:
+def test_a_reminder_is_set_for_the_next_matching_time(text: str, moment: str) -> None:
     found = find_when(text).at(ZoneInfo("Australia/Sydney"), NOW)
     assert found is not None
     assert found.isoformat() == moment
 
 
-def test_a_day_that_does_not_exist() -> None:
+def test_a_date_that_does_not_exist_is_recognised() -> None:
     assert find_when("on 31 February at 9").at(ZoneInfo("UTC"), NOW) is None
 
 
@@ -93,21 +93,21 @@ def test_a_day_that_does_not_exist() -> None:
         ("1 tablet", "1 tablet"),
     ],
 )
-def test_doses(text: str, dose: str) -> None:
+def test_a_dose_is_understood_with_its_unit(text: str, dose: str) -> None:
     assert find_dose(text) == dose
 
 
-def test_drugs_by_any_name_in_order() -> None:
+def test_drugs_are_found_by_any_of_their_names_in_order() -> None:
     assert read("Zocor, then Coumadin and ASA", BUILT_IN).drugs == ("simvastatin", "warfarin", "aspirin")
     assert read("my blood-thinners and an NSAID", BUILT_IN).groups == ("blood thinner", "painkiller")
 
 
 @pytest.mark.parametrize("spelling", ["F508del", "p.Phe508del", "ΔF508", "c.1521_1523delCTT", "Phe508del"])
-def test_a_variant_by_any_name(spelling: str) -> None:
+def test_a_variant_is_found_by_any_of_its_names(spelling: str) -> None:
     (variant,) = read(f"CFTR {spelling}?", BUILT_IN).variants
     assert variant.gene == "CFTR"
 
 
-def test_a_variant_that_only_begins_alike_is_another() -> None:
+def test_a_variant_with_a_longer_name_is_another_variant() -> None:
     assert read("HBB c.20A>T", BUILT_IN).variants[0].gene == "HBB"
     assert read("HBB c.120A>T", BUILT_IN).variants == ()

@@ -28,7 +28,7 @@ def batch(trials: int) -> list[Glance]:
     ]
 
 
-def test_the_best_model_stands_first_with_its_means_its_uplift_and_its_latency() -> None:
+def test_the_best_model_comes_first_with_means_uplift_and_latency() -> None:
     progress, head, large, small, legend, *_ = text(board(batch(2), 120, 40, None))
     assert progress.startswith("8 of 8 conversations ended")
     assert progress.endswith("100 %")
@@ -39,13 +39,13 @@ def test_the_best_model_stands_first_with_its_means_its_uplift_and_its_latency()
     assert "range, where there are too few" in legend
 
 
-def test_from_five_values_on_bars_are_intervals() -> None:
+def test_bars_show_intervals_from_five_values_on() -> None:
     lines = text(board(batch(5), 120, 40, None))
     assert "├" in lines[2]
     assert "range" not in lines[4]
 
 
-def test_fields_are_jobs_or_the_tasks_of_the_only_job_and_are_shaded_by_fifths() -> None:
+def test_columns_are_jobs_or_tasks_shaded_in_five_steps() -> None:
     lines = board(batch(1), 120, 40, None)
     assert "set a reminder" in text(lines)[6]
     fields = [cell for cell in lines[8] if cell.tone.startswith("heat")]
@@ -54,16 +54,16 @@ def test_fields_are_jobs_or_the_tasks_of_the_only_job_and_are_shaded_by_fifths()
     assert all(job in heading for job in ("medication_reminder", "drug_interaction", "cohort_question"))
 
 
-def test_no_uplift_is_shown_before_everything_of_a_row_has_ended() -> None:
+def test_a_row_shows_its_uplift_only_when_complete() -> None:
     lines = text(board(glances(40), 120, 40, 75.0))
     assert "about 01:15 left" in lines[0]
     assert not any("+" in line for line in lines[2:4])
 
 
-def test_where_there_is_little_height_the_bars_come_first() -> None:
+def test_low_terminals_show_the_bars_first() -> None:
     assert len(board(glances(40), 120, 8, None)) == 5
 
 
-def test_no_line_is_wider_than_its_place() -> None:
+def test_no_line_exceeds_its_width() -> None:
     for width in (60, 80, 116, 200):
         assert all(len(line) <= width for line in text(board(glances(40), width, 40, None)))

@@ -23,7 +23,7 @@ def batch(jobs: int) -> list[Glance]:
     return found
 
 
-def test_models_that_cannot_be_told_apart_share_their_ranks() -> None:
+def test_models_that_cannot_be_distinguished_share_their_ranks() -> None:
     told = standings(batch(12))
     assert told.startswith("supplied: ")
     assert "small rank 3" in told
@@ -31,6 +31,6 @@ def test_models_that_cannot_be_told_apart_share_their_ranks() -> None:
     assert "huge rank 1–2" in told
 
 
-def test_few_jobs_or_a_single_model_tell_no_ranks() -> None:
+def test_few_jobs_or_a_single_model_have_no_ranks() -> None:
     assert standings(batch(4)) == ""
     assert standings([glance for glance in batch(12) if glance.model == "small"]) == ""

@@ -44,7 +44,7 @@ def test_the_scale_runs_from_worst_to_best_in_both_directions() -> None:
         assert 0 <= places["human"] <= 1
 
 
-def test_hopeless_entries_do_not_press_the_rest_to_one_side_but_are_counted() -> None:
+def test_outliers_do_not_squeeze_the_other_entries_but_are_counted() -> None:
     scores = (*CANCER.scores, -50.0, -900.0)
     found = histogram_view.histogram(replace(CANCER, scores=scores), 40)
     assert found.below == 2
@@ -53,7 +53,7 @@ def test_hopeless_entries_do_not_press_the_rest_to_one_side_but_are_counted() ->
 
 
 @pytest.mark.parametrize("scores", [(0.5,), (0.5, 0.5, 0.5), (0.9, 0.1)])
-def test_boards_of_few_or_tied_entries_are_drawn(scores: tuple[float, ...]) -> None:
+def test_leaderboards_of_few_or_tied_entries_are_drawn(scores: tuple[float, ...]) -> None:
     board = Board(scores, False, scores[0], scores[0], scores[0], scores[-1])
     assert "gold" in text(histogram_view.lines(board, 40))
 
@@ -72,21 +72,21 @@ def test_a_card_names_thresholds_in_the_direction_of_the_score() -> None:
     assert "lower is better" in card("metabolism/diabetes-progression")
 
 
-def test_a_card_says_how_an_unprepared_task_is_had_and_what_is_wrong_with_a_broken_one() -> None:
+def test_a_card_says_how_to_prepare_a_task_and_what_is_wrong_with_a_broken_one() -> None:
     assert "downloaded from the Polaris hub" in card("polarishub/tdcommons-caco2-wang")
     assert "the leaderboard is missing" in card("polarishub/tdcommons-caco2-wang")
     assert "`dataset` is missing" in card("proteins/unfinished")
     assert "reading the leaderboard" in text(benchmarks_view.card(ITEMS["oncology/breast-cancer"], None, 60))
 
 
-def test_rows_show_what_has_been_read_so_far() -> None:
+def test_rows_show_what_was_read_so_far() -> None:
     item = ITEMS["oncology/breast-cancer"]
     assert benchmarks_view.row(item, None)["entries"].text == "…"
     assert benchmarks_view.row(item, DETAILS[item.task_id])["entries"].text == "1,043"
     assert benchmarks_view.row(ITEMS["proteins/unfinished"], None)["entries"].text == "–"
 
 
-def test_tasks_are_found_by_any_of_their_words() -> None:
+def test_tasks_can_be_found_by_any_of_their_words() -> None:
     table = benchmarks_view.listing(DETAILS)
     table.fill(history.benchmarks())
     for words, count in (
@@ -100,7 +100,7 @@ def test_tasks_are_found_by_any_of_their_words() -> None:
         assert len(table.visible) == count, words
 
 
-def test_a_description_does_not_say_the_name_again() -> None:
+def test_a_description_does_not_repeat_the_name() -> None:
     item = ITEMS["oncology/breast-cancer"]
     assert benchmarks_view.description(item, DETAILS[item.task_id]).startswith("Tell malignant")
     other = replace(item, name="Another name")
@@ -123,5 +123,5 @@ def test_a_description_does_not_say_the_name_again() -> None:
         ("", ""),
     ],
 )
-def test_a_dropped_file_becomes_its_path(pasted: str, path: str) -> None:
+def test_a_file_dropped_on_the_terminal_becomes_its_path(pasted: str, path: str) -> None:
     assert benchmarks_view.pasted_path(pasted) == path

@@ -68,7 +68,9 @@ async def test_a_batch_of_the_history_is_read_from_its_recordings(settings: Sett
     assert "engine stopped" in by[IDS[1], "withheld", 2].state.text
 
 
-async def test_runs_to_come_are_shown_and_a_torn_line_is_read_when_it_is_whole(settings: Settings) -> None:
+async def test_queued_runs_are_shown_and_a_partial_line_is_read_once_it_is_complete(
+    settings: Settings,
+) -> None:
     spec = EngineSpec(runs=tuple(RunSpec(i, "jobs/a.yml", "m") for i in IDS[:2]), trials=2, batch_id=IDS[0])
     view = FollowedRun(settings.runs_dir / f"{IDS[0]}.jsonl")
     batches = Batches(settings, RunList(settings))
@@ -96,6 +98,6 @@ async def test_runs_to_come_are_shown_and_a_torn_line_is_read_when_it_is_whole(s
     assert Rank.DONE in looks[-1]
 
 
-async def test_a_batch_that_is_over_cannot_be_stopped(settings: Settings) -> None:
+async def test_a_finished_batch_cannot_be_stopped(settings: Settings) -> None:
     write(settings, IDS[0], script(IDS[0], end=True))
     assert await Batches(settings, RunList(settings)).stop(IDS[0]) == "no run of this batch is live any more"

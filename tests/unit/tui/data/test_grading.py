@@ -30,7 +30,7 @@ def written(path: Path, report: TaskReport) -> None:
     path.write_text(json.dumps({"task_reports": [report.to_dict()]}))
 
 
-async def test_reports_that_are_written_while_a_folder_is_watched_come_without_asking(
+async def test_new_reports_in_a_watched_folder_appear_by_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grading, "WATCH_S", 0.01)

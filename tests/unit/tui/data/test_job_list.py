@@ -34,7 +34,7 @@ def run(job: str, score: float | None, day: int, status: str = "completed") -> R
     return RunSummary(f"r{day}", job, status, at, score, "none", {}, 3, Path("x"))  # type: ignore[arg-type]
 
 
-def test_jobs_are_told_from_other_yaml_files(tmp_path: Path) -> None:
+def test_jobs_are_distinguished_from_other_yaml_files(tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text(JOB)
     (tmp_path / "broken.yaml").write_text(JOB.replace("tasks: [", "tasks: ["[:-1]))
     (tmp_path / "compose.yml").write_text("services: {a: 1}\n")
@@ -44,7 +44,7 @@ def test_jobs_are_told_from_other_yaml_files(tmp_path: Path) -> None:
     assert [item.runnable for item in found] == [False, True]
 
 
-def test_a_file_that_was_asked_for_is_shown_whatever_it_holds(tmp_path: Path) -> None:
+def test_a_file_that_you_name_is_always_listed(tmp_path: Path) -> None:
     path = tmp_path / "compose.yml"
     path.write_text("services: {a: 1}\n")
     (item,) = JobList([path]).items([])
@@ -52,7 +52,7 @@ def test_a_file_that_was_asked_for_is_shown_whatever_it_holds(tmp_path: Path) ->
     assert item.problems
 
 
-def test_a_job_whose_functions_are_in_no_known_folder_needs_one(tmp_path: Path) -> None:
+def test_a_job_with_a_python_agent_needs_the_folder_of_its_code(tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text(
         JOB.replace("{user: a", "{protocol: python, function: 'mine:answer', user: a")
     )
@@ -70,7 +70,7 @@ def test_problems_carry_lines_and_expressions_are_checked(tmp_path: Path) -> Non
     assert item.assertions == 1
 
 
-def test_what_has_not_changed_is_the_same_object_and_what_has_is_read_again(tmp_path: Path) -> None:
+def test_only_changed_jobs_are_read_again(tmp_path: Path) -> None:
     one, two = tmp_path / "one.yml", tmp_path / "two.yml"
     one.write_text(JOB)
     two.write_text(JOB)
@@ -86,7 +86,7 @@ def test_what_has_not_changed_is_the_same_object_and_what_has_is_read_again(tmp_
     assert [item.name for item in jobs.items([])] == ["one"]
 
 
-def test_scores_are_those_of_the_job_oldest_first_and_live_runs_left_out(tmp_path: Path) -> None:
+def test_a_jobs_scores_are_listed_oldest_first_without_running_ones(tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text(JOB)
     runs = [
         run("job", 0.5, 3),
@@ -108,7 +108,7 @@ def test_a_run_of_one_condition_is_no_gap_among_the_means(tmp_path: Path) -> Non
     assert (item.scores, item.runs) == ((0.2,), 2)
 
 
-def test_files_that_cannot_be_read_or_decoded_are_listed_with_the_reason(tmp_path: Path) -> None:
+def test_unreadable_files_are_listed_with_the_reason(tmp_path: Path) -> None:
     bad = tmp_path / "latin.yml"
     bad.write_bytes(JOB.encode() + b"# caf\xe9\n")
     (item,) = JobList([bad]).items([])
@@ -122,20 +122,18 @@ def _with_escape(folder: Path) -> Path:
     return path
 
 
-def test_a_folder_that_is_gone_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_deleted_folder_has_no_jobs(tmp_path: Path) -> None:
     assert JobList([tmp_path / "nowhere"]).items([]) == []
 
 
-def test_the_samples_are_found_by_default_and_are_ready(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_sample_jobs_are_listed_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = JobList().items([])
     assert {item.path.parent for item in found} == {sample_jobs()}
     assert all(item.sample and item.runnable for item in found)
 
 
-def test_the_editor_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_editor_is_the_one_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "my job.yml"
     path.write_text("a")
     script = tmp_path / "editor.py"
@@ -151,7 +149,7 @@ def test_the_editor_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "could not start the editor" in (job_list.edit(path) or "")
 
 
-def test_many_new_files_are_listed_at_once_and_checked_bit_by_bit(
+def test_many_new_files_are_listed_at_once_and_checked_gradually(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a", "b", "c"):

@@ -10,7 +10,7 @@ import pytest
 from bioeval_tui.tui.data.preferences import FILE, Preferences
 
 
-def test_values_are_found_again_in_a_file_of_the_owner_alone(tmp_path: Path) -> None:
+def test_preferences_are_saved_in_a_private_file(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     Preferences(folder).keep("theme", "light")
     assert Preferences(folder).values == {"theme": "light"}
@@ -19,7 +19,7 @@ def test_values_are_found_again_in_a_file_of_the_owner_alone(tmp_path: Path) -> 
     assert [path.name for path in folder.iterdir()] == [FILE]
 
 
-def test_two_programs_do_not_lose_each_others_values(tmp_path: Path) -> None:
+def test_two_programs_keep_each_others_preferences(tmp_path: Path) -> None:
     one, two = Preferences(tmp_path), Preferences(tmp_path)
     one.keep("a", 1)
     two.keep("b", [1, True])
@@ -28,7 +28,7 @@ def test_two_programs_do_not_lose_each_others_values(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "{", '{"a": ', "\x00", "[" * 100_000])
-def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, content: str) -> None:
+def test_a_damaged_preferences_file_gives_the_defaults(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
     preferences = Preferences(tmp_path)
     assert preferences.values == {}
@@ -36,7 +36,7 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, content: str) -> None
     assert Preferences(tmp_path).values == {"a": 1}
 
 
-def test_what_cannot_be_written_is_kept_for_this_session(tmp_path: Path) -> None:
+def test_preferences_that_cannot_be_written_last_for_the_session(tmp_path: Path) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.write_text("x")
     preferences = Preferences(in_the_way / "data")

@@ -44,9 +44,7 @@ def files(folder: Path) -> dict[Path, bytes]:
     }
 
 
-async def test_everything_but_looking_is_refused_and_nothing_changes(
-    services: Services, tmp_path: Path
-) -> None:
+async def test_in_read_only_mode_every_change_is_refused(services: Services, tmp_path: Path) -> None:
     assert [run.run_id for run in await services.runs()] == [RUN]
     before = files(tmp_path)
     refused = [name for name in dir(Services) if not name.startswith("_") and name not in GIVEN]
@@ -69,7 +67,7 @@ async def test_everything_but_looking_is_refused_and_nothing_changes(
     assert files(tmp_path) == before
 
 
-async def test_a_recording_is_replayed(services: Services) -> None:
+async def test_in_read_only_mode_a_recording_can_be_replayed(services: Services) -> None:
     view = await services.open_recording(RUN)
     count = 0
     async for batch in view.events():
@@ -78,7 +76,9 @@ async def test_a_recording_is_replayed(services: Services) -> None:
     assert (await services.compare(RUN, RUN)).conditions
 
 
-async def test_a_run_that_goes_on_is_watched_without_a_say(services: Services, tmp_path: Path) -> None:
+async def test_in_read_only_mode_a_run_can_be_watched_but_not_controlled(
+    services: Services, tmp_path: Path
+) -> None:
     path = tmp_path / "runs" / f"{RUN}.jsonl"
     write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 9, "token"))
     view = await services.open_recording(RUN)
@@ -86,7 +86,9 @@ async def test_a_run_that_goes_on_is_watched_without_a_say(services: Services, t
     assert await view.send(Intent("cancel")) == REFUSED
 
 
-async def test_the_keys_of_what_is_refused_are_gone(services: Services, tmp_path: Path) -> None:
+async def test_in_read_only_mode_keys_that_change_something_are_hidden(
+    services: Services, tmp_path: Path
+) -> None:
     app = ReadOnlyApp(services, "runs", on_quit="leave", pictures=tmp_path, clock=lambda: 0.0)
     before = files(tmp_path)
     async with app.run_test(size=(140, 40)) as pilot:

@@ -47,7 +47,7 @@ def desk_of(settings: Settings) -> ReviewDesk:
     return ReviewDesk(settings, Grading(settings))
 
 
-def test_two_people_review_a_run(settings: Settings, recording: Path) -> None:
+def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> None:
     before = recording.read_bytes()
     ada, ben = desk_of(settings), desk_of(settings)
     source = ReviewSource((ID,))
@@ -82,9 +82,7 @@ def test_two_people_review_a_run(settings: Settings, recording: Path) -> None:
     assert stat.S_IMODE(overlay_path(recording).stat().st_mode) == 0o600
 
 
-def test_a_second_score_is_not_blind_also_when_the_first_was_taken_back(
-    settings: Settings, recording: Path
-) -> None:
+def test_a_second_score_is_never_blind_even_after_an_undo(settings: Settings, recording: Path) -> None:
     desk, source = desk_of(settings), ReviewSource((ID,))
     blind = Given("override", score=0.5, why="half of it", blind=True)
     first, second = desk.queue(source)[:2]
@@ -96,7 +94,7 @@ def test_a_second_score_is_not_blind_also_when_the_first_was_taken_back(
     assert again[1].opinions["ada"].blind
 
 
-def test_a_fault_concerns_the_whole_conversation(settings: Settings, recording: Path) -> None:
+def test_a_fault_applies_to_the_whole_conversation(settings: Settings, recording: Path) -> None:
     desk = desk_of(settings)
     source = ReviewSource((str(recording),))
     item = desk.queue(source)[0]
@@ -108,7 +106,7 @@ def test_a_fault_concerns_the_whole_conversation(settings: Settings, recording: 
     assert (found.scores["withheld"], found.mean) == (None, None)
 
 
-def test_with_masked_names_reviews_are_shown_and_none_is_given(settings: Settings, recording: Path) -> None:
+def test_with_masked_names_reviews_can_be_read_but_not_added(settings: Settings, recording: Path) -> None:
     desk = desk_of(settings)
     desk.give(desk.queue(ReviewSource((ID,)))[0], Given("override", score=0.5, why="Ada saw it"), "Ada")
     use(Mask(Rules((LiteralRule.of("Ada", "[NAME]", is_name=True),))))
@@ -132,9 +130,7 @@ def report(task: str, **changes: object) -> TaskReport:
     return replace(found, **changes)  # type: ignore[arg-type]
 
 
-def test_submissions_are_marked_beside_the_report_wherever_it_is_opened(
-    settings: Settings, tmp_path: Path
-) -> None:
+def test_marks_of_submissions_are_stored_beside_the_report(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     single = folder / "2026_individual_reports" / "a.json"
     single.parent.mkdir(parents=True)
@@ -162,7 +158,7 @@ def test_submissions_are_marked_beside_the_report_wherever_it_is_opened(
     assert desk.queue(ReviewSource(rows=(replace(rows[0], folder=None),))) == []
 
 
-def test_medal_tables_in_files_say_what_reviewers_say(settings: Settings, tmp_path: Path) -> None:
+def test_exported_medal_tables_include_the_reviewers_marks(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     folder.mkdir()
     whole = folder / "2026_grading_report.json"

@@ -32,7 +32,7 @@ def ids(runs: RunList) -> list[str]:
     return sorted(run.run_id for run in runs.runs())
 
 
-def test_a_run_that_has_not_changed_is_the_same_object(settings: Settings) -> None:
+def test_an_unchanged_run_is_not_read_again(settings: Settings) -> None:
     runs = RunList(settings)
     first = runs.runs()
     assert len(first) == 2
@@ -40,7 +40,7 @@ def test_a_run_that_has_not_changed_is_the_same_object(settings: Settings) -> No
     assert first[0].rehearsal
 
 
-def test_deleted_runs_come_back_with_all_that_lay_beside_them(settings: Settings) -> None:
+def test_restoring_a_deleted_run_restores_all_of_its_files(settings: Settings) -> None:
     runs = RunList(settings)
     before = sorted(path.name for path in settings.runs_dir.glob("*.jsonl"))
     runs.delete([IDS[0]])
@@ -55,14 +55,14 @@ def test_deleted_runs_come_back_with_all_that_lay_beside_them(settings: Settings
     assert runs.undo() == 0
 
 
-def test_the_trash_is_for_its_owner_alone(settings: Settings) -> None:
+def test_the_trash_is_private_to_its_owner(settings: Settings) -> None:
     RunList(settings).delete(IDS)
     trash = settings.data_dir / "trash"
     if os.name != "nt":
         assert all(path.stat().st_mode & 0o077 == 0 for path in (trash, *trash.iterdir()))
 
 
-def test_nothing_is_deleted_when_one_of_the_runs_goes_on(settings: Settings) -> None:
+def test_nothing_is_deleted_when_one_of_the_runs_is_in_progress(settings: Settings) -> None:
     live = recording_path(settings.runs_dir, IDS[1])
     write_live(live, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "token"))
     runs = RunList(settings)
@@ -72,14 +72,14 @@ def test_nothing_is_deleted_when_one_of_the_runs_goes_on(settings: Settings) -> 
 
 
 @pytest.mark.parametrize("run_id", ["../../etc/passwd", "20261120-090000-cccc", "*", ""])
-def test_what_is_no_run_is_not_deleted(settings: Settings, run_id: str) -> None:
+def test_files_that_are_not_runs_are_not_deleted(settings: Settings, run_id: str) -> None:
     runs = RunList(settings)
     with pytest.raises(UsageError):
         runs.delete([IDS[0], run_id])
     assert ids(runs) == IDS
 
 
-def test_undo_leaves_alone_what_is_there_again(settings: Settings) -> None:
+def test_undo_does_not_overwrite_a_run_that_exists_again(settings: Settings) -> None:
     runs = RunList(settings)
     text = recording_path(settings.runs_dir, IDS[0]).read_text()
     overlay = overlay_path(recording_path(settings.runs_dir, IDS[0]))

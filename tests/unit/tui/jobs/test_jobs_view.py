@@ -20,7 +20,7 @@ from bioeval_tui.tui.shared import sparks_view
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def test_a_row_says_what_is_in_a_job_and_how_it_did() -> None:
+def test_a_row_shows_a_jobs_content_and_results() -> None:
     first, warned, broken, new = (jobs_view.row(job, NOW) for job in history.jobs(NOW))
     assert first["last run"].text == "12 min ago"
     assert first["score"].text == "0.78"
@@ -31,7 +31,7 @@ def test_a_row_says_what_is_in_a_job_and_how_it_did() -> None:
     assert new["last runs"].text == "no run yet"
 
 
-def test_jobs_sort_by_each_column_and_filter_by_words() -> None:
+def test_jobs_can_be_sorted_by_each_column_and_filtered_by_words() -> None:
     table = jobs_view.listing()
     table.fill(history.jobs(NOW))
     assert [job.name for job in table.visible][:2] == ["cohort_question", "drug_interaction"]
@@ -51,7 +51,7 @@ def test_a_sparkline_has_a_fixed_scale_and_shows_gaps() -> None:
     assert sparks_view.spark([], 5) == ""
 
 
-def test_problems_stand_under_their_lines() -> None:
+def test_problems_are_shown_under_their_lines() -> None:
     problem = Problem("unknown key", "", 2, 3, "b")
     rows = Source("a: 1\nb: 2\nc: 3\n", (problem,)).rows(60)
     assert [row.number for row in rows] == [1, 2, None, 3]
@@ -60,14 +60,14 @@ def test_problems_stand_under_their_lines() -> None:
 
 
 @pytest.mark.parametrize("line", [0, 99])
-def test_a_problem_without_a_line_of_the_file_is_shown_all_the_same(line: int) -> None:
+def test_a_problem_without_a_line_is_shown_too(line: int) -> None:
     rows = Source("a: 1", (Problem("is odd", "", line, severity="warning"),)).rows(60)
     said = [row for row in rows if row.kind == "warning"]
     assert len(said) == 1
     assert "is odd" in said[0].cells[0].text
 
 
-def test_no_row_is_wider_than_asked_and_nothing_is_lost() -> None:
+def test_text_wraps_to_the_width_and_nothing_is_lost() -> None:
     text = "key: " + "word " * 40 + "x" * 100 + " 你好" * 30
     for width in (8, 17, 40):
         rows = Source(text).rows(width)
@@ -81,7 +81,7 @@ def test_words_are_kept_whole_where_they_fit() -> None:
     assert wrapped("abcdefghij", 4) == ["abcd", "efgh", "ij"]
 
 
-def test_keys_and_comments_are_told_apart_but_not_inside_block_text() -> None:
+def test_yaml_keys_and_comments_are_highlighted_but_not_inside_block_text() -> None:
     rows = Source("# note\nkey: |\n  not: a key\nother: 1").rows(40)
     assert [row.cells[0].tone for row in rows] == ["quiet", "quiet", "plain", "quiet"]
     assert [cell.text for cell in rows[1].cells][1] == "key"
@@ -96,7 +96,7 @@ def test_a_huge_file_is_cut_and_says_so() -> None:
 JOB = JobItem(Path("/jobs/a.yml"), "a")
 
 
-def test_a_form_becomes_a_request() -> None:
+def test_the_run_dialog_becomes_a_run_request() -> None:
     form = RunForm(
         "url", "http://127.0.0.1:8081/", "m1, m2,m1", "job", " 3 ", "random", "yes", " big ", "a,b", "4"
     )
@@ -146,17 +146,17 @@ def test_a_rehearsal_with_the_sample_agent_needs_no_address() -> None:
         (RunForm(evaluator="a, b"), "evaluator"),
     ],
 )
-def test_what_is_wrong_with_a_form_is_one_sentence(form: RunForm, about: str) -> None:
+def test_an_error_in_the_run_dialog_is_one_sentence(form: RunForm, about: str) -> None:
     assert jobs_view.wrong(form).startswith(about)
 
 
 @pytest.mark.parametrize(
     "kept", [None, [], {"agent": "nowhere", "repeats": 3, "url": None}, {"unknown": "x"}]
 )
-def test_a_damaged_memory_gives_the_defaults(kept: object) -> None:
+def test_damaged_saved_choices_give_the_defaults(kept: object) -> None:
     assert RunForm.remembered(kept) == RunForm()
 
 
-def test_a_form_is_remembered() -> None:
+def test_the_run_dialog_is_remembered() -> None:
     form = RunForm("url", "http://a", "m", "rehearsal", "2", "random", "yes")
     assert RunForm.remembered(form.to_dict()) == form

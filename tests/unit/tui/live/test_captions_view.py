@@ -19,7 +19,7 @@ def captions() -> list[str]:
     return found[1:]
 
 
-def test_the_demo_is_told_from_beginning_to_end() -> None:
+def test_the_demo_has_captions_from_beginning_to_end() -> None:
     told = captions()
     assert told[0] == "Conversation 1 of 2: the user knows no facts, and cannot answer when the agent asks."
     assert (
@@ -36,7 +36,7 @@ def test_the_demo_is_told_from_beginning_to_end() -> None:
     assert told[-1].startswith("Rehearsal: knowing two facts lifts the agent")
 
 
-def test_conversations_part_at_the_first_message_that_differs() -> None:
+def test_the_conversations_diverge_at_the_first_message_that_differs() -> None:
     state = RunState()
     for event in read_recording(GOLDEN).events:
         apply(state, event)

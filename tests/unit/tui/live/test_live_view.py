@@ -23,7 +23,7 @@ def upto(kind: str, nth: int = 1) -> RunState:
     return apply_all(RunState(), script[: places[nth - 1] + 1])
 
 
-def test_head_says_which_message_of_how_many_and_for_how_long_the_agent_thinks() -> None:
+def test_the_heading_shows_the_message_number_and_how_long_the_agent_takes() -> None:
     state = upto("message_started", 2)
     now = state.last_at + timedelta(seconds=1.3)
     head = heads_view.head(state, "withheld", 1, now)
@@ -31,7 +31,7 @@ def test_head_says_which_message_of_how_many_and_for_how_long_the_agent_thinks()
     assert head.score.text == "–"
 
 
-def test_head_of_a_condition_that_has_not_begun() -> None:
+def test_a_condition_that_has_not_started_is_queued() -> None:
     assert heads_view.head(after(5), "supplied", 1, None).state.text == "◌ queued"
 
 
@@ -44,36 +44,36 @@ def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recording_a
     assert heads_view.head(state, "supplied", 1, None).title == "x" * 19 + "…"
 
 
-def test_head_of_a_finished_conversation_shows_its_score() -> None:
+def test_the_heading_of_a_finished_conversation_shows_its_score() -> None:
     head = heads_view.head(after(), "withheld", 1, None)
     assert head.state.text == "■ signed off · 9 messages"
     assert head.score.text == "0.29"
 
 
-def test_running_score_is_called_so_far() -> None:
+def test_a_score_of_an_unfinished_conversation_says_so_far() -> None:
     assert heads_view.head(upto("message_started", 5), "withheld", 1, None).score.text.endswith("so far")
 
 
 @pytest.mark.parametrize(
     ("link", "words"), [("live", "● LIVE"), ("replay", "▸ REPLAY"), ("interrupted", "! INTERRUPTED")]
 )
-def test_title_says_what_goes_on(link: heads_view.LinkState, words: str) -> None:
+def test_the_title_says_what_is_happening(link: heads_view.LinkState, words: str) -> None:
     assert heads_view.title_state(after(20), link, None).text.startswith(words)
 
 
-def test_title_says_paused_and_ended() -> None:
+def test_the_title_says_paused_and_ended() -> None:
     state = after(20)
     pause = events.OperatorActed(run_id=RUN_ID, seq=99, at=BEGAN, action="pause", sender="me")
     assert heads_view.title_state(apply_all(state, [pause]), "live", None).text.startswith("‖ PAUSED")
     assert heads_view.title_state(after(), "live", None).text == "■ ENDED  00:14"
 
 
-def test_rehearsal_and_not_clean_stand_in_the_title() -> None:
+def test_the_title_says_rehearsal_and_not_clean() -> None:
     words = [note.text for note in heads_view.title_notes(after(clean=False))]
     assert words == ["rehearsal", "sample agent", "! not clean"]
 
 
-def test_tasks_fill_in_when_the_judge_has_spoken() -> None:
+def test_task_scores_appear_with_the_judges_verdict() -> None:
     assert task_cells(upto("message_completed", 3), "withheld") == ["·", "·"]
     assert task_cells(upto("transcript_scored"), "withheld") == ["✗ 0.20", "✓ 0.90"]
     assert task_cells(upto("transcript_scored"), "supplied")[0] == "·"
@@ -84,7 +84,7 @@ def task_cells(state: RunState, condition: events.ConditionName) -> list[str]:
     return [panels_view.task_cell(row, condition, talk).text for row in rows.task_rows(state, 1)]
 
 
-def test_a_judge_that_failed_is_not_a_score_of_zero() -> None:
+def test_a_failed_judge_is_not_a_score_of_zero() -> None:
     state = upto("conversation_ended")
     failed = events.TranscriptScored(
         run_id=RUN_ID,
@@ -100,7 +100,7 @@ def test_a_judge_that_failed_is_not_a_score_of_zero() -> None:
     assert task_cells(state, "withheld")[0] == "? –"
 
 
-def test_an_assertion_turns_true_at_its_turn_and_is_false_only_at_the_end() -> None:
+def test_an_assertion_passes_at_its_turn_and_fails_only_at_the_end() -> None:
     reminder = rows.assertion_rows(after(), 1)[0]
     assert reminder.title == "reminder exists"
     marks = panels_view.marks(reminder.timelines["supplied"])
@@ -110,7 +110,7 @@ def test_an_assertion_turns_true_at_its_turn_and_is_false_only_at_the_end() -> N
     assert final.text == "✗"
 
 
-def test_an_assertion_that_held_and_no_longer_does_is_marked_at_once() -> None:
+def test_an_assertion_that_no_longer_holds_is_marked_at_once() -> None:
     def check(turn: int, status: str) -> events.AssertionChecked:
         return events.AssertionChecked(
             run_id=RUN_ID,
@@ -141,14 +141,14 @@ def test_latencies_are_those_of_successful_attempts() -> None:
     assert summary.max_ms == 3420.0
 
 
-def test_the_awaited_answer_has_a_growing_bar() -> None:
+def test_the_pending_answer_has_a_growing_bar() -> None:
     state = upto("message_started", 2)
     row = panels_view.latency_rows(state, 1, state.last_at + timedelta(seconds=2))[0]
     assert row.bars["withheld"].running
     assert row.bars["withheld"].ms == pytest.approx(2000)
 
 
-def test_a_bar_shows_waiting_streaming_and_the_target_without_colour() -> None:
+def test_a_latency_bar_shows_waiting_streaming_and_target_without_colour() -> None:
     bar = panels_view.Bar(ms=1000, first_ms=400, message=2)
     text = "".join(cell.text for cell in bars_view.latency_bar(bar, 2000, 1500, 20))
     assert text == "────━━━━━━     │    "
@@ -157,7 +157,7 @@ def test_a_bar_shows_waiting_streaming_and_the_target_without_colour() -> None:
 
 
 @pytest.mark.parametrize("width", [0, 1, 2, 7])
-def test_a_bar_is_never_wider_than_its_place(width: int) -> None:
+def test_a_latency_bar_never_exceeds_its_width(width: int) -> None:
     bar = panels_view.Bar(ms=9e9, first_ms=1.0, message=2)
     assert sum(len(cell.text) for cell in bars_view.latency_bar(bar, 100, 50, width)) == width
 
@@ -174,7 +174,7 @@ def test_uplift_is_not_shown_when_the_run_is_not_clean() -> None:
     assert "not clean" in hidden.text
 
 
-def test_keys_apply_only_where_they_make_sense() -> None:
+def test_keys_are_offered_only_where_they_apply() -> None:
     running, ended = upto("message_started", 3), after()
     assert control_view.applies("pause", running, "live", "withheld", 1)
     assert not control_view.applies("resume", running, "live", "withheld", 1)
@@ -186,7 +186,7 @@ def test_keys_apply_only_where_they_make_sense() -> None:
     assert control_view.applies("again", ended, "live", "withheld", 1)
 
 
-def test_an_interrupted_run_says_what_is_kept_and_what_to_do() -> None:
+def test_an_interrupted_run_says_what_was_kept_and_how_to_resume() -> None:
     sentence = notices_view.banner(
         after(60), "interrupted", "the engine is gone; the run was interrupted", None
     )
@@ -202,7 +202,7 @@ def test_a_run_that_could_not_start_says_why_and_what_to_press() -> None:
     assert "f5  try again" in text
 
 
-def test_where_nothing_can_be_run_no_key_to_run_something_is_named() -> None:
+def test_without_an_engine_no_key_to_run_is_mentioned() -> None:
     keys = notices_view.Keys(jobs="", runs="3", again="", quit="q")
     for link in ("empty", "failed"):
         text = " ".join(cell.text for cell in notices_view.waiting(link, "why", 0, keys))

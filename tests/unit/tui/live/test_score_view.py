@@ -16,7 +16,7 @@ def state() -> RunState:
 
 
 @pytest.mark.parametrize("condition", ["withheld", "supplied"])
-def test_parts_minus_penalty_are_the_score(state: RunState, condition: str) -> None:
+def test_the_parts_minus_the_penalty_are_the_score(state: RunState, condition: str) -> None:
     talk = state.conversation(condition)
     weighted = sum(item.share for item in score_parts_view.shares(talk))
     assert max(0.0, weighted - talk.score.penalty) == pytest.approx(talk.score.score, abs=0.00501)
@@ -24,7 +24,7 @@ def test_parts_minus_penalty_are_the_score(state: RunState, condition: str) -> N
 
 @pytest.mark.parametrize("condition", ["withheld", "supplied"])
 @pytest.mark.parametrize("width", [10, 57, 120])
-def test_the_bar_is_as_long_as_the_score(state: RunState, condition: str, width: int) -> None:
+def test_the_score_bar_is_as_long_as_the_score(state: RunState, condition: str, width: int) -> None:
     talk = state.conversation(condition)
     cells = score_parts_view.score_bar(talk, width)
     assert sum(len(cell.text) for cell in cells) == width
@@ -33,7 +33,7 @@ def test_the_bar_is_as_long_as_the_score(state: RunState, condition: str, width:
     assert filled == pytest.approx(talk.score.score * width, abs=1)
 
 
-def test_each_gain_is_what_the_formula_says(state: RunState) -> None:
+def test_each_possible_gain_follows_the_formula(state: RunState) -> None:
     talk = state.conversation("withheld")
     found = {gain.what: gain.by for gain in gains(state, talk)}
     better = score.compose(
@@ -44,12 +44,12 @@ def test_each_gain_is_what_the_formula_says(state: RunState) -> None:
     assert list(found.values()) == sorted(found.values(), reverse=True)
 
 
-def test_both_scores_come_first_and_the_mean_is_the_published_one(state: RunState) -> None:
+def test_both_scores_come_first_and_their_mean_is_the_published_one(state: RunState) -> None:
     assert score_card_view.headline(state, 1) == [("withheld", "0.29"), ("supplied", "0.96")]
     assert score_card_view.mean(state, 1) == f"{state.ended.mean:.2f}"
 
 
-def test_rehearsal_is_said(state: RunState) -> None:
+def test_a_rehearsal_is_labelled(state: RunState) -> None:
     assert "rehearsal: evaluator scripted, judge rules" in [
         note.text for note in score_card_view.notes(state)
     ]
@@ -61,13 +61,13 @@ def test_a_rehearsal_names_no_model(state: RunState) -> None:
     assert "rule-based" in score_card_view.subject(real)
 
 
-def test_no_uplift_anywhere_when_not_clean() -> None:
+def test_a_run_that_is_not_clean_shows_no_uplift_anywhere() -> None:
     state = apply_all(RunState(), scripted_run(clean=False))
     assert score_card_view.total_uplift(state, 1).text == "not shown: not clean"
     assert {row.uplift.text for row in score_card_view.rows(state, 1)} <= {"–", ""}
 
 
-def test_rows_carry_reason_evidence_and_uplift(state: RunState) -> None:
+def test_rows_show_reason_evidence_and_uplift(state: RunState) -> None:
     row = score_card_view.rows(state, 1)[0]
     assert row.uplift.text == "+0.70"
     assert row.details["supplied"][0].text == "the reminder has date, dose and zone"
@@ -75,7 +75,7 @@ def test_rows_carry_reason_evidence_and_uplift(state: RunState) -> None:
     assert row.evidence["supplied"].quote.startswith("Done: warfarin")
 
 
-def test_a_verdict_that_a_panel_lacks_stands_beside_what_the_others_say() -> None:
+def test_a_missing_verdict_of_a_panel_is_shown_beside_the_others() -> None:
     script = scripted_run()
     scored = next(e for e in script if e.kind == "transcript_scored" and e.condition == "supplied")
     lacks = Warned(
@@ -91,7 +91,7 @@ def test_tone_is_marked_as_not_in_the_score(state: RunState) -> None:
     assert any(row.label.text.strip() == "tone (not in score)" for row in score_card_view.rows(state, 1))
 
 
-def test_faults_are_counted_by_whose_they_are(state: RunState) -> None:
+def test_faults_are_counted_by_who_caused_them(state: RunState) -> None:
     assert score_card_view.faults(state) == "faults: agent 1 · evaluator 0 · judge 0 · infrastructure 0"
 
 

@@ -45,7 +45,7 @@ def letters(chunks: list[Chunk]) -> str:
 
 
 @given(st.lists(PIECES, max_size=60), st.integers(0, 1000))
-def test_a_text_that_grows_is_cut_like_the_whole(parts: list[str], seed: int) -> None:
+def test_a_growing_text_is_split_like_the_whole_text(parts: list[str], seed: int) -> None:
     text, chunks, at = "".join(parts), None, 0
     pick = random.Random(seed)
     while at < len(text):
@@ -57,13 +57,13 @@ def test_a_text_that_grows_is_cut_like_the_whole(parts: list[str], seed: int) ->
 
 
 @given(st.lists(PIECES, max_size=60))
-def test_no_chunk_is_large(parts: list[str]) -> None:
+def test_every_chunk_is_small(parts: list[str]) -> None:
     for chunk in cut("".join(parts)):
         assert len(chunk.text) <= MAX_CHARS
         assert chunk.text.count("\n") <= MAX_LINES
 
 
-def test_all_chunks_but_the_last_stay_the_same_objects() -> None:
+def test_only_the_last_chunk_changes_as_text_arrives() -> None:
     text = "\n\n".join([PARAGRAPH] * 5)
     before = cut(text)
     after = cut(text + " and more", before)
@@ -71,7 +71,7 @@ def test_all_chunks_but_the_last_stay_the_same_objects() -> None:
     assert after[-1].text.endswith("and more")
 
 
-def test_fences_are_chunks_of_their_own_and_blank_lines_in_them_cut_nothing() -> None:
+def test_a_code_block_is_one_chunk_including_blank_lines() -> None:
     chunks = cut("before\n```py\nx = 1\n\ny = 2\n```\nafter")
     assert [(c.kind, c.text, c.language) for c in chunks] == [
         ("markdown", "before", ""),
@@ -85,7 +85,7 @@ def test_an_indented_line_stays_with_its_list() -> None:
     assert len(cut(text)) == 1
 
 
-def test_a_long_table_is_cut_with_its_heading_repeated() -> None:
+def test_a_long_table_is_split_with_its_heading_repeated() -> None:
     heading = "| a | b |\n|---|---|\n"
     chunks = cut(heading + "| 1 | 2 |\n" * 100)
     assert len(chunks) > 2
@@ -93,13 +93,13 @@ def test_a_long_table_is_cut_with_its_heading_repeated() -> None:
     assert sum(chunk.text.count("| 1 | 2 |") for chunk in chunks) == 100
 
 
-def test_pieces_lose_nothing() -> None:
+def test_splitting_a_text_loses_nothing() -> None:
     text = "line\n" * 500 + "w" * 10_000
     assert "".join(pieces(text)).replace("\n", "") == text.replace("\n", "")
 
 
 @given(st.lists(st.integers(0, 9), max_size=50), st.data())
-def test_heights_find_the_item_of_every_line(heights: list[int], data: st.DataObject) -> None:
+def test_every_line_belongs_to_the_right_item(heights: list[int], data: st.DataObject) -> None:
     half = len(heights) // 2
     tree = Heights(heights[:half])
     for height in heights[half:]:
@@ -125,20 +125,20 @@ def test_heights_find_the_item_of_every_line(heights: list[int], data: st.DataOb
         ("**", "two ** stars"),
     ],
 )
-def test_words_are_found_however_they_are_marked_and_wrapped(words: str, text: str) -> None:
+def test_search_finds_words_that_are_formatted_or_wrapped(words: str, text: str) -> None:
     pattern = pattern_of(words)
     assert pattern is not None
     assert pattern.search(text)
 
 
-def test_words_are_no_pattern() -> None:
+def test_search_text_is_not_a_pattern() -> None:
     pattern = pattern_of(".*")
     assert pattern is not None
     assert not pattern.search("anything")
     assert pattern_of("  ") is None
 
 
-def test_a_match_that_wraps_is_marked_on_both_lines() -> None:
+def test_a_wrapped_match_is_highlighted_on_both_lines() -> None:
     pattern = pattern_of("needle thread")
     assert pattern is not None
     assert spans_by_line(["a needle", "  thread b", "needle thread"], pattern) == [
@@ -169,7 +169,7 @@ def test_a_match_that_wraps_is_marked_on_both_lines() -> None:
         ({"request": "odd"}, '· {"request":"odd"}'),
     ],
 )
-def test_generation_events_fold_to_one_line(event: dict[str, object], shown: str) -> None:
+def test_generation_events_collapse_to_one_line(event: dict[str, object], shown: str) -> None:
     line = generation_line(event)
     assert f"{line.sign} {line.title}" == shown
 
@@ -185,5 +185,5 @@ def test_generation_events_fold_to_one_line(event: dict[str, object], shown: str
         ("2 ** 3", "2 ** 3"),
     ],
 )
-def test_bold_words_and_code_that_are_still_being_written_are_closed(written: str, shown: str) -> None:
+def test_unfinished_bold_text_and_code_are_closed(written: str, shown: str) -> None:
     assert finished(written) == shown

@@ -28,7 +28,7 @@ def standings(table: MedalTable) -> list[str]:
     return [entry.standing for entry in table.visible]
 
 
-def test_best_medals_stand_first_and_what_has_no_score_last(table: MedalTable) -> None:
+def test_the_best_medals_come_first_and_submissions_without_a_score_last(table: MedalTable) -> None:
     assert standings(table) == ["gold", "silver", "silver", "bronze", "none", "none", "invalid", "not_graded"]
 
 
@@ -39,7 +39,7 @@ def test_sorting_by_score_keeps_invalid_ones_last(table: MedalTable) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
-def test_turning_round_turns_round(table: MedalTable) -> None:
+def test_reversing_the_sort_reverses_the_rows(table: MedalTable) -> None:
     before = [
         (entry.standing, entry.row.report and entry.row.report.leaderboard_percentile)
         for entry in table.visible
@@ -53,7 +53,7 @@ def test_turning_round_turns_round(table: MedalTable) -> None:
 
 
 @pytest.mark.parametrize("column", range(len(medals_view.COLUMNS)))
-def test_every_column_sorts_and_the_same_again_turns_round(table: MedalTable, column: int) -> None:
+def test_every_column_sorts_and_choosing_it_again_reverses(table: MedalTable, column: int) -> None:
     best, second = (entry.row for entry in table.visible[:2])
     for row, high in ((best, 0.9), (second, 0.8)):
         sure = replace(row.report, uncertainty=Uncertainty(low=0.7, high=high))
@@ -67,7 +67,7 @@ def test_every_column_sorts_and_the_same_again_turns_round(table: MedalTable, co
     assert table.visible != first
 
 
-def test_rows_that_arrive_later_take_their_place(table: MedalTable) -> None:
+def test_rows_that_arrive_later_are_sorted_in(table: MedalTable) -> None:
     table.sort_by(0)
     table.add(graded("aaa", "zoe", 0.7, board(50, 0.1, 0.9)))
     table.search("aaa")
@@ -88,7 +88,7 @@ def test_groups_count_medals_by_agent_and_domain(table: MedalTable) -> None:
     assert [group.domain for group in found[1:3]] == ["metabolic", "oncology"]
 
 
-def test_exports_hold_every_value_and_no_formula() -> None:
+def test_exports_contain_every_value_and_no_formula() -> None:
     rows = [medals_view.exported(row) for row in sample_rows()]
     text = table_csv(medals_view.EXPORTED, rows)
     assert text.splitlines()[0] == ",".join(medals_view.EXPORTED)
@@ -110,7 +110,7 @@ def test_every_word_of_the_filter_must_be_found(table: MedalTable) -> None:
     assert len(table.visible) == 8
 
 
-def test_averages_say_over_how_many_and_give_the_figure_with_zeros(table: MedalTable) -> None:
+def test_averages_show_their_count_and_the_figure_with_zeros(table: MedalTable) -> None:
     totals = table.totals()
     assert (totals.rows, totals.valid) == (8, 6)
     assert totals.average_with_zeros == pytest.approx(totals.average * 6 / 8)
@@ -118,7 +118,7 @@ def test_averages_say_over_how_many_and_give_the_figure_with_zeros(table: MedalT
     assert "over 6 valid of 8" in words
 
 
-def test_columns_go_one_by_one_as_it_gets_narrow() -> None:
+def test_columns_disappear_one_by_one_in_narrow_terminals() -> None:
     assert fit(medals_view.COLUMNS, 200, medals_view.MIN_TASK) == [
         medals_view.COLUMNS[0]._replace(width=fit(medals_view.COLUMNS, 200, medals_view.MIN_TASK)[0].width),
         *medals_view.COLUMNS[1:],
@@ -164,7 +164,7 @@ def test_labels_never_touch_and_stay_on_the_line(width: int) -> None:
         assert len(medal_scale_view.axis(scale, width)) == width
 
 
-def test_hopeless_entries_do_not_press_the_rest_against_the_edge() -> None:
+def test_outliers_do_not_squeeze_the_other_entries() -> None:
     scores = (*board(200, 0.6, 0.9), -1e6)
     scale = medal_scale_view.scale_of(graded("t", "a", 0.85, scores))
     assert scale.cut
@@ -179,7 +179,7 @@ def lines(row: object, width: int = 46) -> str:
     return "\n".join("".join(cell.text for cell in line) for line in medal_card_view.card(row, width))
 
 
-def test_the_card_says_place_distance_and_that_the_board_is_self_trained() -> None:
+def test_the_card_shows_place_and_distance_and_labels_a_self_trained_leaderboard() -> None:
     text = lines(sample_rows()[1])
     assert "would place 34 of 1,044" in text
     assert "gold begins at" in text
@@ -187,7 +187,7 @@ def test_the_card_says_place_distance_and_that_the_board_is_self_trained() -> No
     assert "▶" in text
 
 
-def test_a_self_trained_board_is_said_once() -> None:
+def test_a_self_trained_leaderboard_is_labelled_once() -> None:
     row = graded("t", "a", 0.5, board(50, 0.1, 0.9), warnings=("the leaderboard is self-trained",))
     assert lines(row).count("self-trained") == 1
 
@@ -204,6 +204,6 @@ def test_the_card_says_why_a_file_is_invalid_and_whose_fault_it_is_not() -> None
 
 
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@", "＝", "＠", "\n=", " =", "\t"])
-def test_a_cell_that_a_spreadsheet_would_compute_gets_an_apostrophe(begin: str) -> None:
+def test_a_cell_that_looks_like_a_formula_gets_an_apostrophe(begin: str) -> None:
     (_, (cell,)) = csv.reader(StringIO(table_csv(["a"], [[f"{begin}1+1"]])))
     assert cell == f"'{begin}1+1"

@@ -24,11 +24,11 @@ def plain(cells: list[Cell]) -> str:
         (Compared("t", None, 0.5), "     │     "),
     ],
 )
-def test_a_difference_stands_at_its_place_with_its_interval(value: Compared, drawn: str) -> None:
+def test_a_difference_is_drawn_at_its_value_with_its_interval(value: Compared, drawn: str) -> None:
     assert plain(forest(value, 0.5, 11)) == drawn
 
 
-def test_what_changed_most_stands_first_and_what_is_the_same_can_be_left_out() -> None:
+def test_the_largest_change_comes_first_and_equal_rows_can_be_hidden() -> None:
     found = history.compared()
     rows = [row for row in table(found, 120) if row.condition == "withheld"]
     assert [row.title for row in rows[:2]] == ["score", "Set a reminder to take warfarin tomorrow at 9"]

@@ -23,7 +23,7 @@ def whole(found: RunComparison, width: int) -> str:
     return text([*comparison_view.head(found, width), *rows, *comparison_view.notes(found)])
 
 
-def test_the_newest_run_stands_on_top_and_live_ones_are_marked() -> None:
+def test_the_newest_run_comes_first_and_running_ones_are_marked() -> None:
     table = runs_view.listing()
     table.fill(reversed(history.history(NOW)))
     assert table.visible[0].status == "running"
@@ -33,14 +33,14 @@ def test_the_newest_run_stands_on_top_and_live_ones_are_marked() -> None:
     assert cells["mean"].text == "–"
 
 
-def test_a_time_is_relative_or_exact() -> None:
+def test_times_are_relative_or_exact() -> None:
     run = history.history(NOW)[4]
     assert runs_view.row(run, NOW, marked=False, exact=False)["started"].text == "yesterday"
     exact = runs_view.row(run, NOW, marked=False, exact=True)["started"].text
     assert exact == f"{run.started_at.astimezone():%m-%d %H:%M}"
 
 
-def test_runs_are_filtered_by_job_status_and_fault() -> None:
+def test_runs_can_be_filtered_by_job_status_and_fault() -> None:
     table = runs_view.listing()
     table.fill(history.history(NOW))
     for words, count in (("variant", 3), ("interrupted", 1), ("fault judge", 1), ("medication rehearsal", 2)):
@@ -59,7 +59,7 @@ def test_every_column_sorts_and_missing_values_come_last() -> None:
     assert table.visible[-1].score is None
 
 
-def test_a_card_shows_the_trend_of_the_job_and_where_the_run_stands_in_it() -> None:
+def test_a_card_shows_the_jobs_trend_and_the_runs_place_in_it() -> None:
     all_runs = history.history(NOW)
     said = text(runs_view.card(all_runs[1], all_runs, NOW, 40))
     assert "means of 6 runs of this job" in said
@@ -74,7 +74,7 @@ def test_a_first_run_has_no_trend_yet() -> None:
     assert "no run of this job has ended yet" in text(runs_view.card(run, [run], NOW, 40))
 
 
-def test_one_condition_is_a_result_of_its_own_and_no_part_of_the_trend() -> None:
+def test_a_run_of_one_condition_is_not_part_of_the_trend() -> None:
     all_runs = history.history(NOW)
     alone = replace(all_runs[1], score=None, scores={"supplied": 0.9})
     assert runs_view.status_of(alone).text == "■ completed"
@@ -93,7 +93,7 @@ def test_the_trend_is_of_the_newest_runs_only() -> None:
     assert cell_len(lines[1][0].text) == 30
 
 
-def test_rows_that_are_the_same_objects_are_not_looked_at_again() -> None:
+def test_unchanged_rows_are_not_computed_again() -> None:
     table = runs_view.listing()
     first = history.history(NOW)
     table.fill(first)
@@ -105,7 +105,7 @@ def test_rows_that_are_the_same_objects_are_not_looked_at_again() -> None:
     assert seen == [changed.run_id]
 
 
-def test_a_comparison_says_the_sentence_first_and_every_row_with_its_sign() -> None:
+def test_a_comparison_starts_with_its_conclusion_and_signs_every_difference() -> None:
     said = whole(history.compared(), 110)
     assert said.index("B is better on 1 of 2 tasks") < said.index("FACTS WITHHELD")
     for words in ("▲ better", "▼ worse", "▲ fixed", "▼ broken", "50%", "−0.4 s", "! the judges differ"):

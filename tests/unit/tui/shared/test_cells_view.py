@@ -8,12 +8,12 @@ from bioeval_tui.tui.shared.cells_view import Cell, clock, duration, score, sign
 @pytest.mark.parametrize(
     ("elapsed", "text"), [(0, "00:00"), (72.9, "01:12"), (3661, "1:01:01"), (-3, "00:00")]
 )
-def test_clock(elapsed: float, text: str) -> None:
+def test_elapsed_time_is_shown_as_a_clock(elapsed: float, text: str) -> None:
     assert clock(elapsed) == text
 
 
 @pytest.mark.parametrize(("elapsed", "text"), [(8.4, "8 s"), (108, "1 m 48 s"), (7380, "2 h 03 m")])
-def test_durations_in_words(elapsed: float, text: str) -> None:
+def test_a_duration_is_shown_in_words(elapsed: float, text: str) -> None:
     assert duration(elapsed) == text
 
 

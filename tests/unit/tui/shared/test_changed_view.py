@@ -13,11 +13,11 @@ def test_items_are_matched_by_their_id() -> None:
     ]
 
 
-def test_nothing_changed_is_nothing() -> None:
+def test_equal_states_show_no_changes() -> None:
     assert changes({"a": [1, {"b": None}]}, {"a": [1, {"b": None}]}) == []
 
 
-def test_a_flood_of_changes_is_cut_and_counted() -> None:
+def test_a_long_list_of_changes_is_cut_and_counted() -> None:
     lines = changes({}, {str(number): number for number in range(100)})
     assert len(lines) == 41
     assert lines[-1] == "… and 60 more changes"

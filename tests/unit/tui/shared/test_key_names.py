@@ -14,5 +14,5 @@ from bioeval_tui.tui.shared.keys_footer_widget import key_name
         ("full_stop", "."), ("ctrl+p", "^p"), ("f6", "f6"), ("B", "B"), ("ctrl+e", "^e"), ("left", "←"), ("backspace", "⌫"),
     ],
 )  # fmt: skip
-def test_a_key_reads_as_it_is_written(key: str, name: str) -> None:
+def test_a_key_is_named_as_on_the_keyboard(key: str, name: str) -> None:
     assert key_name(key) == name

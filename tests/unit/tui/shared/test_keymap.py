@@ -14,7 +14,7 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 PLACES = places()
 
 
-def test_what_can_be_used_is_used() -> None:
+def test_valid_key_settings_are_used() -> None:
     kept = {
         "live.pause": "f6",
         "app.help": "?,f1",
@@ -41,17 +41,17 @@ def test_what_can_be_used_is_used() -> None:
         (["live.pause"], "keys: a mapping of names to keys is expected; none was changed"),
     ],
 )
-def test_what_cannot_is_left_out_with_one_sentence(kept: object, sentence: str) -> None:
+def test_an_invalid_key_setting_is_ignored_with_one_sentence(kept: object, sentence: str) -> None:
     assert resolve(kept, PLACES) == ({}, (sentence,))
 
 
-def test_one_wrong_entry_does_not_spoil_the_others() -> None:
+def test_one_invalid_key_setting_does_not_affect_the_others() -> None:
     found = resolve({"live.pause": "f6", "live.step": "f6", "medals.export": "ctrl+y"}, PLACES)
     assert found.keys == {"live.pause": "f6", "medals.export": "ctrl+y"}
     assert found.problems == ("keys: live.step: f6 is already used by live.pause; give another key",)
 
 
-def test_no_key_that_moves_about_in_a_widget_can_be_given_away() -> None:
+def test_navigation_keys_cannot_be_rebound() -> None:
     bound = {
         key
         for widget in (RowList, TileGrid, SourceView, Transcript)

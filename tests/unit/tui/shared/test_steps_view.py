@@ -8,7 +8,7 @@ def text(lines: list[list[Cell]]) -> list[str]:
     return ["".join(cell.text for cell in line).rstrip() for line in lines]
 
 
-def test_a_line_rises_where_the_value_does() -> None:
+def test_a_step_line_rises_where_the_value_rises() -> None:
     assert text(step_plot([Steps("b", [(1, 0.5), (2, 0.5), (3, 1.0)])], 18, 3)) == [
         "1.0         ┌─── b",
         "0.5 ────────┘",
@@ -17,7 +17,7 @@ def test_a_line_rises_where_the_value_does() -> None:
     ]
 
 
-def test_lines_that_end_together_keep_both_names() -> None:
+def test_lines_that_end_together_keep_both_labels() -> None:
     drawn = "\n".join(
         text(step_plot([Steps("one", [(1, 1.0)]), Steps("two", [(1, 1.0)], heavy=True)], 30, 5))
     )
@@ -26,6 +26,6 @@ def test_lines_that_end_together_keep_both_names() -> None:
     assert "━" in drawn
 
 
-def test_nothing_is_drawn_where_there_is_no_room_or_nothing_to_draw() -> None:
+def test_nothing_is_drawn_without_room_or_values() -> None:
     assert step_plot([], 40, 5) == []
     assert step_plot([Steps("b", [(1, 0.5)])], 6, 5) == []

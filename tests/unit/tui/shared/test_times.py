@@ -25,7 +25,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
         (125_000, "2 m 05 s"),
     ],
 )
-def test_latency_has_a_unit(ms: float | None, shown: str) -> None:
+def test_a_latency_has_a_unit(ms: float | None, shown: str) -> None:
     assert times.latency(ms) == shown
 
 
@@ -40,7 +40,7 @@ def test_latency_has_a_unit(ms: float | None, shown: str) -> None:
         (7_500_000, "2 h 05 m"),
     ],
 )
-def test_duration_has_units(ms: float | None, shown: str) -> None:
+def test_a_duration_has_units(ms: float | None, shown: str) -> None:
     assert times.duration(ms) == shown
 
 
@@ -55,11 +55,11 @@ def test_duration_has_units(ms: float | None, shown: str) -> None:
         (timedelta(days=60), "2026-09-21"),
     ],
 )
-def test_ago(before: timedelta, shown: str) -> None:
+def test_a_recent_time_is_shown_as_time_ago(before: timedelta, shown: str) -> None:
     assert times.ago(NOW - before, NOW) == shown
 
 
-def test_a_moment_is_shown_exactly_where_that_is_asked_for() -> None:
+def test_a_time_is_shown_exactly_when_asked() -> None:
     then = NOW - timedelta(days=6)
     assert times.when(then, NOW, exact=False) == "6 days ago"
     assert times.when(then, NOW, exact=True) == f"{then.astimezone():%m-%d %H:%M}"

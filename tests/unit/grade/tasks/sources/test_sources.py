@@ -104,7 +104,7 @@ def test_the_archive_is_downloaded_once_for_all_assays(server: Server, tmp_path:
     assert (first.parent.parent / "DMS_substitutions.csv").is_file()
 
 
-def test_multiples_and_indels_have_archives_of_their_own(server: Server, tmp_path: Path) -> None:
+def test_multiple_mutants_and_indels_have_their_own_archives(server: Server, tmp_path: Path) -> None:
     server.answers[SINGLES] = [(200, zipped(A="x"))]
     server.answers[MULTIPLES] = [(200, zipped(B="pair"))]
     server.answers["/archives/cv_folds_indels.zip"] = [(200, zipped(C_indels="gap"))]
@@ -115,7 +115,7 @@ def test_multiples_and_indels_have_archives_of_their_own(server: Server, tmp_pat
         assert (raw / f"{assay}.csv").read_text() == text
 
 
-def test_files_put_there_by_hand_need_no_network(tmp_path: Path) -> None:
+def test_files_downloaded_by_hand_need_no_network(tmp_path: Path) -> None:
     raw = raw_folder(tmp_path)
     shared = tmp_path / "proteingym-dms"
     (shared / "DMS_substitutions.csv").write_text("DMS_id\n")
@@ -125,7 +125,7 @@ def test_files_put_there_by_hand_need_no_network(tmp_path: Path) -> None:
     assert (raw / "BLAT_ECOLX.csv").exists()
 
 
-def test_an_assay_that_is_not_there_is_the_configs_fault(server: Server, tmp_path: Path) -> None:
+def test_an_unknown_assay_is_an_error_in_the_config(server: Server, tmp_path: Path) -> None:
     server.answers[SINGLES] = server.answers[MULTIPLES] = [(200, zipped(A="x"))]
     server.answers[BOARD] = [(200, b",m1\nA,0.5\n")]
     with pytest.raises(InputError, match=r"have no assay B, which data_source\.benchmark_id names"):
@@ -140,14 +140,14 @@ def test_the_leaderboard_is_one_line_of_the_table_best_first(server: Server) -> 
     assert board == [BoardRow("high", 0.75, "2024-01-01"), BoardRow("low", 0.25, "2024-01-01")]
 
 
-def test_a_server_that_is_busy_is_asked_again(server: Server) -> None:
+def test_a_busy_server_is_retried(server: Server) -> None:
     server.answers[BOARD] = [(503, b""), (429, b""), (200, b",m\nA,0.5\n")]
     assert gym(server).leaderboard({"benchmark_id": "A"})[0].score == 0.5
     assert len(server.asked) == 3
 
 
 @pytest.mark.parametrize("status", [404, 403, 503])
-def test_a_refusal_says_where_to_put_the_file(server: Server, tmp_path: Path, status: int) -> None:
+def test_a_refused_download_says_where_to_put_the_file(server: Server, tmp_path: Path, status: int) -> None:
     server.answers[SINGLES] = [(status, b"")]
     raw = raw_folder(tmp_path)
     with pytest.raises(
@@ -158,7 +158,7 @@ def test_a_refusal_says_where_to_put_the_file(server: Server, tmp_path: Path, st
     assert not list((tmp_path / "proteingym-dms").glob("*.zip*")), "no half of an archive stays"
 
 
-def test_without_network_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_download_without_network_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(http, "BACKOFF_S", 0.0)
     nowhere = "http://127.0.0.1:9"
     source = ProteinGymSource(Addresses(nowhere, nowhere, nowhere))
@@ -241,7 +241,7 @@ def test_kaggles_whole_leaderboard_is_read(kaggle: FakeKaggle) -> None:
         (SystemExit(1), r"the request to Kaggle"),
     ],
 )
-def test_what_kaggle_refuses_is_one_sentence(
+def test_a_refusal_by_kaggle_is_one_sentence(
     kaggle: FakeKaggle, tmp_path: Path, error: Any, expected: str
 ) -> None:
     if error is SimpleNamespace:
@@ -252,7 +252,7 @@ def test_what_kaggle_refuses_is_one_sentence(
         KaggleSource().download(CONFIG, tmp_path)
 
 
-def test_without_kaggles_client_it_says_what_to_install(
+def test_without_the_kaggle_client_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "kaggle", None)
@@ -262,7 +262,7 @@ def test_without_kaggles_client_it_says_what_to_install(
         KaggleSource().download(CONFIG, tmp_path)
 
 
-def test_without_credentials_it_says_where_to_get_them(
+def test_without_kaggle_credentials_the_error_says_where_to_get_them(
     kaggle: FakeKaggle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def leave() -> None:
@@ -274,7 +274,7 @@ def test_without_credentials_it_says_where_to_get_them(
 
 
 @pytest.mark.parametrize("slug", ["..", "../..", "a b", "", "x?y=z"])
-def test_a_competition_has_a_plain_name(slug: str) -> None:
+def test_a_competition_id_that_is_not_a_plain_name_is_refused(slug: str) -> None:
     with pytest.raises(InputError, match=r"^data_source\.competition_id"):
         competition({"competition_id": slug})
 
@@ -308,21 +308,23 @@ def polaris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(POLARIS_PYTHON, sys.executable)
 
 
-def test_polaris_data_comes_through_an_interpreter_of_its_own(polaris: None, tmp_path: Path) -> None:
+def test_polaris_data_is_read_by_a_separate_interpreter(polaris: None, tmp_path: Path) -> None:
     assert PolarisSource().download({"benchmark_id": "tdcommons/caco2-wang"}, tmp_path) is None
     assert (tmp_path / "polaris_train_data.csv").read_text() == "smiles,Y\nC,1\n"
     assert (tmp_path / "polaris_test_data.csv").read_text() == "smiles,Y\nCC,2\n"
     assert json.loads((tmp_path / "polaris_benchmark.json").read_text()) == {"target_cols": ["Y"]}
 
 
-def test_what_polaris_refuses_is_one_sentence(polaris: None, tmp_path: Path) -> None:
+def test_a_refusal_by_polaris_is_one_sentence(polaris: None, tmp_path: Path) -> None:
     expected = r"^Polaris did not return a/b: ValueError: no such benchmark: a/b; sign in .*or put polaris_train_data\.csv"
     with pytest.raises(SourceError, match=expected) as caught:
         PolarisSource().download({"benchmark_id": "a/b"}, tmp_path)
     assert "\n" not in str(caught.value)
 
 
-def test_without_polaris_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_polaris_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv(POLARIS_PYTHON, raising=False)
     with pytest.raises(
         SourceError, match=r"install polaris-lib==0\.13\.0 .* BIOEVAL_POLARIS_PYTHON .*or put"
@@ -330,14 +332,14 @@ def test_without_polaris_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
         PolarisSource().download({"benchmark_id": "a/b"}, tmp_path)
 
 
-def test_an_empty_stand_in_is_not_taken_for_polaris(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_empty_package_is_not_taken_for_polaris(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(POLARIS_PYTHON, raising=False)
     monkeypatch.setitem(sys.modules, "polaris", ModuleType("polaris"))
     with pytest.raises(SourceError, match=r"install polaris-lib"):
         PolarisSource().download({"benchmark_id": "a/b"}, tmp_path)
 
 
-def test_an_interpreter_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_interpreter_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(POLARIS_PYTHON, str(tmp_path / "python"))
     with pytest.raises(SourceError, match=r"^BIOEVAL_POLARIS_PYTHON cannot be used"):
         PolarisSource().download({"benchmark_id": "a/b"}, tmp_path)
@@ -363,7 +365,7 @@ def test_a_page_without_a_leaderboard_says_what_to_do(server: Server) -> None:
         PolarisSource(server.url).leaderboard({"benchmark_id": "a/b"})
 
 
-def test_odd_pages_are_no_leaderboard() -> None:
+def test_unexpected_pages_give_no_leaderboard() -> None:
     for page in ("", "<table>", "<td>1</td>", "<table><tr><th>Name</th></tr><tr><td>x</td></tr></table>"):
         assert read_board(page) == []
 
@@ -372,7 +374,7 @@ def test_odd_pages_are_no_leaderboard() -> None:
 
 
 @pytest.mark.parametrize("kind", ["builtin", "manual"])
-def test_nothing_to_download(kind: str, tmp_path: Path) -> None:
+def test_built_in_and_manual_sources_download_nothing(kind: str, tmp_path: Path) -> None:
     source = get_source({"type": kind})
     assert source.download({}, tmp_path) is None
     assert source.leaderboard({}) == []
