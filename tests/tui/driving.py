@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,8 +15,10 @@ from bioeval_tui.evaluate.engine.spec import RunRequest
 from bioeval_tui.tui.app import BioevalApp
 
 WIDE, NARROW = (160, 45), (80, 24)
+LONGEST_S = 30.0
+"""How long a test waits for something that always comes at once."""
 FOLLOWS = ("feed", "grid")
-"""Workers that go on as long as a run does."""
+"""Workers that run as long as a run does."""
 
 
 @asynccontextmanager
@@ -51,11 +54,19 @@ async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
     """Let the application work until `condition` holds."""
-    for _ in range(500):
-        if condition():
-            return
+    end = time.monotonic() + LONGEST_S
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
         await pilot.pause()
-    raise AssertionError("it never happened")
+
+
+async def press_without_effect(app: BioevalApp, pilot: Pilot[None], *keys: str) -> None:
+    """Press keys that do not apply: the screen stays as it is."""
+    screen, text = app.screen, screen_text(app)
+    await pilot.press(*keys)
+    await loaded(app, pilot)
+    assert app.screen is screen
+    assert screen_text(app) == text
 
 
 def screen_text(app: BioevalApp) -> str:

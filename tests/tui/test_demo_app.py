@@ -88,5 +88,5 @@ async def test_a_key_stops_the_tour_and_gives_you_the_screens(tmp_path: Path) ->
         await until(pilot, lambda: app.current_mode == "runs")
         await loaded(app, pilot)
         for _ in range(20):
-            await pilot.pause(0.05)
+            await pilot.pause(0.01)
         assert app.current_mode == "runs", "nothing moves by itself any more"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import history
 import pytest
-from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from driving import NARROW, WIDE, loaded, opened, press_without_effect, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
 from textual.widgets import Input
@@ -21,6 +21,7 @@ from bioeval_tui.tui.jobs.jobs import JobsScreen
 from bioeval_tui.tui.jobs.run_dialog import RunDialog
 from bioeval_tui.tui.jobs.source_view_widget import SourceView
 from bioeval_tui.tui.shared.help import HelpScreen
+from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
@@ -281,8 +282,7 @@ async def test_an_empty_job_list_says_what_to_do_first(size: tuple[int, int]) ->
         assert "No job files found" in screen_text(app)
         assert "bioeval-tui app FOLDER" in screen_text(app)
         assert "edit" not in screen_text(app).splitlines()[-1]
-        await pilot.press("enter", "r", "ctrl+e", "A", "slash", "right", "y", "escape", "tab")
-        assert isinstance(app.screen, JobsScreen)
+        await press_without_effect(app, pilot, "enter", "ctrl+e", "tab")
 
 
 async def test_an_unreadable_folder_is_explained_and_the_last_list_kept() -> None:
@@ -307,9 +307,10 @@ async def test_hostile_job_files_are_shown_literally() -> None:
         assert "[/x] [@click=app.quit]t" in screen_text(app)
         await pilot.click(SourceView, offset=(8, 0))
         await pilot.click(RowList, offset=(3, 0), times=2)
-        await pilot.press("ctrl+e", "y", "y")
+        await pilot.press("ctrl+e")
         await loaded(app, pilot)
-        assert app.is_running
+        assert "[/x] [@click=app.quit]t" in screen_text(app)
+        assert not app._exit
 
 
 async def test_help_lists_the_keys_of_the_job_list() -> None:
@@ -332,11 +333,20 @@ async def test_number_keys_open_every_screen_and_escape_returns() -> None:
 
 @pytest.mark.parametrize("size", [(20, 5), (1, 1)])
 @pytest.mark.parametrize("start", ["jobs", "runs", "benchmarks"])
-async def test_the_job_list_fits_small_terminals(size: tuple[int, int], start: str) -> None:
+async def test_a_list_can_be_moved_through_and_filtered_in_a_tiny_terminal(
+    size: tuple[int, int], start: str
+) -> None:
     services = given(tasks=history.benchmarks(), details=history.details())
     async with opened(None, size, services=services, start=start) as (app, pilot):
-        await pilot.press("down", "enter", "escape", "slash", "a", "enter", "right", "escape")
-        assert app.is_running
+        assert isinstance(app.screen, ListScreen)
+        listing = app.screen.listing
+        every = listing.visible
+        await pilot.press("end")
+        assert app.screen.looked_at is every[-1]
+        await pilot.press("slash", *"nothing", "enter")
+        assert listing.visible == []
+        await pilot.press("escape")
+        assert listing.visible == every
 
 
 async def test_of_two_thousand_jobs_only_the_visible_rows_are_drawn() -> None:

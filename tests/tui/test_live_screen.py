@@ -8,6 +8,7 @@ import pytest
 from driving import NARROW, WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_of
+from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluate.engine.run_view import Intent
@@ -372,16 +373,19 @@ async def test_help_lists_only_the_keys_that_apply(size: tuple[int, int]) -> Non
 
 
 @pytest.mark.parametrize("size", [(20, 5), (1, 1), (40, 10), (119, 15)])
-async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
+async def test_a_run_can_be_searched_and_ends_with_its_score_card_in_a_tiny_terminal(
+    size: tuple[int, int],
+) -> None:
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view, size) as (app, pilot):
-        await pilot.press(
-            "tab", "i", "i", "i", "enter", "escape", "question_mark", "escape", "slash", "a", "escape"
-        )
+        line = app.live.query_one("#find", AskLine)
+        await pilot.press("slash", *"reminder")
+        assert line.is_open
+        assert line.query_one(Input).value == "reminder"
+        await pilot.press("escape")
+        assert not line.is_open
         view.give(500)
-        await until(pilot, lambda: app.live.state.ended is not None)
-        await loaded(app, pilot)
-        assert app.is_running
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
 
 
 async def test_resizing_switches_between_both_layouts() -> None:

@@ -292,15 +292,21 @@ async def test_hostile_submission_names_are_shown_literally() -> None:
         assert "[/x] [@click=app.quit]" in screen_text(app)
         await pilot.click("MedalRows", offset=(3, 0), times=2)
         await loaded(app, pilot)
-        assert app.is_running
+        assert isinstance(app.screen, MedalDetail)
         assert "[b +" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", [(20, 5), (1, 1)])
-async def test_small_terminals_do_not_crash(size: tuple[int, int]) -> None:
+async def test_medals_can_be_moved_through_and_filtered_in_a_tiny_terminal(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
-        await pilot.press("down", "enter", "escape", "slash", "a", "enter", "right", "R")
-        assert app.is_running
+        table = app.screen.table
+        every = table.visible
+        await pilot.press("end")
+        assert app.screen.looked_at is every[-1]
+        await pilot.press("slash", *"nothing", "enter")
+        assert table.visible == []
+        await pilot.press("escape")
+        assert table.visible == every
 
 
 async def test_stopped_grading_keeps_its_results_and_can_start_again() -> None:

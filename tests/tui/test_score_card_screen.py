@@ -111,4 +111,4 @@ async def test_r_starts_the_same_run_again() -> None:
 async def test_q_also_quits_from_the_score_card() -> None:
     async with card() as (app, pilot):
         await pilot.press("q")
-        await until(pilot, lambda: not app.is_running or app._exit)
+        await until(pilot, lambda: app._exit)

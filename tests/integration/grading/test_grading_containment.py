@@ -31,6 +31,11 @@ def spread(depth, place):
     open(f"{place}/{os.getpid()}", "w").close()
     os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {})
 
+def spread_and_wait(place):
+    spread(3, place)
+    while len(os.listdir(place)) < 3:
+        time.sleep(0.01)
+
 def ancestors():
     pid = os.getppid()
     while pid > 0:
@@ -39,12 +44,9 @@ def ancestors():
 
 def grade(submission, answers):
     what, place = submission["do"].iloc[0], submission["where"].iloc[0]
-    if what == "spread":
-        spread(3, place)
-        time.sleep(0.3)
+    if what in ("spread", "crash"):
+        spread_and_wait(place)
     if what == "crash":
-        spread(3, place)
-        time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGSEGV)
     if what == "steal":
         found = 0
@@ -182,9 +184,7 @@ def test_no_process_of_a_preparer_survives(tasks, tmp_path: Path) -> None:
     task = tasks.add()
     place = tmp_path / "place"
     place.mkdir()
-    code = (
-        CODE + f"\ndef prepare(raw, public, private):\n    spread(3, {str(place)!r})\n    time.sleep(0.3)\n"
-    )
+    code = CODE + f"\ndef prepare(raw, public, private):\n    spread_and_wait({str(place)!r})\n"
     (tasks.root / task / "prepare.py").write_text(code)
     with pytest.raises(PrepareError):  # it makes no files
         prepare_task(tasks.registry.get_task(task), force=True)
