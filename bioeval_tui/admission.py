@@ -14,10 +14,19 @@ import logging
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 BACKLOG = 64
+END_OF_HEAD = b"\r\n\r\n"
+IDLE_S = 60.0
 MOST_LOGGED = 10
 RESERVE = 4 * BACKLOG
 """File descriptors for everything else, and for connections that are accepted together before others are closed."""
@@ -47,7 +56,48 @@ class AdmissionLimits:
     """All connections. Untrusted ones are closed to make room; if there are none, new connections are refused."""
 
 
-def server_log(name: str) -> logging.Logger:
+def why_not_bound(error: Exception) -> str:
+    """Return why a socket cannot be bound to an address, without the address."""
+    said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return clean_line(said.partition(" (while")[0])
+
+
+@asynccontextmanager
+async def serve_app(
+    app: web.Application,
+    listener: socket.socket,
+    log: str,
+    limits: AdmissionLimits | None = None,
+    *,
+    idle_s: float = IDLE_S,
+) -> AsyncIterator[Admission]:
+    """Serve an aiohttp application on a bound socket while the block runs, to connections that `Admission` passes on.
+
+    At the end, requests in progress get a second, and the socket is closed. `log` names the server's log; a connection is
+    kept for `idle_s` seconds for its next request.
+    """
+    from aiohttp import web  # what only listens for commands, or sends them, does not wait for it
+
+    runner = web.AppRunner(
+        app, access_log=None, logger=_server_log(log), shutdown_timeout=1.0, keepalive_timeout=idle_s
+    )
+    try:
+        await runner.setup()
+        assert runner.server is not None
+        admission = Admission(runner.server, END_OF_HEAD, limits)
+        accepting = await admission.listen(listener)
+        try:
+            yield admission
+        finally:
+            accepting.close()
+            await runner.cleanup()
+            admission.close()
+    finally:
+        await runner.cleanup()
+        listener.close()
+
+
+def _server_log(name: str) -> logging.Logger:
     """Return the log of a server. It omits invalid requests, and has at most `MOST_LOGGED` entries per minute.
 
     Otherwise clients could fill the disk.

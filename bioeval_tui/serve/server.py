@@ -15,7 +15,7 @@ from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from bioeval_tui.admission import BACKLOG, Admission, server_log
+from bioeval_tui.admission import BACKLOG, Admission, serve_app, why_not_bound
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.serve import page
 from bioeval_tui.serve.access import Access, Hosts, Verdict, same_origin
@@ -26,7 +26,6 @@ DRIVER = "bioeval_tui.tui.shared.web_driver:ServedDriver"
 MAX_MESSAGE = 1 << 16
 HEARTBEAT_S = 15.0
 IDLE_S = 15.0
-END_OF_HEAD = b"\r\n\r\n"
 SENTENCES = 30
 """Maximum number of messages a minute on stderr."""
 WRONG_LINK = "Invalid link. Open the one that `bioeval-tui serve` printed."
@@ -253,28 +252,8 @@ async def serving(options: ServeOptions, complain: Callable[[str], None]) -> Asy
     listener = _listen(options)
     port = listener.getsockname()[1]
     server = Server(options, port, complain)
-    runner = web.AppRunner(
-        server.app(),
-        access_log=None,
-        logger=server_log(__name__),
-        handle_signals=False,
-        shutdown_timeout=1.0,
-        keepalive_timeout=IDLE_S,
-    )
-    accepting: asyncio.Server | None = None
-    try:
-        await runner.setup()
-        assert runner.server is not None
-        server.admission = Admission(runner.server, END_OF_HEAD)
-        accepting = await server.admission.listen(listener)
+    async with serve_app(server.app(), listener, __name__, idle_s=IDLE_S) as server.admission:
         yield f"http://{link_host(options.host)}:{port}/?token={server.access.token}"
-    finally:
-        if accepting is not None:
-            accepting.close()
-        await runner.cleanup()
-        if server.admission is not None:
-            server.admission.close()
-        listener.close()
 
 
 def _listen(options: ServeOptions) -> socket.socket:
@@ -284,10 +263,8 @@ def _listen(options: ServeOptions) -> socket.socket:
     try:
         return socket.create_server((options.host, options.port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
-        text = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        why = clean_line(text.partition(" (while")[0])
         raise UsageError(
-            f"port {options.port} on {clean_line(options.host, 80)} cannot be used: {why}; "
+            f"port {options.port} on {clean_line(options.host, 80)} cannot be used: {why_not_bound(error)}; "
             "give --host an address of this machine, and use --port 0 for a free port"
         ) from None
 

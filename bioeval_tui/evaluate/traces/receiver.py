@@ -17,19 +17,17 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, server_log
+from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, serve_app, why_not_bound
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.traces.decoding import decode
 from bioeval_tui.evaluate.traces.registry import Traces
-from bioeval_tui.text import clean_line, plural
+from bioeval_tui.text import plural
 
 PATH = "/v1/traces"
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 MAX_BODY = 16 * 1024 * 1024
 """Maximum number of bytes of an uncompressed request: an SDK sends 512 spans at a time."""
 BODY_S = 30.0
-IDLE_S = 60.0
-"""How long a connection stays open for the next request, in seconds. Exporters send every five seconds."""
 MOST_CONNECTIONS = 64
 """Connections that have not sent a span of our traces yet."""
 _INVALID_ARGUMENT = 3
@@ -111,32 +109,11 @@ async def receive_spans(port: int, traces: Traces) -> AsyncIterator[str]:
     try:
         listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
     except OSError as error:
-        why = clean_line((error.strerror or str(error)).partition(" (while")[0])
         raise UsageError(
-            f"spans cannot be received on port {port} of 127.0.0.1: {why}; "
+            f"spans cannot be received on port {port} of 127.0.0.1: {why_not_bound(error)}; "
             "give --otlp another port, and the agent the same in OTEL_EXPORTER_OTLP_ENDPOINT"
         ) from None
     receiver = SpanReceiver(traces)
-    runner = web.AppRunner(
-        receiver.application(),
-        access_log=None,
-        logger=server_log(__name__),
-        handle_signals=False,
-        shutdown_timeout=1.0,
-        keepalive_timeout=IDLE_S,
-    )
-    accepting: asyncio.Server | None = None
-    try:
-        await runner.setup()
-        assert runner.server is not None
-        limits = AdmissionLimits(admitted=MOST_CONNECTIONS)
-        receiver.admission = Admission(runner.server, b"\r\n\r\n", limits)
-        accepting = await receiver.admission.listen(listener)
+    limits = AdmissionLimits(admitted=MOST_CONNECTIONS)
+    async with serve_app(receiver.application(), listener, __name__, limits) as receiver.admission:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        if accepting is not None:
-            accepting.close()
-        await runner.cleanup()
-        if receiver.admission is not None:
-            receiver.admission.close()
-        listener.close()

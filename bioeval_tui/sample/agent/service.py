@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, server_log
+from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, serve_app
 from bioeval_tui.errors import BioevalError, UnavailableError
 from bioeval_tui.sample.agent.delivery import Delivery
 from bioeval_tui.sample.agent.graph_records import GraphRecords
@@ -217,23 +217,8 @@ async def run_sample_agent(
     service = SampleAgentService(
         records, chaos_seed=chaos_seed, tokens_per_second=tokens_per_second, clock=clock, graph_id=graph_id
     )
-    log = server_log(__name__)
-    runner = web.AppRunner(service.application(), access_log=None, logger=log, shutdown_timeout=1.0)
-    await runner.setup()
     listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
-    try:
-        assert runner.server is not None
-        # It must serve many conversations at once: only idle or incomplete connections are dropped.
-        service.admission = admission = Admission(
-            runner.server, b"\r\n\r\n", AdmissionLimits(admitted=100_000)
-        )
-        accepting = await admission.listen(listener)
-        try:
-            yield RunningAgent(f"http://127.0.0.1:{listener.getsockname()[1]}", service)
-        finally:
-            accepting.close()
-            await runner.cleanup()
-            admission.close()
-    finally:
-        listener.close()
-        await runner.cleanup()
+    # It must serve many conversations at once: only idle or incomplete connections are dropped.
+    limits = AdmissionLimits(admitted=100_000)
+    async with serve_app(service.application(), listener, __name__, limits) as service.admission:
+        yield RunningAgent(f"http://127.0.0.1:{listener.getsockname()[1]}", service)
