@@ -12,6 +12,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -24,13 +25,13 @@ from bioeval_tui.evaluate.conversation.run_job import Earlier, end_run, run_job,
 from bioeval_tui.evaluate.conversation.standstill import Standstill
 from bioeval_tui.evaluate.engine.budget import CallBudget, Rates
 from bioeval_tui.evaluate.engine.intents import listen, what_helps
-from bioeval_tui.evaluate.engine.limited import LimitedAgent, LimitedEvaluator, LimitedJudge
 from bioeval_tui.evaluate.engine.pace import LONGEST_PAUSE_S, Cut, Pace
 from bioeval_tui.evaluate.engine.resume import Resumption
 from bioeval_tui.evaluate.engine.sink import EngineSink
 from bioeval_tui.evaluate.seams import Condition
 from bioeval_tui.evaluate.traces.joined import RunTraces
 from bioeval_tui.evaluate.traces.registry import Traces
+from bioeval_tui.evaluate.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
@@ -350,11 +351,14 @@ def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
         return parts
     open_agent, open_evaluator = parts.open_agent, parts.open_evaluator
     agents, models = batch.paces["agent"], batch.paces["evaluator"]
-    parts = replace(parts, open_agent=lambda c, t: LimitedAgent(open_agent(c, t), agents))
+    parts = replace(parts, open_agent=lambda c, t: WrappedAgent(open_agent(c, t), agents.around))
     if run.rates.evaluator_is_model:
-        parts = replace(parts, open_evaluator=lambda c, t: LimitedEvaluator(open_evaluator(c, t), models))
+        parts = replace(
+            parts, open_evaluator=lambda c, t: WrappedEvaluator(open_evaluator(c, t), models.around)
+        )
     if run.rates.judge_calls:
-        parts = replace(parts, judge=LimitedJudge(parts.judge, models, run.rates.judge_calls))
+        around = partial(models.around, calls=run.rates.judge_calls)
+        parts = replace(parts, judge=WrappedJudge(parts.judge, around))
     return parts
 
 

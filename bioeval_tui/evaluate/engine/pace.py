@@ -62,6 +62,23 @@ class Pace:
             self._under_way -= 1
             self._freed.set()
 
+    @contextlib.asynccontextmanager
+    async def around(self, call: str, calls: int = 1) -> AsyncIterator[None]:
+        """Keep a place during a call of a wrapped part, which sends that many requests one after another.
+
+        History is given without a request. An observation has a time limit of its own, so it does not wait.
+        """
+        if call == "seed_history":
+            yield
+        elif call == "observe":
+            self.charge()
+            yield
+        else:
+            async with self.request():
+                for _ in range(calls - 1):
+                    self.charge()
+                yield
+
     def charge(self) -> None:
         """Count a request against the rate without waiting, for requests that must not be delayed."""
         self._not_before = max(self._clock(), self._not_before) + self._between_s

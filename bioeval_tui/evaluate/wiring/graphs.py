@@ -7,7 +7,7 @@ from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.graphs.identity import graph_id
 from bioeval_tui.evaluate.hosts import host_of
 from bioeval_tui.evaluate.seams import KnowledgeGraph, PeerError
-from bioeval_tui.evaluate.wiring.plugged import PluggedGraph, told_as
+from bioeval_tui.evaluate.wrapped import WrappedGraph, told_as, told_by
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line
 
@@ -48,7 +48,7 @@ async def open_graph(
         make: plugins.MakeGraph = plugins.load("graphs", choice)
         with told_as("graph", choice):
             found = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
-        return PluggedGraph(found, choice), ""
+        return WrappedGraph(found, told_by("graph", choice)), ""
 
     from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available  # the engine alone opens graphs
 

@@ -43,7 +43,7 @@ from bioeval_tui.evaluate.wiring.endpoints import (
     own_headers,
     require_agents_host,
 )
-from bioeval_tui.evaluate.wiring.plugged import PluggedAgent, PluggedEvaluator, PluggedJudge, told_as
+from bioeval_tui.evaluate.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, told_as, told_by
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
 
@@ -132,7 +132,7 @@ class Makers:
                 made = plugins.make_agent(
                     target.protocol, target=target, url=self.agent_url, model=self.model
                 )
-            return PluggedAgent(made, target.protocol)
+            return WrappedAgent(made, told_by("agent", target.protocol))
         headers, secrets = self.agent_headers()
         terms = AgentTerms(
             target=target,
@@ -210,7 +210,7 @@ class Makers:
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
             with told_as("evaluator", job.evaluator.kind):
                 found = make_evaluator(for_evaluator(job, job.facts if condition == "supplied" else ()))
-            return PluggedEvaluator(found, job.evaluator.kind)
+            return WrappedEvaluator(found, told_by("evaluator", job.evaluator.kind))
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluate.evaluators.llm import LLMEvaluator
 
@@ -240,7 +240,7 @@ class Makers:
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
             with told_as("judge", job.scorer.kind):
                 found = make_judge(job)
-            return PluggedJudge(found, job.scorer.kind)
+            return WrappedJudge(found, told_by("judge", job.scorer.kind))
         from bioeval_tui.evaluate.judges.llm import LLMJudge
 
         return LLMJudge(

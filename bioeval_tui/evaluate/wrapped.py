@@ -1,9 +1,13 @@
-"""Wrappers of plug-ins that attribute their exceptions to them."""
+"""Agents, evaluators, judges and graphs with something around each of their calls.
+
+A plug-in's exceptions get its name (`told_by`), and requests of a batch wait for their turn (`engine.pace.Pace.around`).
+Waiting is in no latency: the agent's own clock starts when its request goes out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from typing import Any
 
 from bioeval_tui.errors import BioevalError
@@ -27,6 +31,9 @@ from bioeval_tui.evaluate.seams import (
 )
 from bioeval_tui.text import clean_line
 
+Around = Callable[[str], AbstractAsyncContextManager[None]]
+"""Returns what is entered around a call of that name."""
+
 
 @contextmanager
 def told_as(peer: Peer, name: str) -> Iterator[None]:
@@ -42,38 +49,48 @@ def told_as(peer: Peer, name: str) -> Iterator[None]:
         raise PeerError(peer, message, retryable=refused, unreachable=refused) from problem
 
 
-class PluggedAgent:
-    """An agent of a plug-in."""
+def told_by(peer: Peer, name: str) -> Around:
+    """Return what does `told_as` around each call of a plug-in."""
 
-    def __init__(self, agent: Agent, name: str) -> None:
+    @asynccontextmanager
+    async def around(call: str) -> AsyncIterator[None]:
+        with told_as(peer, name):
+            yield
+
+    return around
+
+
+class WrappedAgent:
+    """An agent with something around its calls, except `aclose`."""
+
+    def __init__(self, agent: Agent, around: Around) -> None:
         self._agent = agent
-        self._name = name
+        self._around = around
 
     async def open(self) -> str:
         """Create a session and return its id."""
-        with told_as("agent", self._name):
+        async with self._around("open"):
             return await self._agent.open()
 
     async def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
-        """Send a message; yield what the plug-in yields."""
-        with told_as("agent", self._name):
-            async with aclosing(self._agent.send(content)) as pieces:  # type: ignore[type-var]
-                async for piece in pieces:
-                    yield piece
+        """Send a message; yield what the agent yields."""
+        async with self._around("send"), aclosing(self._agent.send(content)) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                yield piece
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the object context."""
-        with told_as("agent", self._name):
+        async with self._around("observe"):
             return await self._agent.observe()
 
     async def seed_text(self, text: str) -> None:
         """Hand a text to the agent's knowledge."""
-        with told_as("agent", self._name):
+        async with self._around("seed_text"):
             await self._agent.seed_text(text)
 
     async def seed_history(self, role: Role, content: str) -> bool:
-        """Record a given message."""
-        with told_as("agent", self._name):
+        """Record a message as history."""
+        async with self._around("seed_history"):
             return await self._agent.seed_history(role, content)
 
     async def aclose(self) -> None:
@@ -81,37 +98,36 @@ class PluggedAgent:
         await self._agent.aclose()
 
 
-class PluggedEvaluator:
-    """An evaluator of a plug-in."""
+class WrappedEvaluator:
+    """An evaluator with something around `speak`."""
 
-    def __init__(self, evaluator: Evaluator, name: str) -> None:
+    def __init__(self, evaluator: Evaluator, around: Around) -> None:
         self.identity = evaluator.identity
         self._evaluator = evaluator
-        self._name = name
+        self._around = around
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
-        """Yield what the plug-in says."""
-        with told_as("evaluator", self._name):
-            async with aclosing(self._evaluator.speak(view)) as pieces:  # type: ignore[type-var]
-                async for piece in pieces:
-                    yield piece
+        """Yield what the evaluator says."""
+        async with self._around("speak"), aclosing(self._evaluator.speak(view)) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                yield piece
 
     async def aclose(self) -> None:
         """Close it."""
         await self._evaluator.aclose()
 
 
-class PluggedJudge:
-    """A judge of a plug-in."""
+class WrappedJudge:
+    """A judge with something around `score`."""
 
-    def __init__(self, judge: Judge, name: str) -> None:
+    def __init__(self, judge: Judge, around: Around) -> None:
         self.identity = judge.identity
         self._judge = judge
-        self._name = name
+        self._around = around
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
-        """Return the plug-in's verdicts."""
-        with told_as("judge", self._name):
+        """Return the judge's verdicts."""
+        async with self._around("score"):
             return await self._judge.score(view)
 
     async def aclose(self) -> None:
@@ -119,29 +135,29 @@ class PluggedJudge:
         await self._judge.aclose()
 
 
-class PluggedGraph:
-    """A knowledge graph of a plug-in."""
+class WrappedGraph:
+    """A knowledge graph with something around its calls, except `aclose`."""
 
-    def __init__(self, graph: KnowledgeGraph, name: str) -> None:
+    def __init__(self, graph: KnowledgeGraph, around: Around) -> None:
         self.identity = graph.identity
         self._graph = graph
-        self._name = name
+        self._around = around
 
     async def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0
     ) -> Rows:
         """Run one read-only query."""
-        with told_as("graph", self._name):
+        async with self._around("query"):
             return await self._graph.query(cypher, parameters, timeout_s=timeout_s)
 
     async def execute(self, cypher: str, *, timeout_s: float = 30.0) -> None:
         """Run one setup query."""
-        with told_as("graph", self._name):
+        async with self._around("execute"):
             await self._graph.execute(cypher, timeout_s=timeout_s)
 
     async def snapshot(self) -> GraphSnapshot:
         """Return a summary of the content."""
-        with told_as("graph", self._name):
+        async with self._around("snapshot"):
             return await self._graph.snapshot()
 
     async def aclose(self) -> None:
