@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bioeval_tui import installation
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.tool_calls import paired
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.report import rows
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.words import why_no_score

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bioeval_tui import score as composite
-from bioeval_tui.evaluate.tool_calls import tool_calls_text
 from bioeval_tui.record.cases import judged
 from bioeval_tui.record.events import (
     CONDITIONS,
@@ -19,6 +18,7 @@ from bioeval_tui.record.events import (
     job_number,
 )
 from bioeval_tui.record.state import ConversationState, RunState
+from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
 
 Talks = dict[ConditionName, ConversationState | None]

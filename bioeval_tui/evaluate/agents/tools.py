@@ -15,7 +15,7 @@ from bioeval_tui.errors import NotMeasuredError, UsageError
 from bioeval_tui.evaluate import python_code
 from bioeval_tui.evaluate.job.models import ToolConfig
 from bioeval_tui.evaluate.models.template_process import Templates
-from bioeval_tui.evaluate.tool_calls import call_event, result_event
+from bioeval_tui.record.tool_calls import call_event, result_event
 from bioeval_tui.text import clean_line, compact_json
 
 MAX_ROUNDS = 20

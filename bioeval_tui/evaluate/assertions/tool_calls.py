@@ -15,7 +15,7 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import Expression, evaluate, parse, scope
 from bioeval_tui.evaluate.job.models import CallConfig, ToolCallsConfig
 from bioeval_tui.evaluate.seams import AssertionView, CheckResult
-from bioeval_tui.evaluate.tool_calls import ToolCall, call_text, calls_of, result_of, tool_calls_text
+from bioeval_tui.record.tool_calls import ToolCall, call_text, calls_of, result_of, tool_calls_text
 from bioeval_tui.text import clean_line, plural
 
 NOT_TOLD = (

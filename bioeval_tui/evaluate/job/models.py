@@ -17,8 +17,8 @@ from pydantic import (
 from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import PydanticCustomError
 
-from bioeval_tui.evaluate.tool_calls import tool_calls_text
 from bioeval_tui.record.events import LONGEST_CONDITION_NAME, MET_ABOVE
+from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.text import clean_line
 
 DEFAULT_SIGNOFF = "So Long, and Thanks for All the Fish"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bioeval_tui.evaluate.seams import JudgeView, TranscriptMessage
-from bioeval_tui.evaluate.tool_calls import paired, request_of, result_of
+from bioeval_tui.record.tool_calls import paired, request_of, result_of
 from bioeval_tui.text import compact_json, plural
 
 MAX_VALUE = 2_000

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bioeval_tui.evaluate.tool_calls import call_event, paired, result_event
 from bioeval_tui.record.spans import AgentSpan, Meaning, meaning_of
+from bioeval_tui.record.tool_calls import call_event, paired, result_event
 
 
 def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from bioeval_tui.record.importing.conversations import (
     objects,
     text_of,
 )
+from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.text import compact_json
 
 ROLES: dict[str, Role] = {
@@ -101,30 +102,14 @@ def chat_messages(message: ToldMessage, number: int = 0) -> list[dict[str, Any]]
 
 
 def calls_of(generation: Sequence[Mapping[str, Any]]) -> list[tuple[ToldCall, Output | None]]:
-    """Return the calls among generation events, each with the result that followed it."""
-    found: list[tuple[ToldCall, Output | None]] = []
-    for event in generation:
-        request = event.get("request")
-        if isinstance(request, dict):
-            function = request.get("function")
-            name = function.get("name") if isinstance(function, dict) else function
-            arguments = request.get("arguments")
-            call = ToldCall(
-                str(name or "unknown"), {} if arguments is None else arguments, str(request.get("id") or "")
-            )
-            found.append((call, None))
-        elif "output" in event:
-            identity = str(event.get("id") or "")
-            at = next(
-                (
-                    place
-                    for place, (call, output) in enumerate(found)
-                    if output is None and (not identity or call.id == identity)
-                ),
-                None,
-            )
-            if at is not None:
-                found[at] = (found[at][0], Output(event["output"], identity))
+    """Return the calls among generation events, each with its result."""
+    found = []
+    for request, result in paired(generation):
+        if request is not None:
+            name, identity = str(request["function"].get("name") or "unknown"), str(request.get("id") or "")
+            arguments = {} if request.get("arguments") is None else request["arguments"]
+            output = None if result is None else Output(result[0], identity)
+            found.append((ToldCall(name, arguments, identity), output))
     return found
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from bioeval_tui.evaluate.tool_calls import paired
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.report.loading import LoadedRun
 
 

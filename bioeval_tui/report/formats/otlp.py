@@ -14,9 +14,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bioeval_tui import __version__
-from bioeval_tui.evaluate.tool_calls import paired
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.frames import conversations
 from bioeval_tui.report.loading import LoadedRun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bioeval_tui.evaluate.tool_calls import tool_calls_text
+from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.text import compact_json
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.changed_view import changes

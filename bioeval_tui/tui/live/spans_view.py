@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bioeval_tui.evaluate.tool_calls import call_text
 from bioeval_tui.record.spans import AgentSpan, absent_parents, meaning_of, ordered
+from bioeval_tui.record.tool_calls import call_text
 from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.times import latency

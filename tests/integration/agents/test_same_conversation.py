@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from bioeval_tui.evaluate.http.client import BoundedTransport
-from bioeval_tui.evaluate.tool_calls import paired
 from bioeval_tui.evaluate.traces.registry import Traces
+from bioeval_tui.record.tool_calls import paired
 from tests.servers.one_conversation import PROTOCOLS, served
 from tests.servers.whole_runs import WholeRun, hold
 

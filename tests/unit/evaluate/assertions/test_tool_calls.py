@@ -14,8 +14,8 @@ from bioeval_tui.evaluate.assertions.checker import holds_on_nothing
 from bioeval_tui.evaluate.assertions.tool_calls import _paired, check_tool_calls
 from bioeval_tui.evaluate.job.models import ToolCallsAssertion, ToolCallsConfig
 from bioeval_tui.evaluate.seams import AssertionView, CheckResult
-from bioeval_tui.evaluate.tool_calls import call_event, call_text, calls_of, result_event
 from bioeval_tui.evaluate.wiring.check_job import check_job
+from bioeval_tui.record.tool_calls import call_event, call_text, calls_of, result_event
 
 LOOK = call_event("lookUp", {"drug": "warfarin"})
 SET_5 = call_event("createReminder", {"dose": 5, "when": {"hour": 9, "zone": "Australia/Sydney"}})

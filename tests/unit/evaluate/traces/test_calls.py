@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluate.tool_calls import call_event, call_text, calls_of, result_event
 from bioeval_tui.evaluate.traces.calls import traced_calls
 from bioeval_tui.record.spans import AgentSpan
+from bioeval_tui.record.tool_calls import call_event, call_text, calls_of, result_event
 from tests.unit.evaluate.traces.spans import span, tool
 
 LOOK = call_event("lookUp", {"drug": "warfarin"}, "c1")
