@@ -114,7 +114,7 @@ class _Seldom(logging.Filter):
         self._said: deque[float] = deque(maxlen=MOST_LOGGED)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Keep what says something of this program, seldom."""
+        """Return whether to log a record: not for invalid requests, and at a limited rate."""
         problem = record.exc_info[1] if record.exc_info else None
         if 400 <= getattr(problem, "code", 0) < 500:  # as aiohttp's errors of parsing have it
             return False
@@ -172,7 +172,7 @@ class Admission:
             self._close_oldest(self._admitted or self._waiting)
 
     def heard(self, transport: asyncio.Transport, size: int, *, whole: bool) -> asyncio.Protocol | None:
-        """Note how much a waiting connection has sent; return the protocol that takes over once that is enough."""
+        """Record how much a waiting connection has sent; return the protocol that takes over once that is enough."""
         if transport not in self._waiting:
             return None  # it is being closed
         if not whole:

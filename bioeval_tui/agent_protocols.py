@@ -15,7 +15,7 @@ Tells = Literal["pieces", "tool calls", "tool results", "tokens", "state"]
 Takes = Literal["history", "texts"]
 YES = "✓"
 BY_URL = "by URL"
-"""The agent's state is read at an address that the job gives (`target.objectContextUrl`)."""
+"""The agent's state is read from a URL in the job (`target.objectContextUrl`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
     ),
     AgentProtocol(
         "openai", "chat completions or the Responses API", "openai_chat:make_agent",
-        tells={"pieces": YES, "tool calls": YES, "tool results": "of your tools", "tokens": YES, "state": BY_URL},
+        tells={"pieces": YES, "tool calls": YES, "tool results": "of `target.tools`", "tokens": YES, "state": BY_URL},
         takes=("history",), is_model=True,
         uses=("model", "api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
               "apiKeyEnv"),
@@ -74,7 +74,7 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
         uses=("model", "function", "objectContextUrl", "options"),
     ),
 )  # fmt: skip
-"""Every built-in protocol, in the order in which people read of them."""
+"""Every built-in protocol, in the order of the documentation."""
 
 
 def names() -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from bioeval_tui.terminal import cleaned
 from bioeval_tui.text import clean
 
 UNBOUND = 10_000
-"""Columns where the output goes to a file or another program: what reads it wants whole lines."""
+"""Width if the output goes to a file or another program, which need whole lines."""
 
 
 class PlainConsole(Console):
@@ -32,13 +32,13 @@ class PlainConsole(Console):
                 yield Segment(clean(text), style)
 
     def on_broken_pipe(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
 def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
-    """Return a console on stdout (or stderr) that takes nothing for markup, a number or an emoji, and cleans.
+    """Return a console on stdout (or stderr) that interprets no markup, numbers or emoji, and cleans its output.
 
     It is as wide as the terminal. Without one it is wide enough for any line, whatever COLUMNS, FORCE_COLOR
     or the width of the terminal that started the pipe say: a log must not depend on them.
@@ -51,7 +51,7 @@ def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
 
 
 def write_lines(console: Console, text: str) -> None:
-    """Write lines that are laid out already, cleaned. Rich takes fifty times as long to find that they have no style."""
+    """Write finished lines, cleaned. Rich would take fifty times as long to find that they have no style."""
     try:
         console.file.write(cleaned(text))
     except BrokenPipeError:

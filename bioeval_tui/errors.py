@@ -83,7 +83,7 @@ class RecordingError(InputError):
 
 
 class InvalidSubmissionError(InputError):
-    """A submission cannot be scored, through the file's own fault. Graders raise it."""
+    """A submission is invalid because of its file. Graders raise it."""
 
     def __init__(self, message: str = "", problems: tuple[Problem, ...] = ()) -> None:
         super().__init__(message, problems)
@@ -103,7 +103,7 @@ class ExpressionError(BioevalError):
 
 
 class QueryError(BioevalError):
-    """A Cypher query is refused, wrong, or uses something that is not supported.
+    """A Cypher query is not allowed, invalid, or uses something that is not supported.
 
     `column` counts from 1 in the query's text (its lines joined); 0 means that it is not known.
     """
@@ -115,7 +115,7 @@ class QueryError(BioevalError):
 
 
 class ForbiddenQueryError(QueryError):
-    """A Cypher query that is understood, and does what no query may do here; an unrestricted setup may."""
+    """A valid Cypher query that is not allowed here, except in an unrestricted setup."""
 
 
 class UnavailableError(BioevalError):

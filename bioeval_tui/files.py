@@ -28,7 +28,7 @@ def is_full(error: OSError) -> bool:
 
 
 def storage_error(path: Path | str, error: OSError) -> StorageError:
-    """Return the sentence for a file that could not be written: a full disk is said to be one."""
+    """Return the sentence for a file that could not be written, which mentions a full disk."""
     shown = clean_line(str(path), 300)
     if is_full(error):
         return StorageError(f"{shown} cannot be written: the disk is full or over its quota; free some space")
@@ -59,7 +59,7 @@ def write_whole(path: Path | str, data: bytes | str, *, mode: int = 0o644, sync:
 
 
 def write_new(path: Path | str, data: bytes | str, *, mode: int = 0o600) -> bool:
-    """Write a file as `write_whole` does, unless there is one of its name; return whether it was written.
+    """Write a file like `write_whole`, unless it exists; return whether it was written.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
@@ -78,7 +78,7 @@ def write_new(path: Path | str, data: bytes | str, *, mode: int = 0o600) -> bool
 
 
 def put_new(whole: Path | str, path: Path | str) -> None:
-    """Give a file that is whole and synced its name; no file of that name is replaced.
+    """Rename a complete, synced file; an existing file is not replaced.
 
     Raises:
         FileExistsError: there is one.
@@ -96,7 +96,7 @@ def put_new(whole: Path | str, path: Path | str) -> None:
 
 
 def write_beside(folder: Path, stem: str, ending: str, data: bytes | str) -> Path:
-    """Write a new file for its owner alone as `stem` + `ending`, or with `~2`, `~3` … between; return its path.
+    """Write a new file, readable only by its owner, as `stem` + `ending`, or with `~2`, `~3` … in between; return its path.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
@@ -108,7 +108,7 @@ def write_beside(folder: Path, stem: str, ending: str, data: bytes | str) -> Pat
 
 @contextlib.contextmanager
 def writing_whole(path: Path | str, *, mode: int = 0o644) -> Iterator[BinaryIO]:
-    """Yield a file to write in pieces; it gets its name, and is on the disk, once the block ends without an error.
+    """Yield a file to write in pieces; it is synced and gets its name if the block ends without an error.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.

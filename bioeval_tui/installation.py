@@ -19,7 +19,7 @@ from bioeval_tui.errors import NotMeasuredError
 
 NAME = "bioeval-tui"
 GRADING = ("pandas", "anndata", "scikit-learn", "scipy", "pyarrow", "h5py")
-"""What grading needs and nothing else does."""
+"""The packages that only grading needs."""
 
 Kind = Literal["clone", "uv tool", "pipx", "conda", "uv", "pip"]
 _MODULES = {
@@ -30,11 +30,11 @@ _MODULES = {
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",
 }
-"""Modules that are not named as their package is, with `_` for `-`."""
+"""Packages whose module has another name than the package with `_` for `-`."""
 
 
 def kind() -> Kind:
-    """Return what manages the environment that this program runs in."""
+    """Return the tool that manages this program's environment."""
     prefix = Path(sys.prefix)
     if (prefix / "uv-receipt.toml").is_file():
         return "uv tool"
@@ -72,7 +72,7 @@ def required() -> list[str]:
 
 
 def package_of(module: str) -> str | None:
-    """Return which of this program's requirements brings a module; None for a module of anybody else."""
+    """Return which of this program's requirements provides a module; None for any other module."""
     top = module.partition(".")[0]
     known = (package for package, found in _MODULES.items() if found.partition(".")[0] == top)
     name = next(known, top.replace("_", "-"))

@@ -51,7 +51,7 @@ def script_command(script: str, *arguments: str, python: str | None = None) -> l
 
 
 def leave_out_working_folder(*, run_by_name: bool) -> None:
-    """Take the working folder off the import path.
+    """Remove the working folder from the import path.
 
     Python puts it there for `python -m` (`run_by_name`) and for each empty entry of PYTHONPATH, which children
     would inherit. An entry that names the folder stays: the user chose it.
@@ -68,7 +68,7 @@ def leave_out_working_folder(*, run_by_name: bool) -> None:
 
 
 def find_installed(name: str) -> ModuleSpec | None:
-    """Return where a top-level package is, None when it is not installed; nothing is imported.
+    """Return the location of a top-level package without importing it; None if it is not installed.
 
     A folder of its name in the working folder does not count, although a user's own script would see it.
     """

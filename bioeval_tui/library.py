@@ -39,10 +39,10 @@ from bioeval_tui.text import clean_line
 
 Job = str | Path
 Agent = str | Callable[..., Any]
-"""The agent's address, or the agent: a function that is called with each message of the user."""
+"""The agent's URL, or the agent itself: a function that is called with each of the user's messages."""
 
 LOOK_S = 0.2
-"""Between two looks whether a run has ended: a wait without an end takes no Ctrl-C on Windows."""
+"""Interval of checks whether a run has ended, because an endless wait ignores Ctrl-C on Windows."""
 
 T = TypeVar("T")
 
@@ -74,11 +74,11 @@ class EvaluateOptions(TypedDict, total=False):
     trials: Annotated[int, Field(ge=1, le=10_000)]
     """Number of trials of each condition (`--repeat`), for each of the job's cases."""
     cases: str
-    """Of the job's cases only these, by row and id: `1-20,case_7`."""
+    """Use only these cases of the job, by row and id: `1-20,case_7`."""
     sample: Number
     """Size of a random sample of the job's cases."""
     cases_file: Annotated[str | Path, AfterValidator(lambda file: str(Path(file).absolute()))]
-    """A table of cases (CSV, JSONL, Parquet) in the place of the job's own."""
+    """A table of cases (CSV, JSONL, Parquet), instead of the job's own."""
     conditions: Annotated[
         Sequence[Condition], BeforeValidator(_several), Field(min_length=1), AfterValidator(_in_order)
     ]
@@ -86,21 +86,21 @@ class EvaluateOptions(TypedDict, total=False):
     rehearsal: bool
     """Scripted evaluator and rules judge instead of models."""
     evaluator_model: str
-    """Who plays the user."""
+    """The evaluator's model, which plays the user."""
     judge_model: Names
     """The judge's model; several are a panel."""
     concurrency: Number
     """Maximum number of concurrent conversations."""
     parallel: bool
-    """Run both conditions at the same time; the agent must keep conversations apart."""
+    """Run both conditions at the same time; conversations must not affect each other."""
     order: Order
     """Which condition comes first."""
     seed: int
-    """Seed of everything that is drawn."""
+    """Random seed."""
     graph: str
     """`auto`, `embedded`, `neo4j`, `none`, or a plug-in."""
     unrestricted_setups: bool
-    """Pass the job's setups to Neo4j as they are."""
+    """Pass the job's setups to Neo4j unchanged."""
     max_calls: Number
     """Start no more conversations after this many calls."""
     max_cost: Annotated[float, Field(gt=0)]
@@ -108,15 +108,15 @@ class EvaluateOptions(TypedDict, total=False):
     requests_per_minute: Annotated[float, Field(gt=0)]
     """Maximum number of requests per minute to the agent, and to the models."""
     otlp: Annotated[int, Field(ge=0, le=65_535)]
-    """The port of 127.0.0.1 on which the agent's OpenTelemetry spans are received; 0 takes a free one."""
+    """The port of 127.0.0.1 on which the agent's OpenTelemetry spans are received; 0 chooses a free one."""
     allow_hosts: Names
-    """Hosts that a job's keys and transcripts may go to."""
+    """Hosts to which the job's keys and transcripts may be sent."""
     code: Folders
     """Folders from which the job's Python functions may be loaded."""
     submissions: Folders
     """Folders in which medal assertions may look for files."""
     leaderboard: str
-    """What medal assertions rank on."""
+    """The leaderboard of medal assertions: `own`, `published` or a file."""
     keep_prompts: bool
     """Whether prompts and retrieved contexts are recorded."""
 
@@ -159,7 +159,7 @@ async def evaluate_async(
     progress: bool = True,
     **options: Unpack[EvaluateOptions],
 ) -> Results:
-    """Do what `evaluate` does in the running event loop, which an async agent then shares. Cancelling ends the run in order."""
+    """Like `evaluate`, but in the running event loop, which an async agent then shares. Cancelling the task cancels the run."""
     stop = asyncio.Event()
     running = asyncio.ensure_future(_hold(_request(job, agent, options), stop, progress=progress))
     try:
@@ -171,7 +171,7 @@ async def evaluate_async(
 
 
 def load_run(run: str | Path, *, as_recorded: bool = False) -> Results:
-    """Return a recorded run: by its id, the beginning or end of one, or a recording's file; imported ones, too.
+    """Return a recorded or imported run, by its id, the beginning or end of its id, or its file.
 
     If transcripts were judged again, the latest verdicts count, unless `as_recorded`.
 
@@ -185,7 +185,7 @@ def load_run(run: str | Path, *, as_recorded: bool = False) -> Results:
 
 
 def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[str, Any]:
-    """Do what `bioeval-tui run` does with these arguments, but with this agent; return what `--json FILE` writes.
+    """Do what `bioeval-tui run` does with these arguments, but with this agent; return the content of `--json FILE`.
 
     Raises:
         BioevalError: what is wrong, before anything is sent.

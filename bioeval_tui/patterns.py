@@ -36,7 +36,7 @@ class PatternMatch:
 
 
 def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> PatternMatch | None:
-    """Return the first place where `pattern` is found in `text`, whatever the case; None if nowhere.
+    """Return the first match of `pattern` in `text`, ignoring case; None without a match.
 
     Raises `InputError` when the pattern cannot be read and `NotMeasuredError` when the search takes
     longer than `limit_s` seconds.
@@ -73,7 +73,7 @@ def _bounded(pattern: str, limit_s: float) -> Iterator[None]:
 
 
 def pattern_problem(pattern: str) -> str | None:
-    """Return one sentence that says why `pattern` cannot be read, or None when it can."""
+    """Return one sentence that says why `pattern` is invalid; None if it is valid."""
     try:
         _compiled(pattern)
     except InputError as problem:

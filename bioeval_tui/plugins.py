@@ -26,7 +26,7 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "graphs": ("embedded", "neo4j"),
     "metrics": (),
 }
-"""The names that a plug-in cannot take. Grading looks among its own metrics first."""
+"""Names that a plug-in cannot use, because grading looks among its own metrics first."""
 
 
 # What plug-ins take and return is in evaluate/seams.py and evaluate/job/models.py, and is not imported here: a metric's
@@ -34,7 +34,7 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
 
 
 class MakeAgent(Protocol):
-    """What an entry point in `bioeval_tui.agents` is; called with a job's target, once for each conversation."""
+    """An entry point in `bioeval_tui.agents`, which is called with a job's target once for each conversation."""
 
     def __call__(self, *, target: Any, url: str, model: str) -> Any: ...
 
@@ -64,7 +64,7 @@ def installed(group: Group) -> tuple[Plugin, ...]:
 
 
 def require(group: Group, name: str) -> None:
-    """Raise `UsageError`, naming those there are, unless there is a plug-in of that name. Imports nothing."""
+    """Raise `UsageError` with the known names unless there is a plug-in of that name. Imports nothing."""
     if name not in (plugin.name for plugin in installed(group)):
         raise UsageError(_missing(group, name))
 

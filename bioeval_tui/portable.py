@@ -18,7 +18,7 @@ BINARY: int = getattr(os, "O_BINARY", 0)
 WITHOUT_CONSOLE: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
     subprocess, "CREATE_NO_WINDOW", 0
 )
-"""`creationflags` that do on Windows what `start_new_session` does elsewhere: outlive the terminal, get none of its keys."""
+"""`creationflags` for Windows that correspond to `start_new_session`: outlive the terminal, and get none of its keys."""
 
 
 def lock(descriptor: int, *, wait: bool = False) -> None:
@@ -54,7 +54,7 @@ def is_at(descriptor: int, path: Path) -> bool:
 
 
 def read_at(descriptor: int, size: int, offset: int) -> bytes:
-    """Return up to `size` bytes from `offset`; where the file is being read or written next does not change."""
+    """Return up to `size` bytes from `offset` without moving the file's position."""
     if hasattr(os, "pread"):
         return os.pread(descriptor, size, offset)
     with _kept_place(descriptor):

@@ -1,4 +1,4 @@
-"""What a plug-in imports: the protocols of `bioeval_tui.evaluate.seams` with their values, and the current `traceparent`."""
+"""What a plug-in imports: the protocols of `bioeval_tui.evaluate.seams`, their types, and the current `traceparent`."""
 
 from bioeval_tui.evaluate.seams import (
     Agent,

@@ -34,9 +34,9 @@ class Evaluation:
 
     report: dict[str, Any]
     talk: str
-    """What the program said while it ran."""
+    """The program's output on stderr."""
     not_measured: NotMeasured = "fail"
-    """What becomes of a test whose scores could not be measured."""
+    """What to do with a test whose scores could not be measured: fail or skip."""
 
     @property
     def runs(self) -> list[dict[str, Any]]:
@@ -51,7 +51,7 @@ class Evaluation:
 
     @property
     def score(self) -> float | None:
-        """The (first) run's mean over both conditions, None when it could not be measured."""
+        """The (first) run's mean over both conditions; None if it could not be measured."""
         found: float | None = self.runs[0]["score"]
         return found
 
@@ -147,7 +147,7 @@ class Evaluation:
         return self
 
     def why(self) -> str:
-        """Return what each run found, the scores with their reasons, and where to look on."""
+        """Return each run's conclusion, the scores with their reasons, and how to show more."""
         lines = []
         for run in self.runs:
             lines.append(f"  {_name(run)}: {run['conclusion']['sentence']}")
@@ -161,7 +161,7 @@ class Evaluation:
         return "\n".join(lines)
 
     def _held(self, condition: str | None) -> Iterator[tuple[dict[str, Any], list[str]]]:
-        """Yield each run with those of its conditions that are asked for."""
+        """Yield each run with the requested conditions."""
         if condition is not None:
             _known(condition)
         for run in self.runs:
@@ -173,7 +173,7 @@ class Evaluation:
             yield run, held if condition is None else [condition]
 
     def _not_measured(self, why: str) -> None:
-        """End the test as `bioeval_not_measured` says, because nothing was found out about the agent."""
+        """Fail or skip the test, as `bioeval_not_measured` says, because the agent could not be measured."""
         __tracebackhide__ = True
         said = f"not measured: {why}\n{self.why()}"
         if self.not_measured == "skip":
@@ -227,11 +227,11 @@ class Bioeval:
         options: Sequence[str] = (),
         **asked: Any,
     ) -> Evaluation:
-        """Hold the conversations of the jobs and return what came out.
+        """Run the conversations of the jobs and return the result.
 
         `agent` is a function, or any object that can be called: it runs in this process. Every option of `bioeval-tui run`
         is a keyword: `agent_url="…"`, `repeat=3`, `rehearsal=True`. `options` are further ones as they are written there.
-        The test fails when the program could not run.
+        The test fails if the program could not run.
         """
         __tracebackhide__ = True
         arguments = [str(self.folder / job) for job in jobs]
@@ -272,7 +272,7 @@ class Bioeval:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the ini option that says what becomes of a test whose scores could not be measured."""
+    """Add the ini option `bioeval_not_measured`."""
     parser.addini(INI, "fail or skip a test whose scores could not be measured", default="fail")
 
 

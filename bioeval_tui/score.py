@@ -70,12 +70,12 @@ def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "
 
 
 def points(items: Sequence[TaskScored]) -> tuple[float, float]:
-    """Return the points that a rubric's items earned, those below 0 included, and the most that they could."""
+    """Return the points that a rubric's items earned, including negative ones, and the maximum."""
     return fsum(item.earned for item in items), fsum(max(0.0, item.points or 0.0) for item in items)
 
 
 def rubric_score(items: Sequence[TaskScored]) -> float | None:
-    """Return points earned over points that could be, from 0 to 1; None where no item has points above 0.
+    """Return earned points divided by possible points, from 0 to 1; None if no item has points above 0.
 
     Source: HealthBench (Arora et al. 2025, arXiv 2505.08775), `calculate_score` of openai/simple-evals; it clips only
     means over cases, this program each conversation's.
@@ -107,7 +107,7 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
 
 
 def penalty_of(failures: int) -> float:
-    """Return what `failures` of the agent cost: 0.3 each, 0.5 at most."""
+    """Return the penalty for `failures` of the agent: 0.3 each, 0.5 at most."""
     return min(FAILURE_PENALTY * failures, MOST_PENALTY)
 
 

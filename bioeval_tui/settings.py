@@ -1,4 +1,4 @@
-"""Settings and credentials from the environment and `--env-file`, and from nowhere else."""
+"""Settings and credentials, only from the environment and `--env-file`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class RoleSettings:
-    """Where one role's model is asked: BIOEVAL_<ROLE>_BASE_URL, _API_KEY, _MODEL and _API_TYPE."""
+    """The endpoint of one role's model: BIOEVAL_<ROLE>_BASE_URL, _API_KEY, _MODEL and _API_TYPE."""
 
     base_url: str | None = None
     api_key: Secret | None = None
@@ -61,12 +61,12 @@ class RoleSettings:
 # to import than all else that they need.
 @dataclass(frozen=True)
 class Settings:
-    """Everything that the environment decides. `from_environment` reads it."""
+    """The settings from the environment, read by `from_environment`."""
 
     openai_api_key: Secret | None = None
     openai_base_url: str | None = None
     openai_api_type: Provider = "openai"
-    """The provider, as the openai package calls it: openai, azure, and here bedrock and vertex as well."""
+    """The provider, by the openai package's names: openai, azure, bedrock or vertex."""
     evaluator: RoleSettings = RoleSettings()
     judge: RoleSettings = RoleSettings()
     agent_api_type: Provider | None = None
@@ -81,14 +81,14 @@ class Settings:
     agent_api_key: Secret | None = None
     knowledge_url: str = DEFAULT_KNOWLEDGE_URL
     model_timeout_s: float = DEFAULT_MODEL_TIMEOUT_S
-    """Longest time for one whole answer of the evaluator's or judge's model."""
+    """Timeout for a complete answer of the evaluator's or judge's model, in seconds."""
     longest_wait_s: float = DEFAULT_LONGEST_WAIT_S
-    """Longest wait before a request is sent again, whatever Retry-After asks for."""
+    """Longest wait before a retry, in seconds, even if Retry-After asks for more."""
     data_dir_override: str | None = None
     tasks_dirs: tuple[Path, ...] = ()
     tasks_data_override: Path | None = None
     leaderboard: str | None = None
-    """What scores are ranked on: `own`, `published` or a file; None for what fits best. The command line says it."""
+    """The leaderboard from the command line: `own`, `published` or a file; None to choose automatically."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -158,12 +158,12 @@ class Settings:
 
     @property
     def evaluator_model(self) -> str:
-        """The model that plays the user where nothing else is said."""
+        """The default model of the evaluator."""
         return self.evaluator.model or DEFAULT_MODEL
 
     @property
     def judge_model(self) -> str:
-        """The model that judges where nothing else is said."""
+        """The default model of the judge."""
         return self.judge.model or DEFAULT_MODEL
 
     @cached_property
@@ -185,12 +185,12 @@ class Settings:
 
     @property
     def tasks_data_dir(self) -> Path:
-        """Where prepared tasks are kept."""
+        """The folder of prepared tasks."""
         return self.tasks_data_override or self.data_dir / "tasks"
 
     @property
     def runs_dir(self) -> Path:
-        """Where recordings are kept."""
+        """The folder of recordings."""
         return self.data_dir / "runs"
 
     @property
@@ -210,7 +210,7 @@ _CREDENTIAL = re.compile(
 
 
 def plain_environment(keep: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return the environment for a child process that needs no credential, but for names that begin as in `keep`."""
+    """Return the environment for a child process without credentials, except variables that start with a name in `keep`."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -220,7 +220,7 @@ def plain_environment(keep: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 def private_dir(path: Path) -> Path:
-    """Create `path`, and what is missing above it, for its owner alone (0700); return it."""
+    """Create `path` and its missing parents, accessible only by their owner (0700); return it."""
     if not path.parent.is_dir():
         private_dir(path.parent)  # `mkdir(parents=True)` would leave those to the umask
     path.mkdir(exist_ok=True, mode=0o700)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_TEXT = 1_000_000
-"""Longest text kept from a peer, in characters."""
+"""Maximum length of a text from a peer, in characters."""
 
 MAX_COMBINING = 8
 """Maximum number of combining marks kept after one character; more would overlap the neighbouring lines."""
@@ -44,11 +44,11 @@ _COMBINING_RUN = re.compile(
 _SOFT_HYPHEN = "\u00ad"  # marks where a word may be broken, and is not part of the word
 
 FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ", "\u00a0", "\u3000")
-"""What a spreadsheet may take a cell for a formula by, also after it has left out blanks."""
+"""Characters that start a formula in a spreadsheet, even after spaces."""
 
 
 def clean(text: str, limit: int = MAX_TEXT) -> str:
-    """Return `text` without anything that a terminal or a reader could be fooled by.
+    """Return `text` without anything that could mislead a terminal or a reader.
 
     Escape sequences become `␛`, control and invisible characters their Unicode picture or `⍰`;
     carriage returns become newlines; soft hyphens go. What languages are written with stays: the joiner and

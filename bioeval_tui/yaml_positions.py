@@ -17,7 +17,7 @@ Path = tuple[str | int, ...]
 _TAG = "tag:yaml.org,2002:"
 # The parser in C is ten times as fast. Its composer recurses without a limit, so depth is counted before it.
 LONGEST_NUMBER = 40
-"""Characters. Longer ones cost time, and `1:30:00` would be a number of base 60."""
+"""Maximum length of a number in characters. Longer ones cost time, and `1:30:00` would be a number of base 60."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -41,7 +41,7 @@ class Place:
 
 @dataclass
 class YamlDocument:
-    """The values of a file, with the place of each key and value by path."""
+    """The values of a file, with the position of each key and value by path."""
 
     value: Any
     keys: dict[Path, Place] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class YamlDocument:
     problems: list[Problem] = field(default_factory=list)
 
     def place(self, path: Path, *, key: bool = False) -> Place:
-        """Return the place of `path`, or of its nearest known ancestor."""
+        """Return the position of `path`, or of its nearest known ancestor."""
         table = self.keys if key else self.values
         while path:
             if path in table:
@@ -86,7 +86,7 @@ def read_yaml(text: str, file: str) -> YamlDocument:
 
 
 def _refuse_depth(text: str) -> None:
-    """Raise `YAMLError` for what is nested too deeply, or too large, to be composed."""
+    """Raise `YAMLError` for a document that is nested too deeply or too large."""
     depth = nodes = 0
     event: Any
     for event in yaml.parse(text, Loader=_LOADER):

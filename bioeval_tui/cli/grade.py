@@ -149,12 +149,12 @@ def _ladder_of(registry: Registry) -> Callable[[TaskReport], TaskReport]:
 
 
 def talk(sentence: str) -> None:
-    """Say on stderr what is being done."""
+    """Print a progress message on stderr."""
     say(sentence, err=True)
 
 
 def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
-    """Prepare those of the tasks that need no download and are not prepared yet."""
+    """Prepare the tasks that need no download and are not prepared yet."""
     for task_id in dict.fromkeys(task_ids):
         try:
             task = registry.get_task(task_id)

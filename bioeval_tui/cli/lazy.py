@@ -28,7 +28,7 @@ class LazyGroup(click.Group):
         self.change: Change = change or (lambda _name, command: command)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names that help shows."""
+        """Return the command names that help lists."""
         return [name for name, (_, about) in self.table.items() if about]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -168,7 +168,9 @@ def task_card(task: Task) -> None:
         )
         out.print(f"  {thresholds}")
         if board["reference"]:
-            out.print(f"  reference, no entry: {board['reference']['score']}, {board['reference']['team']}")
+            out.print(
+                f"  reference (not ranked): {board['reference']['score']}, {board['reference']['team']}"
+            )
     for warning in details["warnings"]:
         out.print(f"  warning: {clean_line(warning, 500)}")
     if task.description:
@@ -206,7 +208,7 @@ def board_table(task: Task) -> None:
         out.print(f"{board.source.url}, {board.source.licence}")
     plain_console().print(table)
     if reference := task.reference:
-        out.print(f"reference, no entry: {reference.score}, {reference.team}")
+        out.print(f"reference (not ranked): {reference.score}, {reference.team}")
 
 
 def check_lines(rows: Sequence[Checked]) -> None:

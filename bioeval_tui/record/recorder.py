@@ -105,7 +105,7 @@ class Recorder:
         Blocks until it is done, for at most a few seconds.
 
         Raises:
-            RecordingError: the folder does not take it; the recording stays where it is.
+            RecordingError: the recording cannot be moved there and stays where it is.
         """
         done: Future[None] = Future()
         with self._lock:
@@ -117,7 +117,7 @@ class Recorder:
             done.result(MOVE_S)
         except TimeoutError:
             raise RecordingError(
-                f"{folder} is too slow to write the recording; it may still continue there"
+                f"moving the recording to {folder} takes too long; the move may still succeed"
             ) from None
 
     def give_up_after(self, seconds: float) -> None:

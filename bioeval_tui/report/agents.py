@@ -43,7 +43,7 @@ class AgentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An agent over its tasks; shares and percentiles count what was not graded as 0, those named `_graded` exclude it.
+    """An agent over its tasks. Shares and percentiles count submissions that were not graded as 0; those named `_graded` exclude them.
 
     `medal_share` is the mean over passes of the share of tasks with any medal, `medal_error` its standard error (None with
     one pass). `rank` is among the agents on the tasks that all of them have. `behind` is the paired difference in

@@ -82,7 +82,7 @@ class RatedTask:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """One task on which two raters differ; `difference` is a − b."""
+    """A task on which two raters differ; `difference` is a − b."""
 
     item: RatedTask
     a: float
@@ -101,7 +101,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RatedPair:
-    """Two raters, how far they agree, and every task on which they differ, the widest gap first."""
+    """Two raters, their agreement, and every task on which they differ, largest difference first."""
 
     a: str
     b: str
@@ -109,7 +109,7 @@ class RatedPair:
     agreement: Agreement
     gaps: tuple[Gap, ...]
     detail: JudgeAgreement | None = None
-    """Of a judge against people: with intervals, sensitivity, specificity and the confusion table."""
+    """A judge compared with people: intervals, sensitivity, specificity and the confusion table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class AgreementReport:
     items: tuple[RatedTask, ...]
     reviewers: tuple[str, ...] = ()
     blind: int = 0
-    """How many of the people's scores were given before the judge's was seen."""
+    """The number of people's scores that were given before the judge's was seen."""
     given: int = 0
     problems: tuple[str, ...] = field(default=())
     among: AmongJudges | None = None

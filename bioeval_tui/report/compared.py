@@ -65,7 +65,7 @@ class RunPreview:
     condition: str = ""
     """The condition whose conversation scored lowest; `gains` and `last` belong to it."""
     gains: tuple[tuple[str, str], ...] = ()
-    """What would raise its score most, and by how much."""
+    """The largest possible gains of its score, and their size."""
     last: tuple[tuple[str, str], ...] = ()
     """Its last messages: role and text."""
     names: Mapping[str, str] = field(default_factory=dict)

@@ -32,7 +32,7 @@ class TaskComparison:
     b: Estimate | None
     difference: Difference | None
     p: float | None = None
-    """The p-value of the difference, corrected for all tasks and assertions that are looked at (Holm); None without one."""
+    """The p-value of the difference, corrected for all tasks and assertions (Holm); None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +376,7 @@ def _latency(messages: tuple[MessageState, ...]) -> float | None:
 
 
 def _regressions(found: ConditionComparison) -> list[str]:
-    """What got worse: by the interval, or with fewer than five pairs in every one of them."""
+    """The regressions: by the interval or, with fewer than five pairs, in every pair."""
     lines = []
     if _worse(found.score):
         lines.append(f"{found.title}: the score fell, {found.score.words}")

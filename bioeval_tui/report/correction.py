@@ -64,7 +64,7 @@ class Correction:
 
 
 def draw(paths: Sequence[Path], n: int, seed: int, by: str | None = None) -> list[tuple[Path, Drawn]]:
-    """Draw judged tasks for review, keep the draw in the runs' overlays, and return it in the order to review.
+    """Sample judged tasks for review, store the sample in the runs' overlays, and return it in the order to review.
 
     The same runs and seed give the same draw, which is then not written twice.
 

@@ -38,12 +38,12 @@ class Spent:
 
     @property
     def dollars(self) -> float | None:
-        """What all peers cost together; None when one of them is unknown."""
+        """The total cost in dollars; None if a peer's is unknown."""
         return None if self.unknown else self.known
 
     @property
     def known(self) -> float:
-        """What the peers whose cost is known cost together, in dollars."""
+        """The total cost of the peers whose cost is known, in dollars."""
         return round(sum(peer.dollars for peer in self.peers if peer.dollars is not None), 9)
 
     @property
@@ -149,7 +149,7 @@ def _priced(run: LoadedRun, peer: PeerName, asked: Asked, models: Sequence[Any],
     silent = sum(each.tokens_in is None or each.tokens_out is None for each in asked)
     if silent:
         return _unknown(peer, asked, f"{silent} of {len(asked)} answers have no token count")
-    # A panel's tokens are recorded as one sum: its dearest price is never too low.
+    # A panel's tokens are recorded as one sum, so use its highest price, which is never too low.
     price = max(prices, key=lambda each: each.tokens_out)
     dollars = sum(price.cost(each.tokens_in or 0, each.tokens_out or 0) for each in asked)
     return PeerCost(peer, *_tokens(asked), dollars)
@@ -189,5 +189,5 @@ def cost_dict(found: Spent) -> dict[str, Any]:
 
 
 def _rounded(dollars: float | None) -> float | None:
-    """Return dollars without the digits that adding floats leaves behind."""
+    """Return dollars without rounding errors of floating-point sums."""
     return None if dollars is None else round(dollars, 9)

@@ -1,4 +1,4 @@
-"""Explains the composite score of a run: its parts, what each would have to be, and other weights."""
+"""Explains the composite score of a run: its parts, the values required for a target, and other weights."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _prompts(state: RunState) -> dict[str, str]:
 
 
 def words(found: Mapping[ConversationKey, JudgedAgain], held: int) -> str:
-    """Return which verdicts count, in one sentence; empty when nothing was judged again."""
+    """Return which verdicts count, in one sentence; empty if nothing was judged again."""
     if not found:
         return ""
     what = f"{len(found)} of {plural(held, 'conversation')} judged again"

@@ -45,7 +45,7 @@ class LoadedRun:
     judged_again: Mapping[ConversationKey, JudgedAgain] = field(default_factory=dict)
     prices: Prices = field(default_factory=shipped_prices)
     people: Reviews = field(default_factory=Reviews)
-    """People's reviews in force. `state` has the judge's scores; `with_people` replaces them."""
+    """People's current reviews. `state` has the judge's scores; `with_people` replaces them."""
 
     @property
     def run_id(self) -> str:
@@ -59,7 +59,7 @@ class LoadedRun:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Whose verdicts count, by name."""
+        """The names of the judges whose verdicts count."""
         if not self.judged_again:
             return (self.started.judge,)
         held = (talk.verdict for talk in self.state.conversations.values())
@@ -131,7 +131,7 @@ def load_run(
 
 
 def from_state(state: RunState, path: Path | None = None, prices: Prices | None = None) -> LoadedRun | None:
-    """Return a folded run as the gate and the reports take it; None when it never started."""
+    """Return a run's state in the form of the gate and the reports; None if it never started."""
     if state.started is None:
         return None
     return LoadedRun(path or Path(), state, state.started, prices=prices or shipped_prices())

@@ -69,7 +69,7 @@ class MannerRow:
 
 @dataclass(frozen=True, slots=True)
 class RunManner:
-    """How the simulated user speaks under one condition."""
+    """How the simulated user speaks in one condition."""
 
     condition: ConditionName
     title: str
@@ -80,7 +80,7 @@ class RunManner:
 
     @property
     def note(self) -> str:
-        """What it is compared with."""
+        """The data that it is compared with."""
         return (
             f"people: {self.reference.name} ({self.reference.licence}), {self.reference.about}; mean and the middle "
             f"90 % of {self.reference.conversations} conversations; English phrases"

@@ -29,9 +29,9 @@ from bioeval_tui.report.statistics.variance_components import (
 from bioeval_tui.text import plural
 
 ASSUMED = VarianceComponents(0.03, 0.04)
-"""Where no run is given: standard deviations of 0.17 between cases and 0.20 between trials of one case."""
+"""Assumed without a run: standard deviations of 0.17 between cases and 0.20 between trials of a case."""
 CORRELATION = 0.5
-"""Of two agents' case means, unless runs of both are given: cases that are hard for one tend to be hard for the other."""
+"""Assumed correlation of two agents' case means: cases that are hard for one tend to be hard for the other."""
 
 
 @dataclass(frozen=True, slots=True)

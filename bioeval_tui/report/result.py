@@ -360,7 +360,7 @@ def _trial(talk: ConversationState) -> int:
 
 
 def _fault(talk: ConversationState) -> Fault | None:
-    """Return whose fault it was that the conversation ended or, where it ended well, that it has no score."""
+    """Return who caused the conversation to end early or, if it ended normally, to have no score."""
     if talk.ended is None or talk.ended.fault != "none" or talk.score is None:
         return talk.ended.fault if talk.ended else None
     return talk.score.fault

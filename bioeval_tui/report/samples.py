@@ -48,7 +48,7 @@ def score_sample(run: LoadedRun, talk: ConversationState | None) -> Sample | Non
 
 
 def case_of(talk: ConversationState) -> str:
-    """Return the name of the conversation's case; empty where its job is the only one."""
+    """Return the name of the conversation's case; empty if the job has no cases."""
     return talk.case.name if talk.case is not None else ""
 
 
@@ -77,7 +77,7 @@ def condition_title(runs: Sequence[LoadedRun], condition: ConditionName) -> str:
 
 
 def tag_samples(runs: Sequence[LoadedRun], condition: ConditionName) -> dict[str, list[Sample]]:
-    """Return by tag of the rubric's items the score over the items that have it, one a conversation; first of `ALL_ITEMS`."""
+    """Return each conversation's scores over the items with each tag, by tag; `ALL_ITEMS` is first."""
     found: dict[str, list[Sample]] = {}
     for run, talk in talks(runs, condition):
         judged = [] if why_excluded(talk) or talk.verdict is None else talk.verdict.tasks

@@ -41,7 +41,7 @@ class AssertionSummary:
 
 @dataclass(frozen=True, slots=True)
 class TagSummary:
-    """The items of rubrics that have one tag, under one condition: points earned over points that could be."""
+    """The rubric items with one tag, in one condition: earned points divided by possible points."""
 
     tag: str
     score: Estimate

@@ -16,12 +16,12 @@ from bioeval_tui.report.statistics.explained import Needed, needed
 from bioeval_tui.text import clean_line, plural
 
 TARGET = 0.8
-"""The composite that "what would raise it" speaks of, unless another is asked for."""
+"""The default target score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a message; `evidence` names the tasks for which the judge quoted it."""
+    """A piece of a message; `evidence` names the tasks for which the judge quoted it."""
 
     text: str
     evidence: tuple[int, ...] = ()
@@ -83,7 +83,7 @@ class TrialView:
     uplift: float | None
     tasks: tuple[rows.TaskRow, ...]
     tones: tuple[float | None, ...]
-    """How the judge found the agent's tone, 0 to 1; it counts in no score. Empty where no judge said."""
+    """The judge's rating of the agent's tone, 0 to 1, which is not part of any score; empty without one."""
     assertions: tuple[rows.AssertionRow, ...]
     facts: tuple[FactRow, ...]
     medals: tuple[Graded, ...]
@@ -92,7 +92,7 @@ class TrialView:
 
     @property
     def held(self) -> list[ConversationState]:
-        """The conversations that were begun."""
+        """The conversations that were started."""
         return [talk for talk in self.talks if talk is not None]
 
 
@@ -260,7 +260,7 @@ def versions(run: LoadedRun) -> list[tuple[str, str]]:
 
 
 def _provenance(started: RunStarted) -> list[tuple[str, Any]]:
-    """Return where a run is from: its time and job, or the foreign file that it was made of."""
+    """Return the origin of a run: its time and job, or the imported file."""
     source, at = started.source, f"{started.at:%Y-%m-%d %H:%M:%S} UTC"
     if source is None:
         return [("recorded", at), ("job file", f"{started.job_path}, SHA-256 {started.job_sha256}")]

@@ -78,7 +78,7 @@ def signed(value: float | None) -> str:
 
 
 def seconds(value_ms: float | None) -> str:
-    """Return milliseconds as seconds, such as `0.49 s`; what would read as nothing stays in ms."""
+    """Return milliseconds as seconds, such as `0.49 s`; very short times stay in ms."""
     if value_ms is None:
         return DASH
     return f"{value_ms:.0f} ms" if 0 < value_ms < 5 else f"{value_ms / 1000:.2f} s"
@@ -105,7 +105,7 @@ def duration(value_s: float) -> str:
 
 
 def who(identity: str, role: str) -> str:
-    """Return a peer with its role, without saying either twice."""
+    """Return a peer with its role, without repeating either."""
     name = identity.removeprefix("rehearsal: ")
     return name if role in name else f"{role} {name}"
 
@@ -159,7 +159,7 @@ def pass_words(found: Sequence[PassK]) -> str:
 
 
 def token_words(found: Spent) -> str:
-    """Return what each peer's models read and wrote, such as `evaluator 1,204 in, 88 out`."""
+    """Return the tokens of each peer's models, such as `evaluator 1,204 in, 88 out`."""
     known = [each for each in found.peers if each.tokens_in is not None or each.tokens_out is not None]
     return "; ".join(
         f"{each.peer} {whole(each.tokens_in)} in, {whole(each.tokens_out)} out" for each in known
@@ -167,7 +167,7 @@ def token_words(found: Spent) -> str:
 
 
 def tokens(count: int | None, peer: PeerCost) -> str:
-    """Return a count of tokens; a dash where no model was asked, `unknown` where it did not say."""
+    """Return a count of tokens; a dash if no model was called, `unknown` if it reported none."""
     return DASH if count is None and peer.dollars == 0 else whole(count)
 
 
@@ -222,7 +222,7 @@ def standing(report: TaskReport) -> str:
 
 
 def sure_words(report: TaskReport) -> str:
-    """Return how sure a score is: its interval, the chances of medals and the places it may have; empty if unknown."""
+    """Return the uncertainty of a score: its interval, the chances of medals and its possible places; empty if unknown."""
     found = report.uncertainty
     if found is None:
         return ""

@@ -117,7 +117,7 @@ class Attempts:
 
 
 def _network(address: str) -> str:
-    """Return what one peer can have as its address: all of an IPv6 /64 is one peer."""
+    """Return the key of an address: all of an IPv6 /64 counts as one."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -138,7 +138,7 @@ class Access:
         self._tickets: dict[str, float] = {}
 
     def try_token(self, given: str, address: str) -> Verdict:
-        """Compare a token in constant time; who was wrong too often waits, right or not."""
+        """Compare a token in constant time; after too many wrong ones, even a right one must wait."""
         if self.attempts.wait_s(address):
             return "wait"
         if hmac.compare_digest(given.encode(), self.token.encode()):
@@ -155,7 +155,7 @@ class Access:
         return ticket
 
     def redeem(self, given: str, address: str) -> Verdict:
-        """Take a ticket; it is worth nothing afterwards."""
+        """Use up a ticket."""
         if self.attempts.wait_s(address):
             return "wait"
         found = [ticket for ticket in self._tickets if hmac.compare_digest(ticket.encode(), given.encode())]

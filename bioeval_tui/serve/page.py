@@ -1,4 +1,4 @@
-"""The page and its assets: our page, and textual-serve's terminal. Nothing comes from another host."""
+"""The page and its assets: this program's page, and textual-serve's terminal. Nothing comes from another host."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Server:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse what does not name this server, or was sent by another page; every answer goes through here."""
+        """Reject requests that don't name this server or come from another page; handles every request."""
         hosts = request.headers.getall("Host", [])
         if len(hosts) != 1 or not self.access.hosts.allows(hosts[0]):
             return _refusal(421, "Unknown host name.")
@@ -150,7 +150,7 @@ class Server:
         return tab
 
     async def _hold(self, tab: web.WebSocketResponse, size: tuple[int, int]) -> None:
-        """Start a process for the tab, pass on what goes both ways, and end it with the tab."""
+        """Start a process for the tab, pass data in both directions, and end it with the tab."""
         try:
             session = await Session.start(self._options.command, DRIVER, size)
         except (BioevalError, OSError, TimeoutError) as error:
@@ -187,7 +187,7 @@ class Server:
 
 
 async def _draw(session: Session, tab: web.WebSocketResponse) -> None:
-    """Send what is drawn; when the program has ended, so has the tab."""
+    """Send the output; if the program has ended, close the tab."""
     with contextlib.suppress(ConnectionError, RuntimeError, ValueError):
         async for data in session.drawn():
             await tab.send_bytes(data)
@@ -230,7 +230,7 @@ def _seldom(complain: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _size(request: web.Request) -> tuple[int, int]:
-    """Return the size that the tab begins with."""
+    """Return the initial size of the tab."""
     given = [request.query.get(name, "") for name in ("width", "height")]
     if not all(text.isascii() and text.isdigit() and len(text) < 6 for text in given):
         return 80, 24
@@ -243,7 +243,7 @@ def _refusal(status: int, sentence: str) -> web.Response:
 
 @contextlib.asynccontextmanager
 async def serving(options: ServeOptions, complain: Callable[[str], None]) -> AsyncIterator[str]:
-    """Serve until the context ends; gives the link. No session is left when it has ended.
+    """Serve until the context ends, which ends all sessions; yields the link.
 
     Raises:
         UsageError: host and port cannot be used, or textual-serve is not installed.

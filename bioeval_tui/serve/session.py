@@ -19,7 +19,7 @@ from bioeval_tui.errors import UnavailableError
 from bioeval_tui.text import clean_line
 
 READY = b"__GANGLION__\n"
-"""What Textual's driver writes before its first packet."""
+"""The line that Textual's driver writes before its first packet."""
 
 START_S = 30.0
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has the one
@@ -93,7 +93,7 @@ class Session:
             self._said = (self._said + data)[-2000:]
 
     async def drawn(self) -> AsyncIterator[bytes]:
-        """Yield what goes to the terminal, until the program has ended."""
+        """Yield the terminal output until the program has ended."""
         assert self._process.stdout is not None
         read = self._process.stdout.readexactly
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -108,12 +108,12 @@ class Session:
                     return  # other wishes (open a link, deliver a file) are not granted
 
     async def type(self, text: str) -> None:
-        """Hand over what was typed; the driver would take an empty packet for the end of its input."""
+        """Pass on input; an empty packet would mean the end of input to the driver."""
         if text:
             await self._send(b"D", text.encode("utf-8", "replace"))
 
     async def tell(self, what: str, **more: int) -> None:
-        """Hand over a message of the driver: resize, focus, blur, quit."""
+        """Send a message to the driver: resize, focus, blur, quit."""
         await self._send(b"M", json.dumps({"type": what, **more}).encode())
 
     async def _send(self, kind: bytes, payload: bytes) -> None:
@@ -126,7 +126,7 @@ class Session:
 
     @property
     def failure(self) -> str:
-        """Why the program ended by itself with an error, in its own last line; empty when it did not."""
+        """The last line of the error output, if the program ended by itself with an error; otherwise empty."""
         lines = self._said.decode("utf-8", "replace").strip().splitlines()
         if (self._process.returncode or 0) <= 0:  # it is running, ended normally, or was stopped by a signal
             return ""
@@ -155,7 +155,7 @@ class Session:
             await asyncio.gather(drain, self._listening, return_exceptions=True)
 
     async def _drop_output(self) -> None:
-        """Read on: a program that waits for its output to be read could not end."""
+        """Keep reading, because a program whose output is not read could not end."""
         assert self._process.stdout is not None
         with contextlib.suppress(RuntimeError):
             while await self._process.stdout.read(1 << 16):

@@ -52,7 +52,7 @@ def worked_examples() -> list[tuple[str, ...]]:
     """Return the rows of the table in docs/scoring.md."""
     text = DOCS.read_text(encoding="utf-8")
     rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in text.splitlines()]
-    head = rows.index(("timing", "tasks", "assertions (weight: holds)", "failures", "score"))
+    head = rows.index(("timing", "tasks", "assertions (weight: passes)", "failures", "score"))
     return list(itertools.takewhile(lambda row: len(row) == 5, rows[head + 2 :]))
 
 

@@ -47,7 +47,7 @@ def _apply(holder: dict[str, Any], operation: Mapping[str, Any]) -> None:
             if _at(holder, path) != operation["value"]:
                 raise ValueError("the value differs")
         case _:
-            raise ValueError("not an operation")
+            raise ValueError(f"unknown operation: {operation['op']!r:.60}")
 
 
 def _add(holder: dict[str, Any], path: list[str], value: Any) -> None:

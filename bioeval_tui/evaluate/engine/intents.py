@@ -133,7 +133,7 @@ def _act(control: Control, intent: dict[str, Any], sender: str) -> str | None:
 def _parse(line: bytes) -> dict[str, Any]:
     data = json.loads(line)
     if not isinstance(data, dict):
-        raise ValueError("an intent is a JSON object")
+        raise ValueError("an intent must be a JSON object")
     return data
 
 

@@ -234,15 +234,15 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     """Return the job with the evaluator and judge that were asked for.
 
     Raises:
-        UsageError: a rehearsal is asked for, and the job has no script or rules.
+        UsageError: a rehearsal is requested, but the job has no script or rules.
     """
     if spec.mode == "job":
         return job
     evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
     if spec.mode == "rehearsal" and (not job.evaluator.lines or not all(task.rules for task in job.judged)):
         raise UsageError(
-            "a rehearsal needs evaluator.lines to say and rules for every task, and the job file lacks one of them; "
-            "the samples have them (`bioeval-tui samples DIR` copies them), and `bioeval-tui new JOB.yml --offline` writes some"
+            "a rehearsal needs `evaluator.lines` and `rules` for every task, which this job does not have; "
+            "see the samples (`bioeval-tui samples DIR` copies them), or create a job with `bioeval-tui new JOB.yml --offline`"
         )
     return job.model_copy(
         update={

@@ -187,7 +187,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     makers = Makers(job, job_path.parent, spec, run.model, settings)
     changes = [*_job_changes(job, job_path), *_prompt_changes(started, makers)]
     if changes and is_imported(path):
-        raise UsageError("the imported run is of another job than the one given\n" + "\n".join(changes))
+        raise UsageError("the imported run belongs to another job than the given one\n" + "\n".join(changes))
     if changes and not spec.force:
         raise UsageError(
             "the job has changed since the run was started; use --force to resume with the recorded job\n"

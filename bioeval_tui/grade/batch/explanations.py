@@ -12,7 +12,7 @@ from bioeval_tui.grade.task_report import TaskReport
 
 
 class ExplainingBackend(Protocol):
-    """Where submissions are looked into."""
+    """Runs the explanations of submissions."""
 
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and answer exactly once, in any order."""

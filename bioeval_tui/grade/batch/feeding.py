@@ -58,7 +58,7 @@ def not_graded_text(item: BatchItem, reason: str, attempts: int = 1) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GradingLimits:
-    """What one submission may take: wall-clock seconds, and megabytes (None: any)."""
+    """Limits for one submission: wall-clock seconds, and megabytes (None for no limit)."""
 
     time_s: float
     memory_mb: int | None
@@ -66,7 +66,7 @@ class GradingLimits:
 
 @dataclass
 class GradingBatch:
-    """What the threads of one batch share: chunks are taken from the front, given back to the front."""
+    """The queue that the threads of one batch share: chunks are taken from the front and returned to the front."""
 
     waiting: list[BatchItem]
     results: queue.Queue[list[Result] | BaseException | None]
@@ -78,7 +78,7 @@ class GradingBatch:
     """The items that need another Python; None without one."""
 
     def take(self, workers: int) -> list[BatchItem]:
-        """Return the next submissions of one task, as many as should take `_CHUNK_TARGET_S`."""
+        """Return the next submissions of one task, about as many as take `_CHUNK_TARGET_S`."""
         with self.lock:
             if not self.waiting or self.cancelled.is_set():
                 return []
@@ -194,7 +194,7 @@ class SubmissionFeed:
             raise WorkerDied(self._cause)
 
     def settle(self, how: str) -> None:
-        """After the worker's death: the submission it was at has failed, the others go back."""
+        """After the worker has died: the current submission has failed; the others are returned to the queue."""
         number = self._worker.last_number
         if number not in self._outstanding and self._outstanding:
             number = next(iter(self._outstanding))

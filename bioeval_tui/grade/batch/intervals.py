@@ -18,7 +18,7 @@ from bioeval_tui.grade.uncertainty import LEVEL, Uncertainty
 
 
 class ResamplingBackend(Protocol):
-    """Where scores are resampled."""
+    """Runs the resampling of scores."""
 
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and answer exactly once, in any order."""
@@ -28,7 +28,7 @@ class ResamplingBackend(Protocol):
 def uncertainties(
     reports: Sequence[TaskReport], backend: ResamplingBackend, *, call_code: bool = False
 ) -> Iterator[tuple[int, Uncertainty]]:
-    """Yield the position of each valid report with how sure its score is, in any order.
+    """Yield the position of each valid report with its score's uncertainty, in any order.
 
     Args:
         reports: of submissions whose files are where the reports say.

@@ -32,11 +32,11 @@ from bioeval_tui.text import clean_line
 
 _KEPT_TASKS = 32
 INTERVALS = ("interval", "interval-code")
-"""Kinds of items that ask how sure a score is; the second may call a grader with code."""
+"""Kinds of items that ask for a score's uncertainty; the second may call a grader with code."""
 
 
 class ItemGrader:
-    """Grades for one parent: keeps tasks ready, oldest dropped first."""
+    """Grades for one parent process; keeps recent tasks loaded."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
         roots = [Path(item) for item in setup["tasks_dirs"]]
@@ -54,7 +54,7 @@ class ItemGrader:
     def grade(
         self, task_id: str, path: str | None, absolute: str | None, kind: str, agent: str | None
     ) -> Outcome:
-        """Grade one file; whatever the grader does short of ending the process comes back as an outcome."""
+        """Grade one file; anything that the grader does, except ending the process, becomes an outcome."""
         shown = path or ""
         try:
             ready = self._task(task_id)
@@ -92,7 +92,7 @@ class ItemGrader:
     def answer(
         self, task_id: str, path: str | None, absolute: str | None, kind: str, agent: str | None
     ) -> dict[str, Any]:
-        """Return what is written for one item: its outcome, with what else its kind asks for."""
+        """Return the answer for one item: its outcome, and the additions for its kind."""
         if kind == "check":
             return {"check": self._check(task_id)}
         if kind.startswith("explain:"):

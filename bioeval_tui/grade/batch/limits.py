@@ -13,7 +13,7 @@ _own_process = False
 
 
 def own_process() -> None:
-    """Let `at_most` bound this process: it only grades. In a program that grades among other things it does not."""
+    """Enable `at_most` in this process, which only grades; other programs are not limited."""
     global _own_process
     _own_process = LINUX
 

@@ -36,7 +36,7 @@ _SYNC_EVERY_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """How a batch went. `totals` are the published keys without the reports.
+    """The result of a batch. `totals` are the published keys without the reports.
 
     `average_with_zeros` is the average percentile with 0 for each submission that is invalid or was not graded.
     `names` are the files of the reports in `individual_dir`, in the report's order.
@@ -106,11 +106,11 @@ class BatchOutput:
 
     @property
     def finished(self) -> int:
-        """How many submissions have a report."""
+        """The number of submissions with a report."""
         return sum(1 for place in self._places if place >= 0)
 
     def add(self, number: int, outcome_text: str) -> str:
-        """Keep an outcome (its text, see `outcomes.to_text`); return its kind: `report`, `invalid` or `not_graded`.
+        """Write an outcome (as text, see `outcomes.to_text`); return its kind: `report`, `invalid` or `not_graded`.
 
         Raises:
             StorageError: the disk is full; what is done is kept.
@@ -144,7 +144,7 @@ class BatchOutput:
             with contextlib.suppress(OSError):
                 if Path(path).stat().st_size == len(lines.encode("utf-8", "replace")) + 1:
                     return
-        # On the disk before the journal is removed, see `finish`: to wait for each would take most of the time.
+        # Synced before the journal is removed, see `finish`; syncing each file would take most of the time.
         write_whole(path, lines + "\n", sync=False)
 
     def finish(self) -> BatchResult:
@@ -236,7 +236,7 @@ class BatchOutput:
                 with contextlib.suppress(ValueError, KeyError, TypeError):
                     self._replay_line(line, place)
                 place += len(line)
-        # A line that was cut by a crash is written over.
+        # A line that was cut off by a crash is overwritten.
         self._journal.seek(place)
         self._journal.truncate()
 

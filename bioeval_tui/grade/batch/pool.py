@@ -47,7 +47,7 @@ _START_FAILURES = 3
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What checking a task found: its problem (None: fine), and which of its own files the grader scored (None: none)."""
+    """The result of checking a task: its problem (None if fine), and which of its own files the grader scored (None if none)."""
 
     task_id: str
     problem: str | None = None
@@ -56,7 +56,7 @@ class Checked:
 
 
 class GraderPool:
-    """Up to `workers` grading processes, started when needed and kept warm.
+    """Up to `workers` grading processes, which are started when needed and reused.
 
     Args:
         registry: where tasks and data are found. None: the default registry.
@@ -150,7 +150,7 @@ class GraderPool:
         return outcome
 
     def examine(self, path: Path | str, task_id: str) -> tuple[Outcome, list[Problem]]:
-        """Grade one file and return the outcome with everything that the doctor finds wrong with it.
+        """Grade one file and return the outcome with everything that validation finds.
 
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
@@ -245,7 +245,7 @@ class GraderPool:
             yield item.number, text
 
     def _again(self, item: BatchItem, *, fresh: bool) -> str:
-        """Grade one item a second time. What ends the process again is the file's fault if the doctor finds one in it."""
+        """Grade one item again. If it ends the process again, the file is at fault if validation finds an error."""
         text = self._alone(item, fresh=fresh, attempts=2)
         if not is_not_graded(text) or item.path is None:
             return text
@@ -307,7 +307,7 @@ class GraderPool:
             self._put_back(worker) if not batch.cancelled.is_set() else self._drop(worker)
 
     def _alone(self, item: BatchItem, *, fresh: bool, attempts: int = 1) -> str:
-        """Grade one item with a worker to itself and return its outcome's JSON text."""
+        """Grade one item in its own worker and return its outcome's JSON text."""
         worker = self._take(fresh=fresh)
         batch = GradingBatch([], queue.Queue())
         feed = SubmissionFeed(worker, batch, 1, self._limits)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class GradingProgress:
-    """How far a batch is. `resumed` of the `done` were graded in an earlier go."""
+    """The progress of a batch. `resumed` of the `done` submissions were graded before."""
 
     total: int
     done: int = 0
@@ -31,7 +31,7 @@ class GradingProgress:
 
 
 class Backend(Protocol):
-    """Where submissions are graded."""
+    """Grades submissions."""
 
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and outcome text exactly once, in any order."""
@@ -80,7 +80,7 @@ class InProcess:
         self._ready: dict[str, TaskGrading] = {}
 
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
-        """Grade in order; what was not graded is tried again at the end."""
+        """Grade in order; submissions that were not graded are tried again at the end."""
         again = []
         for item in items:
             outcome = self._grade(item)

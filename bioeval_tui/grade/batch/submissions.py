@@ -1,4 +1,4 @@
-"""The list of submissions to grade: a JSONL file, one object a line."""
+"""The list of submissions to grade: a JSONL file with one object per line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bioeval_tui.text import clean_line, plural
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One line: its place among the submissions, its task, and the path as reports show it (None: nothing).
+    """One line: its number, its task, and the path as reports show it (None: nothing was submitted).
 
     `agent` is the one that its paths name, or None.
     """
@@ -29,7 +29,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionList:
-    """A whole file; `digest` is the SHA-256 of its bytes."""
+    """The content of a list; `digest` is the SHA-256 of its bytes."""
 
     submissions: tuple[Submission, ...]
     digest: str

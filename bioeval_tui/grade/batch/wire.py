@@ -14,10 +14,10 @@ PROGRESS = struct.Struct("<qd")
 """The shared page: the number of the submission being graded, and when it began (seconds of the monotonic clock)."""
 
 IDLE = -1
-"""The number while nothing is graded."""
+"""The value while nothing is graded."""
 
 Wire = tuple[int, str, str | None, str | None, str, str | None]
-"""An item as a worker is sent it: number, task, path as shown, absolute path, kind, agent."""
+"""An item in the form that is sent to a worker: number, task, shown path, absolute path, kind, agent."""
 
 WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
 """Names another Python, for graders that need packages which this program's own does not have."""

@@ -76,7 +76,7 @@ def _watch_parent(parent: int) -> None:
 
 
 def main() -> None:
-    """Take input and output for the protocol alone, leave graders an empty input and nowhere to print."""
+    """Reserve stdin and stdout for the protocol; graders get an empty input and no output."""
     if LINUX:
         supervise(os.getppid())
         enter_domain()

@@ -114,7 +114,7 @@ class WorkerProcess:
             raise NotMeasuredError(clean_line(reason, 300))
 
     def send(self, chunk: Iterable[Wire]) -> None:
-        """Send items as `feeding.Item.wire` gives them. Raises WorkerDied if the worker is gone."""
+        """Send items in the form of `feeding.Item.wire`. Raises WorkerDied if the worker has ended."""
         self._send(json.dumps(list(chunk)).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:
@@ -127,7 +127,7 @@ class WorkerProcess:
             raise WorkerDied(self.how_it_ended()) from None
 
     def receive(self, timeout_s: float) -> bytes | None:
-        """Return the next piece of output, None after `timeout_s` without one. Raises WorkerDied at its end."""
+        """Return the next piece of output; None after `timeout_s` without one. Raises WorkerDied at the end."""
         return self._next(timeout_s)
 
     def _next(self, timeout_s: float) -> bytes | None:

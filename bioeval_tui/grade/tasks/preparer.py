@@ -60,7 +60,7 @@ def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Pa
     except FileNotFoundError as error:
         missing = clean_line(str(error.filename or error))
         raise PrepareError(
-            f"the preparer of {task_id} does not find {missing}; put the raw data into {raw}"
+            f"the preparer of {task_id} cannot find {missing}; put the raw data into {raw}"
         ) from error
     except ImportError as error:
         name = clean_line(error.name or str(error))

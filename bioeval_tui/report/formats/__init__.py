@@ -1,1 +1,1 @@
-"""The formats a report is written in: console, Markdown, HTML, JSON, JUnit and Inspect logs."""
+"""The formats of reports: console, Markdown, HTML, JSON, JUnit, Inspect logs and others."""

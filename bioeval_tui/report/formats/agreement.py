@@ -72,7 +72,7 @@ def print_agreement(report: AgreementReport, console: Console, corrected: Sequen
 
 
 def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> None:
-    """Print a judge's figures with their intervals, and how often it and people said passed."""
+    """Print a judge's statistics with their intervals, and the confusion table."""
     prompt = f", {pair.prompt}" if pair.prompt else ""
     console.print(Text(f"\n{shorten(pair.a, 60)}{shorten(prompt, 40)}: against people", style="bold"))
     figures = (

@@ -13,7 +13,7 @@ from bioeval_tui.record.state import ConversationState
 WIDTH, HEIGHT = 760.0, 220.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 8.0, 16.0, 28.0
 LABELLED_TURNS = 14
-"""Up to this many turns, every bar has its number."""
+"""Maximum number of turns at which every bar has a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ChartBar:
 
 @dataclass(frozen=True, slots=True)
 class LatencyChart:
-    """Bars by turn and condition, lines of the scale (y, seconds), and of the wished-for average."""
+    """Bars by turn and condition, lines of the scale (y, seconds), and the line of the target."""
 
     width: float
     height: float

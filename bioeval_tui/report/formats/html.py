@@ -47,7 +47,7 @@ def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bo
 
 
 def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
-    """Return the document as the table of formats asks for it."""
+    """Return the document, with the signature of the table of formats."""
     return html_report(runs, target=asked.target)
 
 

@@ -83,7 +83,7 @@ def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
 
 
 def write_gate(runs: Sequence[LoadedRun], rules: GateRules, result: GateResult) -> str:
-    """Return the document that follows the gate, as the table of formats asks for it."""
+    """Return the document with the gate's thresholds, with the signature of the table of formats."""
     return junit_xml(runs, rules)
 
 
@@ -93,7 +93,7 @@ def xml_text(text: str) -> str:
 
 
 def _names(runs: Sequence[LoadedRun]) -> list[tuple[str, ...]]:
-    """Return what each run is called: its job, its model if it has one, its id where the others are alike."""
+    """Return the name of each run: its job, its model if any, and its id if the names would be equal."""
     plain = [tuple(filter(None, (run.started.job_name, run.started.model))) for run in runs]
     alike = Counter(plain)
     return [(*name, run.run_id) if alike[name] > 1 else name for run, name in zip(runs, plain, strict=True)]
@@ -151,7 +151,7 @@ def _texts(counts: dict[str, int]) -> dict[str, str]:
 
 
 def _following(held: GateResult, case: JUnitCase) -> JUnitCase:
-    """Return a case as the gate sees it."""
+    """Return a case with the outcome that the gate gives it."""
     if case.outcome == "failure" and not case.gated:
         return replace(case, outcome="skipped", words=f"no threshold covers this: {case.words}")
     if case.outcome == "error" and held.exit_code != ExitCode.NOT_MEASURED:

@@ -39,7 +39,7 @@ def escape(text: object) -> str:
 
 
 def _start(match: re.Match[str]) -> str:
-    """Keep what begins a line from beginning a list."""
+    """Escape the start of a line so that it does not start a list."""
     found = match.group()
     return f"&#{ord(found[0])};{found[1:]}"
 
@@ -65,12 +65,12 @@ def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked
 
 
 def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
-    """Return the report as the table of formats asks for it."""
+    """Return the report, with the signature of the table of formats."""
     return markdown_report(runs, target=asked.target)
 
 
 def write_gate(runs: Sequence[LoadedRun], rules: GateRules, result: GateResult) -> str:
-    """Return the short summary as the table of formats asks for it."""
+    """Return the short summary, with the signature of the table of formats."""
     return gate_markdown(result, runs)
 
 

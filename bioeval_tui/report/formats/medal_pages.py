@@ -27,7 +27,7 @@ COLUMNS = (
 )  # fmt: skip
 NOT_GRADED = "? Not graded"
 MOST_CARDS = 500
-"""With more reports than this the HTML file has the table alone."""
+"""Maximum number of reports with cards in the HTML file; with more, it has only the table."""
 
 
 @dataclass(frozen=True, slots=True)

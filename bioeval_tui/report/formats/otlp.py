@@ -37,7 +37,7 @@ def write_runs(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
 
 
 class _Trace:
-    """The trace of one conversation. Ids are drawn from the run's, so that the same conversation has the same ones."""
+    """The trace of one conversation. Ids are derived from the run's id, so exporting again gives the same ids."""
 
     def __init__(self, run: LoadedRun, key: ConversationKey, talk: ConversationState) -> None:
         self.run = run

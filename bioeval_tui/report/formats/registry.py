@@ -15,7 +15,7 @@ from typing import Any, Literal
 from bioeval_tui.errors import UsageError
 
 Content = Literal["run", "runs", "gate", "comparison", "medals", "table"]
-"""What a document can hold. Its writer is called as
+"""The kinds of content of a document. Its writer is called as
 
 - run: `(run, asked)`, runs: `(runs, asked)`, gate: `(runs, rules, result)`,
 - comparison: `(comparison)`, medals: `(reports, reviews, not_graded)`, table: `(heading, rows)`,
@@ -57,7 +57,7 @@ class Format:
         return str(_function(self.name_of)(run)) if self.name_of else f"{run.run_id}{self.endings[0]}"
 
     def note_on(self, output: Path) -> str:
-        """Return why readers of the format would not find a file of this name; empty when they would."""
+        """Return why readers of the format would not find a file of this name; empty if they would."""
         return str(_function(self.name_note)(output)) if self.name_note else ""
 
 

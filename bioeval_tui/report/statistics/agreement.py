@@ -26,7 +26,7 @@ Level = Literal["nominal", "interval"]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Two raters on the `n` units that both rated. `bias` is the mean of a − b: above 0, a is the milder one."""
+    """Two raters on the `n` units that both rated. `bias` is the mean of a − b: above 0, a is more lenient."""
 
     n: int
     kappa: float | None

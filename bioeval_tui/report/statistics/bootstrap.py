@@ -12,10 +12,10 @@ from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.quantiles import LEVEL, t_quantile
 
 DRAWS = 1000
-"""How often the clusters are drawn again."""
+"""Number of resamples of the clusters."""
 
 FEWEST_CLUSTERS = 10
-"""From this many clusters on there is an interval; fewer do not represent other clusters."""
+"""Minimum number of clusters for an interval; fewer do not represent other clusters."""
 
 _Unit = TypeVar("_Unit", bound=Hashable)
 

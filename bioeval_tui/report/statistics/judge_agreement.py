@@ -14,7 +14,7 @@ from bioeval_tui.report.statistics.estimates import Interval, proportion
 from bioeval_tui.report.statistics.kappa import weighted_kappa
 
 GRADES = 10
-"""Weighted kappa looks at scores in this many steps from 0 to 1."""
+"""Number of steps from 0 to 1 to which weighted kappa rounds scores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from bioeval_tui.report.statistics.multiple import holm
 from bioeval_tui.report.statistics.signed_rank import signed_rank_p
 
 REPEAT = "repeat"
-"""The change that changes nothing."""
+"""The name of the unchanged repeat."""
 
 ACCUSED_AT = 0.005
 """Maximum chance of reporting any effect for a sound judge."""
@@ -48,7 +48,7 @@ class AskedAgain:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """What one change did. Intervals are clustered by conversation; p-values are corrected (Holm).
+    """The effect of one change. Intervals are clustered by conversation; p-values are corrected (Holm).
 
     `p_disagreement` is None for the repeat, and where the repeat lacks the items; `p_shift` is None for the repeat.
     `p_flips` is the repeat's alone.

@@ -25,7 +25,7 @@ TRIALS = (1, 2, 3, 5, 10, 20)
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What one conversation takes; None where it is not known. `arms` is 2 when both agents are still to be run."""
+    """The calls, cost and time of one conversation; None if unknown. `arms` is 2 if both agents must be run."""
 
     calls: float | None = None
     cost: float | None = None

@@ -21,7 +21,7 @@ from statistics import fmean
 from bioeval_tui.report.statistics.quantiles import LEVEL
 
 DRAWS = 1000
-"""How many times signs are drawn."""
+"""Number of draws of signs."""
 
 FEWEST_CASES = 10
 """With fewer common cases, every agent's ranks are 1 to the number of agents."""

@@ -51,7 +51,7 @@ REFERENCES = (
         },
     ),
 )
-"""What a conversation of people looks like. It has no list of facts: the first answer cannot be compared."""
+"""Ranges of conversations between people, which have no list of facts, so the first answer cannot be compared."""
 
 
 def bands(transcripts: Iterable[UserTranscript], role: str = "user") -> dict[str, Band]:

@@ -25,7 +25,7 @@ from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.quantiles import LEVEL
 
 HORIZONS = (15, 60, 240)
-"""How many values each stake is the best for."""
+"""Number of values for which a stake is optimal."""
 
 LIMIT = 0.75
 """A gambler's maximum bet leaves at least a quarter of the fortune after any round."""
@@ -86,7 +86,7 @@ class ConfidenceSequence:
         return self.decision
 
     def interval(self) -> Interval:
-        """Return what no look up to now has excluded."""
+        """Return the interval that no round so far has excluded."""
         scope = f"valid at every look, {self.rounds} rounds"
         low, high = self._end(upwards=True), self._end(upwards=False)
         if low > high:  # has a chance of at most 1 − level; say the nearest thing that is an interval

@@ -139,7 +139,7 @@ def _board_lines(board: Board, width: int) -> list[Line]:
             [
                 Cell(f"{'reference':<14}"),
                 Cell(f"  {column_number(score)}"),
-                Cell(f" {name}, no entry", "quiet"),
+                Cell(f" {name}, not ranked", "quiet"),
             ]
         )
     if board.humans:

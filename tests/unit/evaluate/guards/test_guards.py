@@ -191,7 +191,7 @@ def test_a_possible_role_swap_is_marked(message):
         "<think>hm</think> Hi",
         "Reasoning: the next one is the weather. What is it like?",
         '{"role": "user", "content": "Hi"}',
-        "Bring these up one at a time and in this order.",
+        "Bring these up one at a time, in this order. Stay with one",
     ],
 )
 def test_reasoning_and_text_of_the_prompt_are_void(message):

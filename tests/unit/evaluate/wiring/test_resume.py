@@ -146,7 +146,7 @@ def test_an_imported_run_does_not_resume_with_another_job_even_when_forced(
     )
     spec = resume_spec(path, job_file=job, force=True)
     assert spec is not None
-    with pytest.raises(UsageError, match="of another job than the one given"):
+    with pytest.raises(UsageError, match="belongs to another job than the given one"):
         prepare_resumed(spec, spec.runs[0], Settings.from_environment())
 
 

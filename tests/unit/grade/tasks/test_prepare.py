@@ -165,7 +165,7 @@ def test_data_of_an_older_version_of_the_task_is_prepared_again(toy: Toy) -> Non
 PREPARERS = {
     "raise ValueError('the split is odd')": r"failed: ValueError: the split is odd",
     "import nowhere_to_be_found": r"needs the package nowhere_to_be_found, which is not installed",
-    "open(raw / 'train.json')": r"does not find .*train\.json; put the raw data into .*raw",
+    "open(raw / 'train.json')": r"cannot find .*train\.json; put the raw data into .*raw",
     "pass": r"ran, but task toys/squares is not prepared",
 }
 CHILDREN = {

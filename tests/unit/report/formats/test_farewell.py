@@ -16,7 +16,7 @@ from bioeval_tui.report.formats.farewell import say_goodbye
     ("end", "code", "said"),
     [
         ({}, 0, ["mean (published formula) 0.", "runs replay"]),
-        ({"status": "cancelled", "mean": None}, 130, ["interrupted;", "have ended", "runs replay", "runs resume", "130"]),
+        ({"status": "cancelled", "mean": None}, 130, ["interrupted;", "have stopped", "runs replay", "runs resume", "130"]),
         ({"status": "cancelled", "mean": None, "detail": "100 calls are spent"}, 3, ["mean (published formula) –", "3"]),
         ({"status": "completed", "mean": None}, 3, ["mean (published formula) –", "runs replay", "3"]),
     ],

@@ -96,8 +96,8 @@ async def test_missing_information_is_asked_for_one_item_at_a_time() -> None:
         )
     ]
     assert [
-        "What shall" in answers[0],
-        "which time" in answers[1],
+        "What should" in answers[0],
+        "what time" in answers[1],
         "time zone" in answers[2],
         "dose" in answers[3],
     ] == [True] * 4
@@ -161,7 +161,7 @@ async def test_an_unconfirmed_deletion_deletes_nothing() -> None:
         ("Which drugs target EGFR?", "gefitinib"),
         ("What is metformin?", "type 2 diabetes"),
         ("What interacts with warfarin?", "| ibuprofen | major |"),
-        ("Does metformin interact with lisinopril?", "proves nothing"),
+        ("Does metformin interact with lisinopril?", "my graph is small"),
         ("Is CFTR F508del pathogenic?", "cystic fibrosis"),
         ("How is BRCA1 c.68_69delAG classified?", "**pathogenic**"),
         ("What about the HBB variant E6V?", "sickle cell"),
