@@ -1,7 +1,7 @@
 """The functions and properties of the language, each declared by its Kotlin signature.
 
-`@kotlin("Iterable<T>.first(predicate: (T) -> Boolean = _): T")` puts a Python function under that name. The
-declaration is what calls are checked against when an expression is loaded (names, arguments, types of lambdas
+`@kotlin("Iterable<T>.first(predicate: (T) -> Boolean = _): T")` puts a Python function under that name; a table for
+`library` does so for single expressions. The declaration is what calls are checked against when an expression is loaded (names, arguments, types of lambdas
 and results) and again when it runs (types of the receiver and the arguments), and what the documentation
 lists. `types` says which types there are.
 
@@ -12,7 +12,7 @@ A parameter with `=` may be left out, one after `vararg` may be given any number
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -144,6 +144,12 @@ def kotlin(*declarations: str) -> Callable[[Compute], Compute]:
         return compute
 
     return declare
+
+
+def library(table: Mapping[str | tuple[str, ...], Callable[..., Any]]) -> None:
+    """Declare what a single expression computes, under one Kotlin signature or several; see `kotlin`."""
+    for declarations, compute in table.items():
+        kotlin(*([declarations] if isinstance(declarations, str) else declarations))(compute)
 
 
 def bind(signature: Signature, arguments: tuple[Argument, ...]) -> list[int] | None:

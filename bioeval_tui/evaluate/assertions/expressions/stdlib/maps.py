@@ -8,24 +8,18 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import operators
 from bioeval_tui.evaluate.assertions.expressions.comparison import equal, key_of, ordered, set_of
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
-from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
+from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, raw
 from bioeval_tui.evaluate.assertions.expressions.values import (
     MapEntry,
     MapKey,
     OrderedSet,
     Pair,
-    Triple,
     Value,
     value_of,
 )
 
 Map = dict[str | MapKey, Value]
-
-
-@kotlin("Map<E, V>.get(key: E): V?")
-def get(budget: Budget, values: Map, key: Value) -> Value:
-    return values.get(key_of(key, budget))
 
 
 @kotlin("Map<E, V>.getValue(key: E): V")
@@ -63,16 +57,6 @@ def keys(budget: Budget, values: Map) -> OrderedSet:
     return OrderedSet(dict.fromkeys(values))
 
 
-@kotlin("Map<*, V>.values: Collection<V>")
-def values_(budget: Budget, values: Map) -> list[Value]:
-    return budget.collect(values.values())
-
-
-@kotlin("Map<K, V>.entries: Set<Entry<K, V>>")
-def entries(budget: Budget, values: Map) -> OrderedSet:
-    return set_of(raw(values), budget)
-
-
 @kotlin("Map<K, V>.filter(predicate: (Entry<K, V>) -> Boolean): Map<K, V>")
 def filter_(budget: Budget, values: Map, predicate: Function) -> Map:
     return _kept(budget, (entry for entry in raw(values) if predicate.test(entry)))
@@ -103,44 +87,9 @@ def map_keys(budget: Budget, values: Map, transform: Function) -> Map:
     return _kept(budget, (MapEntry(transform(entry), entry.value) for entry in raw(values)))
 
 
-@kotlin("Map<K, V>?.orEmpty(): Map<K, V>")
-def or_empty(_: Budget, values: Map | None) -> Map:
-    return values or {}
-
-
-@kotlin("Map<K, V>.toMap(): Map<K, V>", "Map<K, V>.toMutableMap(): Map<K, V>")
-def to_map(_: Budget, values: Map) -> Map:
-    return values
-
-
 @kotlin("Entry<K, *>.key: K")
 def key(_: Budget, entry: MapEntry) -> Value:
     return entry.key
-
-
-@kotlin("Entry<K, V>.toPair(): Pair<K, V>")
-def to_pair(_: Budget, entry: MapEntry) -> Pair:
-    return Pair(entry.key, entry.value)
-
-
-@kotlin("Pair<A, *>.first: A", "Triple<A, *, *>.first: A")
-def first(_: Budget, pair: Pair) -> Value:
-    return pair.first
-
-
-@kotlin("Pair<*, B>.second: B", "Triple<*, B, *>.second: B")
-def second(_: Budget, pair: Pair) -> Value:
-    return pair.second
-
-
-@kotlin("Pair<T, T>.toList(): List<T>")
-def to_list(_: Budget, pair: Pair) -> list[Value]:
-    return [pair.first, pair.second]
-
-
-@kotlin("Triple<T, T, T>.toList(): List<T>")
-def triple_to_list(_: Budget, triple: Triple) -> list[Value]:
-    return [triple.first, triple.second, triple.third]
 
 
 @kotlin("Map<C, V>.toSortedMap(): Map<C, V>")
@@ -154,14 +103,26 @@ def unzip(budget: Budget, values: Value) -> Pair:
     return Pair([pair.first for pair in pairs], [pair.second for pair in pairs])
 
 
-@kotlin("Triple<*, *, D>.third: D")
-def third(_: Budget, triple: Triple) -> Value:
-    return triple.third
-
-
 def _kept(budget: Budget, chosen: Iterable[MapEntry]) -> Map:
     result: Map = {}
     for entry in budget.each(chosen):
         budget.hold(2 * CELL)
         result[key_of(entry.key, budget)] = entry.value
     return result
+
+
+library(
+    {
+        "Map<E, V>.get(key: E): V?": lambda budget, values, key: values.get(key_of(key, budget)),
+        "Map<*, V>.values: Collection<V>": lambda budget, values: budget.collect(values.values()),
+        "Map<K, V>.entries: Set<Entry<K, V>>": lambda budget, values: set_of(raw(values), budget),
+        "Map<K, V>?.orEmpty(): Map<K, V>": lambda _, values: values or {},
+        ("Map<K, V>.toMap(): Map<K, V>", "Map<K, V>.toMutableMap(): Map<K, V>"): lambda _, values: values,
+        "Entry<K, V>.toPair(): Pair<K, V>": lambda _, entry: Pair(entry.key, entry.value),
+        ("Pair<A, *>.first: A", "Triple<A, *, *>.first: A"): lambda _, pair: pair.first,
+        ("Pair<*, B>.second: B", "Triple<*, B, *>.second: B"): lambda _, pair: pair.second,
+        "Pair<T, T>.toList(): List<T>": lambda _, pair: [pair.first, pair.second],
+        "Triple<T, T, T>.toList(): List<T>": lambda _, triple: [triple.first, triple.second, triple.third],
+        "Triple<*, *, D>.third: D": lambda _, triple: triple.third,
+    }
+)

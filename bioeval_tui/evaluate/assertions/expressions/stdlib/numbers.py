@@ -9,7 +9,7 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions import operators
 from bioeval_tui.evaluate.assertions.expressions.comparison import order, to_text
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
-from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
+from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluate.assertions.expressions.values import (
     INT_MAX,
     INT_MIN,
@@ -27,21 +27,6 @@ _DOUBLE = re.compile(
     r"\s*[+-]?(?:NaN|Infinity|(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,6})?[fFdD]?)\s*",
     re.ASCII,
 )
-
-
-@kotlin("Number.toInt(): Int")
-def to_int(_: Budget, number: Value) -> int:
-    return operators.to_integer(number, long=False)
-
-
-@kotlin("Number.toLong(): Long")
-def to_long(_: Budget, number: Value) -> int:
-    return operators.to_integer(number, long=True)
-
-
-@kotlin("Number.toDouble(): Double")
-def to_double(_: Budget, number: Value) -> float:
-    return float(number)
 
 
 @kotlin("String.toIntOrNull(): Int?")
@@ -63,11 +48,6 @@ def text_to_double_or_null(_: Budget, text: str) -> float | None:
     return float(text.strip().rstrip("fFdD")) if _DOUBLE.fullmatch(text) else None
 
 
-@kotlin("String.toInt(): Int")
-def text_to_int(budget: Budget, text: str) -> Value:
-    return _number(text_to_int_or_null(budget, text), "toInt")
-
-
 @kotlin("String.toInt(radix: Int): Int")
 def text_to_int_of(_: Budget, text: str, radix: int) -> Value:
     digits = _DIGITS[: radix if 2 <= radix <= 36 else 0]
@@ -86,11 +66,6 @@ def to_string_of(_: Budget, number: int, radix: int) -> str:
         rest, digit = divmod(rest, radix)
         digits = _DIGITS[digit] + digits
     return "-" * (number < 0) + digits
-
-
-@kotlin("String.toLong(): Long")
-def text_to_long(budget: Budget, text: str) -> Value:
-    return _number(text_to_long_or_null(budget, text), "toLong")
 
 
 @kotlin("String.toDouble(): Double")
@@ -131,31 +106,6 @@ def absolute_value(_: Budget, number: Value) -> Value:
     return abs(number) if type(number) is float else integer(abs(number), long=type(number) is Long)
 
 
-@kotlin("abs(x: N): N")
-def absolute(budget: Budget, number: Value) -> Value:
-    return absolute_value(budget, number)
-
-
-@kotlin("Double.isNaN(): Boolean")
-def is_nan(_: Budget, number: float) -> bool:
-    return math.isnan(number)
-
-
-@kotlin("Double.isFinite(): Boolean")
-def is_finite(_: Budget, number: float) -> bool:
-    return math.isfinite(number)
-
-
-@kotlin("Double.roundToInt(): Int")
-def round_to_int(_: Budget, number: float) -> int:
-    return _rounded(number, long=False)
-
-
-@kotlin("Double.roundToLong(): Long")
-def round_to_long(_: Budget, number: float) -> int:
-    return _rounded(number, long=True)
-
-
 @kotlin("round(x: Double): Double")
 def round_(_: Budget, number: float) -> float:
     return float(round(number)) if math.isfinite(number) else number
@@ -171,11 +121,6 @@ def ceil(_: Budget, number: float) -> float:
     return float(math.ceil(number)) if math.isfinite(number) else number
 
 
-@kotlin("sqrt(x: Double): Double")
-def sqrt(_: Budget, number: float) -> float:
-    return math.sqrt(number) if number >= 0 else math.nan
-
-
 @kotlin("Double.pow(x: Double): Double", "Double.pow(n: Int): Double")
 def pow_(_: Budget, number: float, power: float) -> float:
     try:
@@ -184,26 +129,6 @@ def pow_(_: Budget, number: float, power: float) -> float:
         return math.inf
     except ValueError:
         return math.nan
-
-
-@kotlin("Double.isInfinite(): Boolean")
-def is_infinite(_: Budget, number: float) -> bool:
-    return math.isinf(number)
-
-
-@kotlin("N.times(other: N): N")
-def times(budget: Budget, left: Value, right: Value) -> Value:
-    return operators.arithmetic("*", left, right, budget)
-
-
-@kotlin("N.div(other: N): N")
-def div(budget: Budget, left: Value, right: Value) -> Value:
-    return operators.arithmetic("/", left, right, budget)
-
-
-@kotlin("N.rem(other: N): N")
-def rem(budget: Budget, left: Value, right: Value) -> Value:
-    return operators.arithmetic("%", left, right, budget)
 
 
 @kotlin(
@@ -276,3 +201,24 @@ def _rounded(number: float, *, long: bool) -> int:
         raise ExpressionError("NaN cannot be rounded")
     whole = float(math.floor(number + 0.5)) if math.isfinite(number) else number
     return operators.to_integer(whole, long=long)
+
+
+library(
+    {
+        "Number.toInt(): Int": lambda _, number: operators.to_integer(number, long=False),
+        "Number.toLong(): Long": lambda _, number: operators.to_integer(number, long=True),
+        "Number.toDouble(): Double": lambda _, number: float(number),
+        "String.toInt(): Int": lambda budget, text: _number(text_to_int_or_null(budget, text), "toInt"),
+        "String.toLong(): Long": lambda budget, text: _number(text_to_long_or_null(budget, text), "toLong"),
+        "abs(x: N): N": absolute_value,
+        "Double.isNaN(): Boolean": lambda _, number: math.isnan(number),
+        "Double.isFinite(): Boolean": lambda _, number: math.isfinite(number),
+        "Double.roundToInt(): Int": lambda _, number: _rounded(number, long=False),
+        "Double.roundToLong(): Long": lambda _, number: _rounded(number, long=True),
+        "sqrt(x: Double): Double": lambda _, number: math.sqrt(number) if number >= 0 else math.nan,
+        "Double.isInfinite(): Boolean": lambda _, number: math.isinf(number),
+        "N.times(other: N): N": lambda budget, left, right: operators.arithmetic("*", left, right, budget),
+        "N.div(other: N): N": lambda budget, left, right: operators.arithmetic("/", left, right, budget),
+        "N.rem(other: N): N": lambda budget, left, right: operators.arithmetic("%", left, right, budget),
+    }
+)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluate.assertions.expressions.regex import Regex, compile_pattern
-from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
+from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, not_negative
 from bioeval_tui.evaluate.assertions.expressions.values import EnumValue, Found, OrderedSet, Sequence
 
@@ -31,11 +31,6 @@ def regex(budget: Budget, pattern: str, option: EnumValue | OrderedSet | None = 
 @kotlin("String.matches(regex: Regex): Boolean")
 def matches(budget: Budget, text: str, pattern: Regex) -> bool:
     return pattern.match_entire(text, budget) is not None
-
-
-@kotlin("Regex.matches(input: String): Boolean")
-def matched_by(budget: Budget, pattern: Regex, text: str) -> bool:
-    return matches(budget, text, pattern)
 
 
 @kotlin("String.contains(regex: Regex): Boolean")
@@ -100,16 +95,6 @@ def split_by(budget: Budget, pattern: Regex, text: str, limit: int = 0) -> list[
     return split(budget, text, pattern, limit)
 
 
-@kotlin("Regex.pattern: String")
-def pattern_of(_: Budget, pattern: Regex) -> str:
-    return pattern.pattern
-
-
-@kotlin("MatchResult.value: String")
-def value(_: Budget, found: Found) -> str:
-    return found.value
-
-
 @kotlin("String.replace(regex: Regex, transform: (MatchResult) -> CharSequence): String")
 def replace_by(budget: Budget, text: str, pattern: Regex, transform: Function) -> str:
     return _replaced(budget, text, pattern.all(text, budget), transform)
@@ -118,21 +103,6 @@ def replace_by(budget: Budget, text: str, pattern: Regex, transform: Function) -
 @kotlin("Regex.replace(input: String, transform: (MatchResult) -> CharSequence): String")
 def replace_in_by(budget: Budget, pattern: Regex, text: str, transform: Function) -> str:
     return replace_by(budget, text, pattern, transform)
-
-
-@kotlin("MatchResult.groupValues: List<String>")
-def group_values(_: Budget, found: Found) -> list[str]:
-    return found.group_values
-
-
-@kotlin("MatchResult.destructured: List<String>")
-def destructured(_: Budget, found: Found) -> list[str]:
-    return found.group_values[1:]
-
-
-@kotlin("MatchResult.range: IntRange")
-def range_of(_: Budget, found: Found) -> range:
-    return range(found.start, found.start + len(found.value))
 
 
 def _replaced(budget: Budget, text: str, found: list[Found], written: Callable[[Found], str]) -> str:
@@ -169,3 +139,15 @@ def _filler(budget: Budget, replacement: str) -> Callable[[Found], str]:
         return _REFERENCE.sub(fill, replacement)
 
     return filled
+
+
+library(
+    {
+        "Regex.matches(input: String): Boolean": lambda budget, pattern, text: matches(budget, text, pattern),
+        "Regex.pattern: String": lambda _, pattern: pattern.pattern,
+        "MatchResult.value: String": lambda _, found: found.value,
+        "MatchResult.groupValues: List<String>": lambda _, found: found.group_values,
+        "MatchResult.destructured: List<String>": lambda _, found: found.group_values[1:],
+        "MatchResult.range: IntRange": lambda _, found: range(found.start, found.start + len(found.value)),
+    }
+)

@@ -5,19 +5,9 @@ from __future__ import annotations
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.comparison import equal, to_text
 from bioeval_tui.evaluate.assertions.expressions.limits import Budget
-from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
+from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function
 from bioeval_tui.evaluate.assertions.expressions.values import EnumValue, Record, Value
-
-
-@kotlin("T.toString(): String")
-def to_string(budget: Budget, value: Value) -> str:
-    return to_text(value, budget)
-
-
-@kotlin("Any.equals(other: Any?): Boolean")
-def equals(budget: Budget, left: Value, right: Value) -> bool:
-    return equal(left, right, budget)
 
 
 @kotlin("T.let(block: (T) -> R): R", "T.run(block: T.() -> R): R", "with(receiver: T, block: T.() -> R): R")
@@ -30,11 +20,6 @@ def require_not_null(_: Budget, value: Value) -> Value:
     if value is None:
         raise ExpressionError("this is null, which is not allowed here")
     return value
-
-
-@kotlin("run(block: () -> R): R")
-def run(_: Budget, block: Function) -> Value:
-    return block()
 
 
 @kotlin("T.also(block: (T) -> Unit): T", "T.apply(block: T.() -> Unit): T")
@@ -53,34 +38,9 @@ def take_unless(_: Budget, value: Value, predicate: Function) -> Value:
     return None if predicate.test(value) else value
 
 
-@kotlin("Boolean.not(): Boolean")
-def not_(_: Budget, value: bool) -> bool:
-    return not value
-
-
-@kotlin("Boolean.and(other: Boolean): Boolean")
-def and_(_: Budget, left: bool, right: bool) -> bool:
-    return left and right
-
-
-@kotlin("Boolean.or(other: Boolean): Boolean")
-def or_(_: Budget, left: bool, right: bool) -> bool:
-    return left or right
-
-
-@kotlin("Boolean.xor(other: Boolean): Boolean")
-def xor(_: Budget, left: bool, right: bool) -> bool:
-    return left != right
-
-
 @kotlin("MessageRole.name: String", "TaskType.name: String")
 def name(_: Budget, value: EnumValue) -> str:
     return str.__str__(value)
-
-
-@kotlin("MessageRole.ordinal: Int", "TaskType.ordinal: Int")
-def ordinal(_: Budget, value: EnumValue) -> int:
-    return value.ordinal
 
 
 @kotlin("Resource.infoString(): String", "ObjectContext.infoString(): String")
@@ -101,3 +61,17 @@ def info_string(budget: Budget, record: Record) -> str:
         )
     budget.build_text(len(shown))
     return shown
+
+
+library(
+    {
+        "T.toString(): String": lambda budget, value: to_text(value, budget),
+        "Any.equals(other: Any?): Boolean": lambda budget, left, right: equal(left, right, budget),
+        "run(block: () -> R): R": lambda _, block: block(),
+        "Boolean.not(): Boolean": lambda _, value: not value,
+        "Boolean.and(other: Boolean): Boolean": lambda _, left, right: left and right,
+        "Boolean.or(other: Boolean): Boolean": lambda _, left, right: left or right,
+        "Boolean.xor(other: Boolean): Boolean": lambda _, left, right: left != right,
+        ("MessageRole.ordinal: Int", "TaskType.ordinal: Int"): lambda _, value: value.ordinal,
+    }
+)

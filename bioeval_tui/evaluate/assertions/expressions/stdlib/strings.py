@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluate.assertions.expressions.limits import CELL, Budget
-from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin
+from bioeval_tui.evaluate.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluate.assertions.expressions.stdlib.sequences import Function, not_negative
 from bioeval_tui.evaluate.assertions.expressions.values import Char, Pair, Sequence, Value
 
@@ -18,11 +20,6 @@ def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
     upper = text.upper()
     folded = upper.lower() if len(upper) == len(text) else text.lower()
     return str(folded) if len(folded) == len(text) else str(text)
-
-
-@kotlin("CharSequence.length: Int")
-def length(_: Budget, text: str) -> int:
-    return len(text)
 
 
 @kotlin("String.lowercase(): String", "Char.lowercase(): String", "String.toLowerCase(): String")
@@ -40,6 +37,16 @@ def lowercase(budget: Budget, text: str) -> str:
 def uppercase(budget: Budget, text: str) -> str:
     budget.build_text(len(text))
     return str(text).upper()
+
+
+def _built(change: Callable[..., str]) -> Callable[..., str]:
+    """Return `change` as a function that counts a text as long as its receiver."""
+
+    def compute(budget: Budget, text: str, *arguments: Value) -> str:
+        budget.build_text(len(text))
+        return change(text, *arguments)
+
+    return compute
 
 
 @kotlin(
@@ -90,12 +97,6 @@ def capitalize(budget: Budget, text: str) -> str:
     return text[:1].upper() + text[1:] if len(text[:1].upper()) == 1 else str(text)
 
 
-@kotlin("String.decapitalize(): String")
-def decapitalize(budget: Budget, text: str) -> str:
-    budget.build_text(len(text))
-    return text[:1].lower() + text[1:]
-
-
 @kotlin("String.replaceFirstChar(transform: (Char) -> Any): String")
 def replace_first_char(budget: Budget, text: str, transform: Function) -> str:
     budget.build_text(len(text))
@@ -136,11 +137,6 @@ def trim_margin(budget: Budget, text: str, margin: str = "|") -> str:
     return "\n".join(
         rest[len(margin) :] if rest.startswith(margin) else row for row, rest in zip(kept, bare, strict=True)
     )
-
-
-@kotlin("String.lineSequence(): Sequence<String>")
-def line_sequence(budget: Budget, text: str) -> Sequence:
-    return Sequence(lambda: lines(budget, text))
 
 
 @kotlin("String.trim(vararg chars: Char): String")
@@ -207,43 +203,10 @@ def last_index_of(budget: Budget, text: str, other: str) -> int:
     return str(text).rfind(str(other))
 
 
-@kotlin("String.trim(): String")
-def trim(budget: Budget, text: str) -> str:
-    budget.build_text(len(text))
-    return text.strip()
-
-
-@kotlin("String.trimStart(): String")
-def trim_start(budget: Budget, text: str) -> str:
-    budget.build_text(len(text))
-    return text.lstrip()
-
-
-@kotlin("String.trimEnd(): String")
-def trim_end(budget: Budget, text: str) -> str:
-    budget.build_text(len(text))
-    return text.rstrip()
-
-
 @kotlin("CharSequence.isBlank(): Boolean")
 def is_blank(budget: Budget, text: str) -> bool:
     budget.read_text(len(text))
     return not text or text.isspace()
-
-
-@kotlin("CharSequence.isNotBlank(): Boolean")
-def is_not_blank(budget: Budget, text: str) -> bool:
-    return not is_blank(budget, text)
-
-
-@kotlin("CharSequence?.isNullOrBlank(): Boolean")
-def is_null_or_blank(budget: Budget, text: str | None) -> bool:
-    return text is None or is_blank(budget, text)
-
-
-@kotlin("String?.orEmpty(): String")
-def or_empty(_: Budget, text: str | None) -> str:
-    return text or ""
 
 
 @kotlin("String.ifBlank(defaultValue: () -> T): T")
@@ -366,18 +329,6 @@ def substring_after_last(budget: Budget, text: str, mark: str, missing: str | No
     return _cut(text, mark, missing, last=True, after=True)
 
 
-@kotlin("String.removePrefix(prefix: String): String")
-def remove_prefix(budget: Budget, text: str, prefix: str) -> str:
-    budget.build_text(len(text))
-    return text.removeprefix(prefix)
-
-
-@kotlin("String.removeSuffix(suffix: String): String")
-def remove_suffix(budget: Budget, text: str, suffix: str) -> str:
-    budget.build_text(len(text))
-    return text.removesuffix(suffix)
-
-
 @kotlin(
     "String.removeSurrounding(delimiter: String): String",
     "String.removeSurrounding(prefix: String, suffix: String): String",
@@ -407,51 +358,11 @@ def pad_end(budget: Budget, text: str, size: int, pad: str = " ") -> str:
     return text.ljust(size, pad)
 
 
-@kotlin("String?.toBoolean(): Boolean")
-def to_boolean(_: Budget, text: str | None) -> bool:
-    return text is not None and text.lower() == "true"
-
-
 @kotlin("String.toBooleanStrict(): Boolean")
 def to_boolean_strict(_: Budget, text: str) -> bool:
     if text not in ("true", "false"):
         raise ExpressionError("this string is neither true nor false")
     return text == "true"
-
-
-@kotlin("String.toBooleanStrictOrNull(): Boolean?")
-def to_boolean_strict_or_null(_: Budget, text: str) -> bool | None:
-    return {"true": True, "false": False}.get(text)
-
-
-@kotlin("Char.isDigit(): Boolean")
-def is_digit(_: Budget, char: Char) -> bool:
-    return char.isdecimal()
-
-
-@kotlin("Char.isLetter(): Boolean")
-def is_letter(_: Budget, char: Char) -> bool:
-    return char.isalpha()
-
-
-@kotlin("Char.isLetterOrDigit(): Boolean")
-def is_letter_or_digit(_: Budget, char: Char) -> bool:
-    return char.isalpha() or char.isdecimal()
-
-
-@kotlin("Char.isWhitespace(): Boolean")
-def is_whitespace(_: Budget, char: Char) -> bool:
-    return char.isspace()
-
-
-@kotlin("Char.isUpperCase(): Boolean")
-def is_upper_case(_: Budget, char: Char) -> bool:
-    return char.isupper()
-
-
-@kotlin("Char.isLowerCase(): Boolean")
-def is_lower_case(_: Budget, char: Char) -> bool:
-    return char.islower()
 
 
 @kotlin("Char.uppercaseChar(): Char")
@@ -473,6 +384,27 @@ def digit_to_int(_: Budget, char: Char) -> int:
     return int(char)
 
 
-@kotlin("Char.digitToIntOrNull(): Int?")
-def digit_to_int_or_null(_: Budget, char: Char) -> int | None:
-    return int(char) if char.isdecimal() else None
+library(
+    {
+        "CharSequence.length: Int": lambda _, text: len(text),
+        "String.decapitalize(): String": _built(lambda text: text[:1].lower() + text[1:]),
+        "String.lineSequence(): Sequence<String>": lambda budget, text: Sequence(lambda: lines(budget, text)),
+        "String.trim(): String": _built(str.strip),
+        "String.trimStart(): String": _built(str.lstrip),
+        "String.trimEnd(): String": _built(str.rstrip),
+        "CharSequence.isNotBlank(): Boolean": lambda budget, text: not is_blank(budget, text),
+        "CharSequence?.isNullOrBlank(): Boolean": lambda budget, text: text is None or is_blank(budget, text),
+        "String?.orEmpty(): String": lambda _, text: text or "",
+        "String.removePrefix(prefix: String): String": _built(str.removeprefix),
+        "String.removeSuffix(suffix: String): String": _built(str.removesuffix),
+        "String?.toBoolean(): Boolean": lambda _, text: text is not None and text.lower() == "true",
+        "String.toBooleanStrictOrNull(): Boolean?": lambda _, text: {"true": True, "false": False}.get(text),
+        "Char.isDigit(): Boolean": lambda _, char: char.isdecimal(),
+        "Char.isLetter(): Boolean": lambda _, char: char.isalpha(),
+        "Char.isLetterOrDigit(): Boolean": lambda _, char: char.isalpha() or char.isdecimal(),
+        "Char.isWhitespace(): Boolean": lambda _, char: char.isspace(),
+        "Char.isUpperCase(): Boolean": lambda _, char: char.isupper(),
+        "Char.isLowerCase(): Boolean": lambda _, char: char.islower(),
+        "Char.digitToIntOrNull(): Int?": lambda _, char: int(char) if char.isdecimal() else None,
+    }
+)
