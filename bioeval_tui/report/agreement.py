@@ -19,7 +19,8 @@ from bioeval_tui.record.overlay import Overlay, judgings, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.report.rows import task_titles
-from bioeval_tui.report.statistics.agreement import Agreement, agreement, krippendorff_alpha
+from bioeval_tui.report.statistics.agreement import Agreement, agreement
+from bioeval_tui.report.statistics.alpha import krippendorff_alpha, units_of
 from bioeval_tui.report.statistics.judge_agreement import JudgeAgreement, RatedTwice, judge_agreement
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.samples import Sample
@@ -195,7 +196,7 @@ def agreement_report(
     return AgreementReport(
         judges=tuple(_judge_pair(name, items) for name in names),
         people=tuple(pair for a, b in combinations(people, 2) if (pair := _people_pair(a, b, items))),
-        people_alpha=krippendorff_alpha(by_person) if len(people) > 1 else None,
+        people_alpha=krippendorff_alpha(units_of(by_person)) if len(people) > 1 else None,
         items=tuple(items),
         reviewers=tuple(people),
         blind=sum(entry.blind for entry in given),
@@ -235,7 +236,7 @@ def _among(items: Sequence[RatedTask]) -> AmongJudges | None:
         )
         for name in names
     }
-    return AmongJudges(len(scored), krippendorff_alpha(ratings), deviations)
+    return AmongJudges(len(scored), krippendorff_alpha(units_of(ratings)), deviations)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Krippendorff's alpha for any number of raters, with gaps: nominal, ordinal and interval scales.
 
-Source: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011). Every metric is computed in linear
-time: the ordinal distance of two values is the difference of their mid-ranks, and sums of squared
+Source: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), written out because PyPI's `krippendorff` is under
+the GPL, unlike this program. Every metric is computed in linear time: the ordinal distance of two values is the difference of their mid-ranks, and sums of squared
 differences follow from sums and sums of squares.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from math import fsum
-from typing import Literal
+from typing import Any, Literal
 
 Scale = Literal["nominal", "ordinal", "interval"]
 
@@ -18,7 +18,7 @@ Units = Mapping[tuple[float, ...], int]
 """The number of units with these values. A unit's values are in any order, without missing ones."""
 
 
-def units_of(ratings: Mapping[str, Mapping[Hashable, float]]) -> Counter[tuple[float, ...]]:
+def units_of(ratings: Mapping[str, Mapping[Any, float]]) -> Counter[tuple[float, ...]]:
     """Return the units of a table from rater to unit to value."""
     by_unit: dict[Hashable, list[float]] = {}
     for rated in ratings.values():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum, sqrt
+from statistics import fmean
 
-from bioeval_tui.report.statistics.estimates import Interval
+from bioeval_tui.report.statistics.estimates import Interval, standard_error, wilson_ends
 from bioeval_tui.report.statistics.quantiles import LEVEL, t_quantile
 
 
@@ -40,11 +40,7 @@ class ClusteredMean:
         varies = self.standard_error > 1e-12 and 0 < mean < 1
         effective = mean * (1 - mean) / self.standard_error**2 if varies else float(self.clusters)
         square = t_quantile((1 + LEVEL) / 2, self.clusters - 1) ** 2 / effective
-        centre = (mean + square / 2) / (1 + square)
-        half = sqrt(square * (mean * (1 - mean) + square / 4)) / (1 + square)
-        low = 0.0 if mean == 0 else max(0.0, centre - half)
-        high = 1.0 if mean == 1 else min(1.0, centre + half)
-        return Interval(low, high, self._scope)
+        return Interval(*wilson_ends(mean, square), self._scope)
 
     @property
     def _scope(self) -> str:
@@ -52,18 +48,13 @@ class ClusteredMean:
 
 
 def clustered_mean(groups: Mapping[str, Sequence[float]]) -> ClusteredMean | None:
-    """Return the mean over the values of all clusters; None without a value.
+    """Return the mean over the values of all clusters, with its cluster-robust error; None without a value.
 
-    The standard error is the square root of G / (G − 1) · Σ over clusters (Σ of the cluster's deviations)²,
-    over the number of values, for G clusters (Liang and Zeger 1986).
+    Source of the error: Liang and Zeger (1986); see `standard_error`.
     """
-    clusters = [values for values in groups.values() if values]
-    total = sum(len(values) for values in clusters)
-    if not total:
+    clusters = {name: values for name, values in groups.items() if values}
+    values = [value for cluster in clusters.values() for value in cluster]
+    if not values:
         return None
-    mean = fsum(fsum(values) for values in clusters) / total
-    if len(clusters) < 2:
-        return ClusteredMean(mean, None, total, len(clusters))
-    squares = fsum(fsum(value - mean for value in values) ** 2 for values in clusters)
-    error = sqrt(squares * len(clusters) / (len(clusters) - 1)) / total
-    return ClusteredMean(mean, error, total, len(clusters))
+    error = standard_error(clusters) if len(clusters) > 1 else None
+    return ClusteredMean(fmean(values), error, len(values), len(clusters))

@@ -134,7 +134,7 @@ class Proportion:
         return f"{self.successes} of {self.total}, 95 % interval {self.interval.words}"
 
 
-def proportion(successes: int, total: int, scope: str = "") -> Proportion:
+def proportion(successes: int, total: int) -> Proportion:
     """Return successes / total with Wilson's score interval (Wilson 1927).
 
     Raises:
@@ -144,14 +144,18 @@ def proportion(successes: int, total: int, scope: str = "") -> Proportion:
         raise ValueError(f"{successes} successes of {total}")
     if total == 0:
         return Proportion(0, 0, None, None)
-    z = normal_quantile((1 + LEVEL) / 2)
     share = successes / total
-    centre = (share + z * z / (2 * total)) / (1 + z * z / total)
-    half = z / (1 + z * z / total) * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    low, high = wilson_ends(share, normal_quantile((1 + LEVEL) / 2) ** 2 / total)
+    return Proportion(successes, total, share, Interval(low, high))
+
+
+def wilson_ends(share: float, square: float) -> tuple[float, float]:
+    """Return the ends of Wilson's score interval for a share; `square` is the quantile's, over the number of values."""
+    centre = (share + square / 2) / (1 + square)
+    half = sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
     # Exactly 0 and 1 are known at the ends; the difference of two roots leaves a last bit there.
-    low = 0.0 if successes == 0 else max(0.0, centre - half)
-    high = 1.0 if successes == total else min(1.0, centre + half)
-    return Proportion(successes, total, share, Interval(low, high, scope))
+    low = 0.0 if share == 0 else max(0.0, centre - half)
+    return low, 1.0 if share == 1 else min(1.0, centre + half)
 
 
 def _within(low: float, high: float, bounds: tuple[float, float] | None, scope: str) -> Interval:

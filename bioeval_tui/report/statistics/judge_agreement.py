@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from bioeval_tui.report.statistics.agreement import grade
 from bioeval_tui.report.statistics.alpha import krippendorff_alpha
 from bioeval_tui.report.statistics.bootstrap import DRAWS, bootstrap_interval
 from bioeval_tui.report.statistics.clustered import clustered_mean
 from bioeval_tui.report.statistics.estimates import Interval, proportion
 from bioeval_tui.report.statistics.kappa import weighted_kappa
-
-GRADES = 10
-"""Number of steps from 0 to 1 to which weighted kappa rounds scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def judge_agreement(units: Sequence[RatedTwice], seed: int = 0, draws: int = DRA
     have bootstrap intervals that draw whole conversations (see `bootstrap_interval`).
     """
     passed = _Paired(units, seed, draws, lambda unit: (float(unit.judge_passed), float(unit.people_passed)))
-    grades = _Paired(units, seed, draws, lambda unit: (_grade(unit.judge_score), _grade(unit.people_score)))
+    grades = _Paired(units, seed, draws, lambda unit: (grade(unit.judge_score), grade(unit.people_score)))
     scores = _Paired(units, seed, draws, lambda unit: (unit.judge_score, unit.people_score))
     return JudgeAgreement(
         confusion=confusion((unit.judge_passed, unit.people_passed) for unit in units),
@@ -129,7 +127,3 @@ def _share(right: Iterable[tuple[str, bool]]) -> Figure:
     if found.clusters == found.values:  # nothing is clustered: the plain interval
         return Figure(found.mean, proportion(round(found.mean * found.values), found.values).interval)
     return Figure(found.mean, found.wilson_interval())
-
-
-def _grade(score: float) -> float:
-    return float(round(score * GRADES))

@@ -72,9 +72,7 @@ class Stability:
         return any(p is not None and p <= ACCUSED_AT for p in p_values)
 
 
-def judge_stability(
-    asked: Iterable[AskedAgain], tolerated_flips: float = TOLERATED_FLIPS
-) -> dict[str, Stability]:
+def judge_stability(asked: Iterable[AskedAgain]) -> dict[str, Stability]:
     """Return the effect of each change on the judge's verdicts."""
     by_change: dict[str, list[AskedAgain]] = {}
     for one in asked:
@@ -83,7 +81,7 @@ def judge_stability(
     raw: dict[str, float] = {}
     for change, answers in by_change.items():
         if change == REPEAT:
-            raw[f"flips {change}"] = _p_of_flips(answers, tolerated_flips)
+            raw[f"flips {change}"] = _p_of_flips(answers)
             continue
         raw[f"shift {change}"] = _p_by_cluster((one.cluster, one.shift) for one in answers)
         more = [
@@ -116,7 +114,7 @@ def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str
     )
 
 
-def _p_of_flips(answers: Sequence[AskedAgain], tolerated: float) -> float:
+def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     """Return the one-sided binomial p-value of the flips with the effective number of items, rounded cautiously."""
     found = clustered_mean(_by_cluster((one.cluster, float(_flipped(one))) for one in answers))
     assert found is not None
@@ -125,7 +123,8 @@ def _p_of_flips(answers: Sequence[AskedAgain], tolerated: float) -> float:
     spread = found.mean * (1 - found.mean) / found.standard_error**2 if found.standard_error else 0.0
     n = min(found.values, floor(spread)) if spread else found.clusters
     flips = floor(found.mean * n)
-    below = fsum(comb(n, k) * tolerated**k * (1 - tolerated) ** (n - k) for k in range(flips))
+    p = TOLERATED_FLIPS
+    below = fsum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(flips))
     return min(1.0, max(0.0, 1 - below))
 
 
