@@ -11,9 +11,6 @@ from bioeval_tui.record.overlay import Overlay, judgings
 from bioeval_tui.record.state import ConversationKey, RunState
 from bioeval_tui.text import clean_line, plural
 
-KINDS = frozenset({"transcript_scored", "conversation_scored"})
-"""The events of an overlay that are shown here, not among the reviews."""
-
 
 @dataclass(frozen=True, slots=True)
 class JudgingRow:

@@ -1,4 +1,4 @@
-"""Recordings opened for reports: found by id or path, masked, folded, with their reviews."""
+"""Recordings opened for reports: found by id or path and folded, with their reviews."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.evaluate.prices import Prices, shipped_prices
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import ConditionName, RunStarted, TranscriptScored
-from bioeval_tui.record.masking.current import current
-from bioeval_tui.record.masking.mask import Mask
-from bioeval_tui.record.overlay import Overlay, in_force, read_overlay
+from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.paths import SUFFIX
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.reviews import (
@@ -25,8 +23,8 @@ from bioeval_tui.record.reviews import (
     with_reviews,
 )
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
-from bioeval_tui.report.judged_again import KINDS, JudgedAgain, judged_again
-from bioeval_tui.report.reviews import Review, read_reviews
+from bioeval_tui.report.judged_again import JudgedAgain, judged_again
+from bioeval_tui.report.reviews import Review, reviews_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,36 +95,31 @@ def find_recording(text: str, runs_dir: Path) -> Path:
     return Catalogue(runs_dir).find(text)
 
 
-def load_run(
-    path: Path, mask: Mask | None = None, *, prices: Prices | None = None, as_recorded: bool = False
-) -> LoadedRun:
-    """Read, mask and fold a recording and its overlay; without `prices`, the included prices are used.
+def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = False) -> LoadedRun:
+    """Read and fold a recording and its overlay; without `prices`, the included prices are used.
 
     The latest verdict on a transcript counts; with `as_recorded`, the recorded one does, and the latest is only listed.
 
     Raises:
         RecordingError: the file cannot be read, or its first event is missing.
     """
-    mask = mask or current()
     recording = read_recording(path)
-    state = apply_all(RunState(), mask.events(recording.events))
+    state = apply_all(RunState(), recording.events)
     if state.started is None:
         raise RecordingError(
             f"{path.name}: the first event, which contains the job, is missing", recording.problems
         )
     overlay = read_overlay(path)
-    later = Overlay(tuple(mask.events(overlay.events)))
-    again = judged_again(state, later, counts=not as_recorded)
-    reviews, damaged = read_reviews(path, mask)
+    again = judged_again(state, overlay, counts=not as_recorded)
     return LoadedRun(
         path,
-        state if as_recorded else in_force(state, later),
+        state if as_recorded else in_force(state, overlay),
         state.started,
-        (*recording.problems, *damaged),
-        tuple(review for review in reviews if review.kind.replace(" ", "_") not in KINDS),
+        (*recording.problems, *overlay.problems),
+        reviews_of(overlay),
         again,
         prices or shipped_prices(),
-        fold_reviews(later.events, state),
+        fold_reviews(overlay.events, state),
     )
 
 
