@@ -10,8 +10,8 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.reading import CHUNK, LineReader
-from bioeval_tui.record.state import NOT_CLEAN, ConversationKey, RunState, apply, lighten
+from bioeval_tui.record.reading import CHUNK, LineReader, read_recording
+from bioeval_tui.record.state import NOT_CLEAN, ConversationKey, RunState, apply, apply_all, lighten
 
 
 @dataclass(slots=True)
@@ -96,6 +96,20 @@ def outline(path: Path) -> Outline:
     for event in _events(path):
         found.take(event)
     return found
+
+
+def started_run(path: Path, *, as_written: bool = False) -> tuple[RunState, events.RunStarted]:
+    """Return a recording folded whole, and its first event.
+
+    Raises:
+        RecordingError: it cannot be read, or lacks its first event.
+    """
+    recording = read_recording(path, as_written=as_written)
+    state = apply_all(RunState(), recording.events)
+    if state.started is None:
+        said = f"{path.name}: the first event, which contains the job, is missing"
+        raise RecordingError(said, recording.problems)
+    return state, state.started
 
 
 def fold_file(path: Path, *, light: bool) -> RunState:

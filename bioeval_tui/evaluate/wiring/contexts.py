@@ -7,16 +7,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError, NotMeasuredError, RecordingError, UsageError
+from bioeval_tui.errors import InputError, NotMeasuredError, UsageError
 from bioeval_tui.evaluate.assertions.equality import compare
 from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript, recorded_signoff, sent_messages
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.loading import recorded_job
 from bioeval_tui.evaluate.wiring.graphs import open_graph, require_name
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.events import ConditionName
-from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.state import ConversationState, RunState, apply_all
+from bioeval_tui.record.events import ConditionName, RunStarted
+from bioeval_tui.record.outline import started_run
+from bioeval_tui.record.state import ConversationState
 from bioeval_tui.settings import Settings
 
 
@@ -32,11 +32,11 @@ def read_context(
     if path.is_file() and path.suffix != ".jsonl":
         return _from_json(path)
     recording = path if path.is_file() else Catalogue(Settings.from_environment().runs_dir).find(source)
-    state = apply_all(RunState(), read_recording(recording).events)
+    state, started = started_run(recording)
     talk = state.conversation(condition)
     if talk is None:
         raise UsageError(f"the recording has no conversation with facts {condition}")
-    return _from_conversation(state, talk, after_turn)
+    return _from_conversation(started, talk, after_turn)
 
 
 def ask_graph(query: str, expected: Any, graph: str | None) -> tuple[Any, bool]:
@@ -73,16 +73,13 @@ def _from_json(path: Path) -> tuple[dict[str, Any] | None, dict[str, Any]]:
 
 
 def _from_conversation(
-    state: RunState, talk: ConversationState, after_turn: int | None
+    started: RunStarted, talk: ConversationState, after_turn: int | None
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     last = max((seen.after_turn for seen in talk.observations), default=0)
     turn = last if after_turn is None else after_turn
     seen = next((seen for seen in reversed(talk.observations) if seen.after_turn == turn), None)
     if seen is None:
         raise UsageError(f"there is no state after turn {turn}; the last turn is {last}")
-    started = state.started
-    if started is None:
-        raise RecordingError("the recording has no first event, which contains the job")
     transcript = SpokenTranscript(
         recorded_job(started, started.run_id, talk.case), talk.key.condition, talk.key.trial, started.model
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui import score as composite
-from bioeval_tui.errors import RecordingError, UsageError
+from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.conversation.plan import RunLimits
 from bioeval_tui.evaluate.conversation.transcript import for_judge, sent_messages
 from bioeval_tui.evaluate.conversation.verdicts import judge_transcript
@@ -24,10 +24,10 @@ from bioeval_tui.evaluate.seams import Judge
 from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.record import events
 from bioeval_tui.record.live import only_here
+from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.overlay import append_numbered
 from bioeval_tui.record.paths import is_own
-from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
+from bioeval_tui.record.state import ConversationKey, ConversationState
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line
 
@@ -68,7 +68,7 @@ class Rescorer:
             UsageError: the judge cannot be created, or would send a sensitive job's transcripts elsewhere.
         """
         self.path = path
-        started = _folded(path)[1]
+        started = started_run(path, as_written=True)[1]
         self.run_id, self._started = started.run_id, started
         self._models, self._rules = judge_models, rules
         self.job = _with_judge(recorded_job(started, path.name), judge_models, rules)
@@ -104,7 +104,7 @@ class Rescorer:
             return await self._judge_all(author)
 
     async def _judge_all(self, author: str) -> list[Rescored]:
-        state = _folded(self.path)[0]
+        state = started_run(self.path, as_written=True)[0]
         judge = self._makers.judge()
         slots = asyncio.Semaphore(AT_ONCE)
 
@@ -151,7 +151,11 @@ class Rescorer:
 
     def judgeable(self) -> list[ConversationState]:
         """Return the conversations that count as a result and have answers to judge."""
-        return [talk for talk in _folded(self.path)[0].conversations.values() if _can_be_judged(talk)]
+        return [
+            talk
+            for talk in started_run(self.path, as_written=True)[0].conversations.values()
+            if _can_be_judged(talk)
+        ]
 
     def _prompt(self) -> dict[str, str]:
         """Return the hash of the judge's prompt, by name; none where rules judge."""
@@ -189,13 +193,6 @@ class Rescorer:
             "attempt": talk.attempt,
             "author": author,
         }
-
-
-def _folded(path: Path) -> tuple[RunState, events.RunStarted]:
-    state = apply_all(RunState(), read_recording(path, as_written=True).events)
-    if state.started is None:
-        raise RecordingError(f"{path.name}: the first event, which contains the job, is missing")
-    return state, state.started
 
 
 def _require_own_prompt(path: Path, name: str) -> None:

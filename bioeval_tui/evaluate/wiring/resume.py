@@ -24,10 +24,11 @@ from bioeval_tui.evaluate.wiring.makers import Makers
 from bioeval_tui.evaluate.wiring.parts import SAMPLE_AGENT, assemble
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.live import is_live
+from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.paths import is_imported, recording_path
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.record.state import RunState
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line, plural
 
@@ -60,7 +61,7 @@ def resume_spec(
     """
     if is_live(path):
         raise UsageError(f"{path.stem} is in progress; attach to it with `bioeval-tui watch {path.stem}`")
-    state, started = _folded(path)
+    state, started = started_run(path, as_written=True)
     if started.source is not None:
         raise UsageError(f"{path.stem} was imported from another tool, so there is no agent to continue with")
     again = owed_reruns(path) if rerun else []
@@ -129,7 +130,7 @@ def owed_reruns(path: Path) -> list[int]:
     Raises:
         RecordingError: the recording cannot be read, or lacks its first event.
     """
-    state, started = _folded(path)
+    state, started = started_run(path, as_written=True)
     events = read_recording(path, as_written=True).events
     asked = next((event.trials for event in events if isinstance(event, RunStarted)), started.trials)
     now = in_force(state, read_overlay(path, as_written=True))
@@ -154,7 +155,7 @@ def rerun_offer(path: Path) -> str:
     owed = owed_reruns(path)
     if not owed:
         return ""
-    state = in_force(_folded(path)[0], read_overlay(path, as_written=True))
+    state = in_force(started_run(path, as_written=True)[0], read_overlay(path, as_written=True))
     if state.started is not None and state.started.source is not None:
         return ""
     lost = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
@@ -177,7 +178,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         RecordingError: the recording cannot be read.
     """
     path = recording_path(settings.runs_dir, run.run_id)
-    state, started = _folded(path)
+    state, started = started_run(path, as_written=True)
     job_path = Path(run.job_path)
     job = recorded_job(started, path.name)
     # Only the end is missing: nothing is called, so changes of the job don't matter.
@@ -243,21 +244,10 @@ def _under_the_lock(path: Path, expected: RunStarted) -> Resumption:
     Raises:
         RecordingError: the recording cannot be read, or is another one now.
     """
-    state, started = _folded(path)
+    state, started = started_run(path, as_written=True)
     if started.job_sha256 != expected.job_sha256 or started.run_id != expected.run_id:
         raise RecordingError(f"{path.name}: it was replaced by another recording; resume it again")
     return resumption_of(state)
-
-
-def _folded(path: Path) -> tuple[RunState, RunStarted]:
-    recording = read_recording(path, as_written=True)
-    state = apply_all(RunState(), recording.events)
-    if state.started is None:
-        raise RecordingError(
-            f"{path.name}: the first event is missing, so the run cannot be resumed",
-            recording.problems,
-        )
-    return state, state.started
 
 
 def _job_changes(recorded: EvaluationJob, path: Path) -> list[str]:

@@ -100,7 +100,7 @@ def test_a_trial_that_was_already_rerun_is_not_rerun_again(recording: Any) -> No
 
 
 def test_a_run_in_progress_and_one_without_its_first_event_cannot_be_resumed(recording: Any) -> None:
-    with pytest.raises(RecordingError, match="the first event is missing"):
+    with pytest.raises(RecordingError, match="the first event, which contains the job, is missing"):
         resume_spec(recording(lambda rows: rows[1:]))
     path = recording(lambda rows: rows[:50])
     write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
