@@ -59,8 +59,11 @@ class YamlDocument:
         return self.values.get((), Place(0, 0))
 
 
-def read_yaml(text: str, file: str) -> YamlDocument:
-    """Parse `text`. Syntax errors, duplicate keys and unsupported tags are problems, never exceptions."""
+def read_yaml(text: str, file: str, needs: str) -> YamlDocument:
+    """Parse `text`. Syntax errors, duplicate keys and unsupported tags are problems, never exceptions.
+
+    `needs` says what to write into an empty file, as the end of a sentence.
+    """
     document = YamlDocument(None)
     try:
         _refuse_depth(text)
@@ -75,11 +78,7 @@ def read_yaml(text: str, file: str) -> YamlDocument:
         document.problems.append(Problem(f"not valid YAML: {clean_line(str(error))}", file))
         return document
     if node is None:
-        document.problems.append(
-            Problem(
-                "the file is empty; a job needs at least target, aspirationalAverage, tasks and facts", file
-            )
-        )
+        document.problems.append(Problem(f"the file is empty; {needs}", file))
         return document
     document.value = _Builder(document, file).build(node, ())
     return document

@@ -423,6 +423,10 @@ class Warned(EventBase):
     message: str
 
 
+IT_SENT = "; it sent: "
+"""What stands in `ConversationEnded.detail` before what came instead of an answer."""
+
+
 class ConversationEnded(EventBase):
     """Why a conversation ended, and whose fault it was."""
 
@@ -431,6 +435,11 @@ class ConversationEnded(EventBase):
     fault: Fault
     detail: str = ""
     duration_ms: Number = 0.0
+
+    @property
+    def cause(self) -> str:
+        """The detail without what came instead of an answer, which is for the transcript."""
+        return self.detail.partition(IT_SENT)[0]
 
     @property
     def how(self) -> EndReason | Literal["not_held"]:

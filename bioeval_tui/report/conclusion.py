@@ -186,10 +186,7 @@ def _agent_trouble(run: LoadedRun) -> Conclusion | None:
         return None
     first = broken[0]
     assert first.ended is not None
-    said = first.ended.detail.partition("; it sent: ")[
-        0
-    ]  # what came instead of an answer is for the transcript
-    detail = f" ({_short(said)})" if said else ""
+    detail = f" ({_short(first.ended.cause)})" if first.ended.cause else ""
     count = len(run.state.conversations)
     if len(broken) > 1 and count > 2:
         how = f"in {len(broken)} of {count} conversations, first {_turn(first)} {_where(run, first)}"

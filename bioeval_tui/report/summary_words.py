@@ -8,9 +8,6 @@ from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary
 from bioeval_tui.text import plural
 
-RUBRIC = "rubric, "
-"""The prefix of a line about one tag of a rubric."""
-
 
 def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     """Return lines as (label, value)."""
@@ -23,8 +20,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
             *tag_lines(condition),
             (about, f"{_times(summary, condition)}; {plural(condition.failures, 'failure')}"),
         ]
-    found.append(("tokens", words.token_words(summary.spent)))
-    found.append(("cost", words.cost_words(summary.spent)))
+    found += cost_lines(summary)
     if summary.uplift is not None and summary.uplift.mean is not None:
         found.append(("uplift from the facts", summary.uplift.words))
         found += [
@@ -37,7 +33,12 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
 
 def tag_lines(condition: ConditionSummary) -> list[tuple[str, str]]:
     """Return a line for each tag of the rubric's items, as `summary_lines` does."""
-    return [(condition.title, f"{RUBRIC}{tag.tag}: {_estimate(tag.score)}") for tag in condition.tags]
+    return [(condition.title, f"rubric, {tag.tag}: {_estimate(tag.score)}") for tag in condition.tags]
+
+
+def cost_lines(summary: Summary) -> list[tuple[str, str]]:
+    """Return the tokens and the cost of all conversations, as `summary_lines` does."""
+    return [("tokens", words.token_words(summary.spent)), ("cost", words.cost_words(summary.spent))]
 
 
 def _times(summary: Summary, condition: ConditionSummary) -> str:

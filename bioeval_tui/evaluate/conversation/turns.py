@@ -396,4 +396,4 @@ def _what_helps(error: PeerError, protocol: str) -> str:
 def _with_received(error: PeerError) -> str:
     """Return what went wrong and, unless the error says so, what was received instead of an answer."""
     said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
-    return f"{said}; it sent: {came}" if came and came.rstrip("…") not in said else said
+    return f"{said}{events.IT_SENT}{came}" if came and came.rstrip("…") not in said else said

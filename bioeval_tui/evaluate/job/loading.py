@@ -24,6 +24,7 @@ from bioeval_tui.yaml_positions import Place, YamlDocument, read_yaml, show_path
 
 MAX_BYTES = 2_000_000
 MAX_PROBLEMS = 500
+NEEDS = "a job needs at least target, aspirationalAverage, tasks and facts"
 """Maximum number of problems of a file that are listed."""
 
 
@@ -77,7 +78,7 @@ def load_job(path: Path) -> LoadedJob:
 def parse_job(text: str, path: Path, sha256: str = "") -> LoadedJob:
     """Validate a job's text; `path` is used for messages and to find files beside it. Raises `JobError`."""
     file = clean_line(str(path))
-    document = read_yaml(text, file)
+    document = read_yaml(text, file, NEEDS)
     problems = list(document.problems)
     job: EvaluationJob | None = None
     if document.value is not None or not problems:

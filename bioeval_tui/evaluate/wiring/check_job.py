@@ -15,7 +15,7 @@ from bioeval_tui.evaluate.assertions.tool_calls import parse_where
 from bioeval_tui.evaluate.graphs import cypher
 from bioeval_tui.evaluate.guards.language import is_english
 from bioeval_tui.evaluate.job.filling import has_gaps
-from bioeval_tui.evaluate.job.loading import MAX_BYTES, LoadedJob, job_snapshot, load_job
+from bioeval_tui.evaluate.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
 from bioeval_tui.evaluate.models.prompting import find_prompt
 from bioeval_tui.evaluate.wiring.case_file import CaseChoice
 from bioeval_tui.evaluate.wiring.cases import CaseJob, Cases
@@ -112,7 +112,7 @@ def _unloaded(path: Path) -> JobSource | None:
     try:
         if not path.is_file() or path.stat().st_size > MAX_BYTES:
             return None  # a pipe or a device, perhaps: reading it might never end
-        document = read_yaml(path.read_text("utf-8-sig"), clean_line(str(path)))
+        document = read_yaml(path.read_text("utf-8-sig"), clean_line(str(path)), NEEDS)
     except (OSError, UnicodeDecodeError):
         return None
     return JobSource(path, document)

@@ -32,7 +32,8 @@ def load_rules(path: Path, data_dir: Path) -> Rules:
         InputError: with every problem found, each with its line and what would be right.
     """
     shown = clean_line(str(path))
-    reader = _Reader(read_yaml(_read(path, shown), shown), shown)
+    document = read_yaml(_read(path, shown), shown, "give names, identifiers or patterns")
+    reader = _Reader(document, shown)
     literals, patterns = reader.read()
     if reader.problems:
         raise InputError("\n".join(map(str, reader.problems)), tuple(reader.problems))
@@ -66,12 +67,7 @@ class _Reader:
     """Validates the file and records problems with their positions."""
 
     def __init__(self, document: YamlDocument, file: str) -> None:
-        self.problems: list[Problem] = [
-            problem for problem in document.problems if document.value is not None
-        ]
-        if document.value is None:
-            said = [problem for problem in document.problems if "empty" not in problem.message]
-            self.problems += said or [Problem("the file is empty; give names, identifiers or patterns", file)]
+        self.problems = document.problems
         self._document = document
         self._file = file
         self._counts: Counter[str] = Counter()
@@ -79,7 +75,7 @@ class _Reader:
     def read(self) -> tuple[list[LiteralRule], list[PatternRule]]:
         """Return the file's rules."""
         value = self._document.value
-        if value is None:
+        if value is None and self.problems:
             return [], []
         if not isinstance(value, dict):
             self._wrong((), f"lists are needed under the keys {', '.join(KEYS)}")

@@ -17,7 +17,7 @@ from bioeval_tui.report.judged_again import words
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import manners
 from bioeval_tui.report.summary import summarise_runs
-from bioeval_tui.report.summary_words import RUBRIC, summary_lines
+from bioeval_tui.report.summary_words import cost_lines, summary_lines, tag_lines
 from bioeval_tui.report.words import DASH, ENDS, TONE, number, verdict, why_no_score
 from bioeval_tui.text import clean, plural, shorten
 
@@ -103,8 +103,9 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
         compared = " and ".join(state.ended.compared)
         console.print(Text(f"clean: both conditions started from the same {compared}"))
     several = started.trials > 1
-    found = _summary_lines(state, prices) if state.conversations else []
-    for about, said in found if several else ():
+    run = from_state(state, prices=prices) if state.conversations else None
+    summary = summarise_runs([run])[0] if run else None
+    for about, said in summary_lines(summary) if summary and several else ():
         console.print(Text(f"{about}: {said}"), soft_wrap=True)
     if source := started.source:
         times = "" if source.times == "told" else ", times unknown"
@@ -128,15 +129,11 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
     names = [state.condition_name(talk.key.condition) for talk in talks]
     _print_tasks(names, talks, console)
     _print_assertions(names, talks, console)
-    for about, said in () if several else found:
-        if about in ("tokens", "cost") or said.startswith(RUBRIC):
+    if summary and not several:
+        tags = (line for condition in summary.conditions for line in tag_lines(condition))
+        for about, said in (*tags, *cost_lines(summary)):
             console.print(Text(f"{about}: {said}"))
     console.print(Text(f"run {started.run_id}"))
-
-
-def _summary_lines(state: RunState, prices: Prices | None) -> list[tuple[str, str]]:
-    run = from_state(state, prices=prices)
-    return summary_lines(summarise_runs([run])[0]) if run is not None else []
 
 
 def score_line(state: RunState) -> str:
