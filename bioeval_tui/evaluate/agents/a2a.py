@@ -71,6 +71,10 @@ class _Interface:
 class _Turn:
     """What was received of one turn so far."""
 
+    asked: str
+    """The id of the user's message."""
+    known: set[str] = field(default_factory=set)
+    """The ids of the agent's messages that were taken, because a task repeats them in its history."""
     artifacts: dict[str, str] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
     streamed: str = ""
@@ -180,9 +184,9 @@ class A2AAgent:
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`."""
         assert self._interface is not None
-        interface, turn = self._interface, _Turn()
+        interface, turn = self._interface, _Turn(str(uuid.uuid4()))
         message: dict[str, Any] = {
-            "messageId": str(uuid.uuid4()),
+            "messageId": turn.asked,
             "role": "ROLE_USER",
             "parts": [{"text": content}],
         }
@@ -190,7 +194,8 @@ class A2AAgent:
             message["contextId"] = self._context
         if self._open_task:
             message["taskId"] = self._open_task
-        asked = {"message": message, "configuration": {"historyLength": 0}}
+        # Without a stream, the history is all that tells what the agent said and called while it worked.
+        asked = {"message": message, "configuration": {"historyLength": 0} if interface.streams else {}}
         method, path = ("SendStreamingMessage", "stream") if interface.streams else ("SendMessage", "send")
         first_token: float | None = None
         arrivals = self._connection.arrivals
@@ -266,7 +271,7 @@ class A2AAgent:
                 raise PeerError("agent", f"{host_of_url(self._base)} {what}")
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 1.5, _LONGEST_POLL_S)
-            params = {"id": turn.task, "historyLength": 0}
+            params = {"id": turn.task}
             path = f"/tasks/{quote(turn.task, safe='')}"
             async with self._call("GetTask", path, params, "application/json") as (_, frames):
                 async for frame in frames:
@@ -288,6 +293,7 @@ class A2AAgent:
             case {"task": dict(task)}:
                 self._learn(task)
                 turn.task = str(task.get("id") or turn.task)
+                self._history(objects(task.get("history")), turn, tell)
                 for artifact in objects(task.get("artifacts")):
                     if str(artifact.get("artifactId")) not in turn.artifacts:
                         self._artifact(artifact, turn, tell, pieces, append=False)
@@ -309,16 +315,34 @@ class A2AAgent:
         if isinstance(found := told.get("contextId"), str) and found:
             self._context = found
 
+    def _history(self, messages: list[dict[str, Any]], turn: _Turn, tell: Any) -> None:
+        """Record what the agent said in this turn while it worked."""
+        asked = next(
+            (at for at, one in enumerate(messages) if one.get("messageId") == turn.asked), len(messages)
+        )
+        for message in messages[asked + 1 :]:
+            if message.get("role") == "ROLE_AGENT":
+                self._progress("WORKING", message, turn, tell)
+
+    def _progress(self, state: str, message: Mapping[str, Any], turn: _Turn, tell: Any) -> None:
+        """Record a message that is not part of the answer, once."""
+        name = str(message.get("messageId") or "")
+        if name in turn.known:
+            return
+        turn.known |= {name} if name else set()
+        if said := self._parts(message.get("parts"), tell):
+            tell(clean_value({"status": state, "message": said}))
+
     def _status(self, status: Any, turn: _Turn, tell: Any) -> None:
         if not isinstance(status, dict):
             return
         turn.state = str(status.get("state") or "").removeprefix(_STATE)
         message = status.get("message")
-        said = self._parts(message.get("parts"), tell) if isinstance(message, dict) else ""
         if turn.state in _GOES_ON:
-            if said:  # progress messages are not part of the answer
-                tell(clean_value({"status": turn.state, "message": said}))
+            if isinstance(message, dict):
+                self._progress(turn.state, message, turn, tell)
             return
+        said = self._parts(message.get("parts"), tell) if isinstance(message, dict) else ""
         turn.said = said
         if turn.state != "COMPLETED":
             tell(clean_value({"status": turn.state, "task": turn.task, "context": self._context}))

@@ -93,11 +93,11 @@ async def test_artifacts_and_the_final_status_are_the_answer_and_updates_are_not
         ]
         assert text_of(pieces) == reply.content
         assert reply.first_token is not None
-        assert list(reply.generation) == [
-            {"status": "WORKING", "message": "Looking…"},
-            {"request": {"function": {"name": "lookUp"}, "arguments": {"drug": "warfarin"}, "id": "call-lookUp"}},
-            {"output": {"found": True}, "id": "call-lookUp"},
-        ]  # fmt: skip
+    assert list(reply.generation) == [
+        {"status": "WORKING", "message": "Looking…"},
+        {"request": {"function": {"name": "lookUp"}, "arguments": {"drug": "warfarin"}, "id": "call-lookUp"}},
+        {"output": {"found": True}, "id": "call-lookUp"},
+    ]  # fmt: skip
     assert list(reply.generation) == [piece.data for piece in pieces if isinstance(piece, Generation)]
 
 

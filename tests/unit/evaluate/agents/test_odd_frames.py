@@ -63,7 +63,7 @@ def terms(protocol: str, **more: Any) -> AgentTerms:
 
 @given(st.lists(FRAMES, max_size=3))
 def test_any_a2a_frame_is_an_answer_or_the_agents_failure(frames: list[dict[str, Any]]) -> None:
-    agent, turn = a2a.A2AAgent(terms("a2a")), a2a._Turn()
+    agent, turn = a2a.A2AAgent(terms("a2a")), a2a._Turn("m1")
     for frame in frames:
         assert all(isinstance(piece, Delta | Generation) for piece in agent._take(frame, turn))
     try:
