@@ -46,6 +46,11 @@ tasks:
 """
 
 
+def headless(agent_url: str, job: Path) -> list[str]:
+    """Return the arguments that run a job without a screen and without a graph."""
+    return ["run", str(job), "--agent-url", agent_url, "--graph", "none", "--headless", "--json"]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a run left: its exit code, what it printed, its events, and its result as `--json` gives it."""
@@ -108,21 +113,10 @@ class Program:
         return path
 
     def run(self, agent_url: str, job: Path, *more: str, models_url: str = "") -> Outcome:
-        """Run the job, with a bar of 0.5 for each condition, and see that nothing is left behind."""
+        """Run the job, with a threshold of 0.5 for each condition, and see that nothing is left behind."""
         if models_url:
             self._patch.setenv("OPENAI_BASE_URL", f"{models_url}/v1")
-        arguments = [
-            "run",
-            str(job),
-            "--agent-url",
-            agent_url,
-            "--graph",
-            "none",
-            "--headless",
-            "--json",
-            *more,
-        ]
-        return self.call(*arguments, "--fail-under", "withheld:0.5,supplied:0.5")
+        return self.call(*headless(agent_url, job), *more, "--fail-under", "withheld:0.5,supplied:0.5")
 
     def set(self, name: str, value: str) -> None:
         """Set a variable of the environment."""
@@ -182,16 +176,7 @@ class Running:
     """A headless run in a process of its own. What it says on stderr is in a file."""
 
     def __init__(self, program: Program, agent_url: str, *more: str, timeout_s: float = PATIENT_S) -> None:
-        arguments = [
-            "run",
-            str(program.job(timeout_s=timeout_s)),
-            "--agent-url",
-            agent_url,
-            "--graph",
-            "none",
-            "--headless",
-            "--json",
-        ]
+        arguments = headless(agent_url, program.job(timeout_s=timeout_s))
         self._said = program.data_dir / "stderr"
         with self._said.open("wb") as errors:
             self.process = subprocess.Popen(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import signal
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.record.live import LiveInfo, read_live
-from tests.integration.program import events_of, recording_in, wait_for
+from tests.integration.program import children_of, events_of, recording_in, wait_for
 from tests.terminals import Terminal
 
 from .peers import ASKED, Agent, serving
@@ -127,15 +126,6 @@ def test_a_demo_ends_with_its_terminal(program: Program) -> None:
     # The screen's pace does not hold the engine up: where the machine was quick, it had ended.
     assert last(recording)["status"] in ("cancelled", "completed")
     assert not [*program.data_dir.glob("runs/*.live")]
-
-
-def children_of(pid: int) -> list[int]:
-    """Return the processes that `pid` has started (Linux)."""
-    with contextlib.suppress(FileNotFoundError):
-        return [
-            int(n) for path in Path(f"/proc/{pid}/task").glob("*/children") for n in path.read_text().split()
-        ]
-    return []
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit can be set on another process here")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -32,6 +33,28 @@ def run(*arguments: str, data_dir: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "bioeval_tui", *arguments],
         capture_output=True, text=True, timeout=PATIENCE_S, env=environment(data_dir),
+    )  # fmt: skip
+
+
+async def run_job(
+    folder: Path, job: dict[str, Any], *options: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a job, facts withheld, from `folder`; its data goes to `folder/data`."""
+    (folder / "job.yml").write_text(json.dumps(job))
+    command = [
+        sys.executable,
+        "-m",
+        "bioeval_tui",
+        "run",
+        "job.yml",
+        "--headless",
+        "--json",
+        "--graph",
+        "none",
+    ]
+    return await asyncio.to_thread(
+        subprocess.run, [*command, "--condition", "withheld", *options],
+        cwd=folder, env={**environment(folder / "data"), **variables}, capture_output=True, text=True, timeout=100,
     )  # fmt: skip
 
 
@@ -81,6 +104,25 @@ def events_of(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1] if line]
+
+
+def kinds_of(path: Path) -> list[str]:
+    """Return the kinds of the events of a recording."""
+    return [event["kind"] for event in events_of(path)]
+
+
+def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """Return the events of a kind."""
+    return [event for event in events if event["kind"] == kind]
+
+
+def children_of(parent: int) -> list[int]:
+    """Return the processes that live and whose parent is `parent`."""
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=True
+    )
+    rows = (line.split() for line in listed.stdout.splitlines())
+    return [int(pid) for pid, ppid, state in rows if int(ppid) == parent and not state.startswith("Z")]
 
 
 def recording_in(data_dir: Path) -> Path | None:

@@ -16,8 +16,10 @@ from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.record.live import process_start, read_live
 from bioeval_tui.record.paths import new_run_id, recording_path
 from tests.integration.program import (
+    children_of,
     environment,
     events_of,
+    kinds_of,
     recording_in,
     run,
     sample_agent,
@@ -192,9 +194,9 @@ def test_another_process_can_pause_step_and_cancel_a_run(tmp_path: Path) -> None
         live = wait_for(lambda: read_live(recording), "the file that says who owns the run", engine)
         assert asyncio.run(send_intent(live, "pause", sender="watcher")) is None
         agent = wait_for(lambda: children_of(engine.pid), "the sample agent's process")
-        wait_for(lambda: "state_observed" in kinds(recording), "the starting state", engine)
+        wait_for(lambda: "state_observed" in kinds_of(recording), "the starting state", engine)
         assert asyncio.run(send_intent(live, "step", "withheld", sender="watcher")) is None
-        wait_for(lambda: kinds(recording).count("message_completed") == 2, "one turn", engine)
+        wait_for(lambda: kinds_of(recording).count("message_completed") == 2, "one turn", engine)
         assert asyncio.run(send_intent(live, "cancel", sender="watcher")) is None
         assert engine.wait(30) == 3
     events = events_of(recording)
@@ -209,7 +211,7 @@ def test_another_process_can_pause_step_and_cancel_a_run(tmp_path: Path) -> None
 def test_a_terminated_engine_ends_its_run_cleanly(tmp_path: Path) -> None:
     spec, recording = engine_spec(tmp_path, typing_delay_s=0.05)
     with started("engine", str(spec), data_dir=tmp_path) as engine:
-        wait_for(lambda: "message_completed" in kinds(recording), "a first message", engine)
+        wait_for(lambda: "message_completed" in kinds_of(recording), "a first message", engine)
         engine.terminate()
         engine.wait(30)
     assert events_of(recording)[-1]["status"] == "cancelled"
@@ -218,7 +220,7 @@ def test_a_terminated_engine_ends_its_run_cleanly(tmp_path: Path) -> None:
 def test_an_interrupted_headless_run_exits_130(tmp_path: Path) -> None:
     with started("demo", "--headless", data_dir=tmp_path) as demo_:
         recording = wait_for(lambda: recording_in(tmp_path), "a recording")
-        wait_for(lambda: "message_completed" in kinds(recording), "a first message")
+        wait_for(lambda: "message_completed" in kinds_of(recording), "a first message")
         demo_.send_signal(signal.SIGINT)
         assert demo_.wait(30) == 130
     assert events_of(recording)[-1]["status"] == "cancelled"
@@ -241,15 +243,5 @@ def test_credentials_reach_no_file(tmp_path: Path) -> None:
     assert "marker-" not in done.stdout + done.stderr
 
 
-def kinds(recording: Path) -> list[str]:
-    return [event["kind"] for event in events_of(recording)]
-
-
 def run_status(data_dir: Path) -> str:
     return str(json.loads(run("runs", "list", "--json", data_dir=data_dir).stdout)[0]["status"])
-
-
-def children_of(pid: int) -> list[int]:
-    """Return the processes that `pid` has started (Linux)."""
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(child) for child in path.read_text().split()] if path.exists() else []

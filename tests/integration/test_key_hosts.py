@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from tests.integration.program import run_job
 from tests.servers import openai_server as srv
 from tests.servers.rest_agent import RestAgentServer
 
@@ -32,39 +28,16 @@ def job(agent: str, **scorer: Any) -> dict[str, Any]:
     }
 
 
-async def run(
-    folder: Path, what: dict[str, Any], *options: str, **variables: str
-) -> subprocess.CompletedProcess[str]:
-    (folder / "job.yml").write_text(json.dumps(what))
-    command = [
-        sys.executable,
-        "-m",
-        "bioeval_tui",
-        "run",
-        "job.yml",
-        "--headless",
-        "--json",
-        "--graph",
-        "none",
-    ]
-    mine = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "BIOEVAL_"))}
-    environment = {**mine, "BIOEVAL_DATA_DIR": str(folder / "data"), **variables}
-    return await asyncio.to_thread(
-        subprocess.run, [*command, "--condition", "withheld", *options],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
-
-
 async def test_a_judge_url_in_a_job_needs_the_users_consent(tmp_path: Path) -> None:
     judges = srv.OpenAIServer(otherwise=lambda body: srv.say_json(VERDICT))
     async with judges, RestAgentServer() as agent:
         what = job(agent.url, model="large", url=judges.url, apiKeyEnv="OTHER_API_KEY")
         keys = {"OPENAI_API_KEY": "sk-users", "OTHER_API_KEY": "sk-other"}
-        refused = await run(tmp_path, what, **keys)
+        refused = await run_job(tmp_path, what, **keys)
         assert refused.returncode == 2
         assert "pass --allow-host 127.0.0.1:" in refused.stderr
         assert (judges.received, agent.sessions) == ([], 0), "nothing was sent to anybody"
-        done = await run(tmp_path, what, "--allow-host", "127.0.0.1", **keys)
+        done = await run_job(tmp_path, what, "--allow-host", "127.0.0.1", **keys)
         assert done.returncode == 0, done.stderr
     (asked,) = judges.received
     assert (asked.headers["Authorization"], asked.body["model"]) == ("Bearer sk-other", "large")
@@ -76,7 +49,7 @@ async def test_a_judge_url_in_a_job_needs_the_users_consent(tmp_path: Path) -> N
 async def test_a_judge_of_another_provider_takes_one_setting(tmp_path: Path) -> None:
     judges = srv.OpenAIServer(otherwise=lambda body: srv.say_json(VERDICT))
     async with judges, RestAgentServer() as agent:
-        done = await run(
+        done = await run_job(
             tmp_path, job(agent.url, kind="llm"), OPENAI_API_KEY="sk-users",
             BIOEVAL_JUDGE_BASE_URL=judges.url, BIOEVAL_JUDGE_API_KEY="sk-judge", BIOEVAL_JUDGE_MODEL="large",
         )  # fmt: skip
@@ -88,9 +61,9 @@ async def test_a_judge_of_another_provider_takes_one_setting(tmp_path: Path) -> 
 async def test_a_job_cannot_redirect_the_agents_key(tmp_path: Path) -> None:
     mine = {"BIOEVAL_AGENT_URL": "https://agent.example", "BIOEVAL_AGENT_API_KEY": "k-agent"}
     async with RestAgentServer() as agent:
-        refused = await run(tmp_path, job(agent.url), **mine)
+        refused = await run_job(tmp_path, job(agent.url), **mine)
         assert refused.returncode == 2
         assert "BIOEVAL_AGENT_API_KEY belongs to agent.example" in refused.stderr
         assert agent.sessions == 0
-        done = await run(tmp_path, job(agent.url), "--agent-url", agent.url, **mine)
+        done = await run_job(tmp_path, job(agent.url), "--agent-url", agent.url, **mine)
         assert done.returncode == 0, done.stderr

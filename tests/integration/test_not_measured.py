@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ from aiohttp import web
 
 from bioeval_tui.evaluate.agents.rest import RestAgent
 from bioeval_tui.evaluate.seams import PeerError
+from tests.integration.program import run_job
 from tests.unit.evaluate.agents.raw_server import http, raw_server
 
 ADDRESS = "give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url"
@@ -67,23 +65,8 @@ async def test_a_server_that_is_not_an_agent_is_not_measured(
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        (tmp_path / "job.yml").write_text(json.dumps(JOB))
-        command = [
-            sys.executable,
-            "-m",
-            "bioeval_tui",
-            "run",
-            "job.yml",
-            "--headless",
-            "--json",
-            "--graph",
-            "none",
-        ]
-        command += ["--condition", "withheld", "--agent-url", f"http://127.0.0.1:{runner.addresses[0][1]}"]
-        done = await asyncio.to_thread(
-            subprocess.run, command, cwd=tmp_path, capture_output=True, text=True, timeout=60,
-            env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path / "data")},
-        )  # fmt: skip
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        done = await run_job(tmp_path, JOB, "--agent-url", url)
     finally:
         await runner.cleanup()
     assert done.returncode == 3, done.stdout + done.stderr

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.program import environment, events_of
+from tests.integration.program import environment, events_of, of_kind
 from tests.servers.rest_agent import RestAgentServer
 
 JOB = """
@@ -55,10 +55,6 @@ async def run(
 
 def recordings(data_dir: Path) -> list[list[dict[str, Any]]]:
     return [events_of(path) for path in sorted((data_dir / "runs").glob("*.jsonl"))]
-
-
-def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    return [event for event in events if event["kind"] == kind]
 
 
 @pytest.mark.long

@@ -19,12 +19,8 @@ from bioeval_tui.evaluate.wiring.start import prepare_batch
 from bioeval_tui.record.live import read_live
 from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.settings import Settings
-from tests.integration.program import environment, events_of, run, sample_agent, started, wait_for
+from tests.integration.program import environment, events_of, kinds_of, run, sample_agent, started, wait_for
 from tests.integration.test_first_light import JOBS, engine_spec
-
-
-def kinds(path: Path) -> list[str]:
-    return [event["kind"] for event in events_of(path)]
 
 
 def conversations(path: Path) -> list[tuple[str, int]]:
@@ -72,7 +68,7 @@ def test_a_killed_run_resumes_and_ends_like_an_undisturbed_one(
         assert said == [message["content"] for message in expected if message["role"] == "user"]
     again = run("runs", "resume", recording.stem, data_dir=data_dir)
     assert (again.returncode, "already complete" in again.stderr) == (0, True)
-    assert kinds(recording).count("run_resumed") == 1
+    assert kinds_of(recording).count("run_resumed") == 1
 
 
 def test_a_second_resume_that_was_suspended_at_its_start_destroys_nothing(
@@ -105,20 +101,20 @@ def test_resuming_a_run_that_only_lacks_its_end_ends_it(tmp_path: Path) -> None:
     assert run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir).returncode == 0
     recording = next((data_dir / "runs").glob("*.jsonl"))
     whole = recording.read_bytes()
-    assert kinds(recording)[-1] == "run_ended"
+    assert kinds_of(recording)[-1] == "run_ended"
     ended = events_of(recording)[-1]
     recording.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
     done = run("runs", "resume", recording.stem, "--json", data_dir=data_dir)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert (result["status"], result["score"]) == ("completed", ended["mean"])
-    assert kinds(recording)[-2:] == ["run_resumed", "run_ended"]
+    assert kinds_of(recording)[-2:] == ["run_resumed", "run_ended"]
 
 
 def test_a_run_in_progress_cannot_be_resumed(tmp_path: Path) -> None:
     spec, recording = engine_spec(tmp_path, typing_delay_s=0.05)
     with started("engine", str(spec), data_dir=tmp_path) as engine:
-        wait_for(lambda: "message_completed" in kinds(recording), "a first message", engine)
+        wait_for(lambda: "message_completed" in kinds_of(recording), "a first message", engine)
         live = read_live(recording)
         assert live is not None
         asyncio.run(
@@ -230,8 +226,6 @@ def test_runs_can_be_filtered_imported_and_deleted(finished: tuple[Path, Path], 
 def test_the_shell_completes_run_ids(finished: tuple[Path, Path]) -> None:
     import subprocess
     import sys
-
-    from tests.integration.program import environment
 
     data_dir, recording = finished
     asked = {

@@ -19,7 +19,7 @@ import pytest
 from aiohttp import ClientSession, WSCloseCode, WSMsgType, web
 from playwright.async_api import Browser, BrowserContext, Page, TimeoutError, async_playwright
 
-from tests.integration.program import run, started, wait_for
+from tests.integration.program import children_of, run, started, wait_for
 from tests.integration.reports.browser import chromium
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "demo-run.jsonl"
@@ -50,16 +50,7 @@ class Served:
     @property
     def tabs(self) -> set[int]:
         """The processes that it started."""
-        return children_of(self.process.pid)
-
-
-def children_of(parent: int) -> set[int]:
-    """Return the processes that live and whose parent is `parent`."""
-    listed = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=True
-    )
-    rows = (line.split() for line in listed.stdout.splitlines())
-    return {int(pid) for pid, ppid, state in rows if int(ppid) == parent and not state.startswith("Z")}
+        return set(children_of(self.process.pid))
 
 
 def alive(pid: int) -> bool:

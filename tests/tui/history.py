@@ -1,10 +1,11 @@
-"""Job files, a history of runs, and machine-learning tasks in every state, for the screens that list them."""
+"""Job files, runs and machine-learning tasks in every state, and services with them, for the screens that list them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from fakes import FakeServices, FakeView
 from medal_rows import board as scores_of
 
 from bioeval_tui.errors import Problem
@@ -300,3 +301,13 @@ def details() -> dict[str, BenchmarkDetail]:
             "Name each cell's type.", board(few, False, (), small)
         ),
     }
+
+
+def filled_services(view: FakeView | None = None, **options: object) -> FakeServices:
+    """Return services with something on every list; each option replaces an attribute."""
+    services = FakeServices(view)
+    services.job_items, services.history, services.comparison = jobs(), history(), compared()
+    services.tasks, services.details = benchmarks(), details()
+    for name, value in options.items():
+        setattr(services, name, value)
+    return services

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bioeval_tui import score as composite
 from bioeval_tui.record import events
 from bioeval_tui.record.events import ConditionName, RunEvent
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.settings import Settings
 
 RUN_ID = "7f3a2c91"
 BEGAN = datetime(2026, 11, 20, 9, 0, 0, tzinfo=UTC)
@@ -385,3 +388,11 @@ def run_of_trials(trials: int, *, end: bool = True) -> list[RunEvent]:
             for event in made
         ]
     return [*made, events_of_one[-1]] if end else made
+
+
+def write_runs(settings: Settings, run_ids: Sequence[str]) -> None:
+    """Write a recording of the scripted run for each id."""
+    settings.runs_dir.mkdir()
+    for run_id in run_ids:
+        lines = [event.model_copy(update={"run_id": run_id}).model_dump_json() for event in scripted_run()]
+        recording_path(settings.runs_dir, run_id).write_text("\n".join(lines) + "\n")

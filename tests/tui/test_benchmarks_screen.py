@@ -25,12 +25,7 @@ SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
 
 def given(**options: object) -> FakeServices:
-    services = FakeServices(rows=sample_rows())
-    services.tasks = history.benchmarks()
-    services.details = history.details()
-    for name, value in options.items():
-        setattr(services, name, value)
-    return services
+    return history.filled_services(**{"rows": sample_rows(), **options})
 
 
 @SIZES

@@ -106,12 +106,12 @@ ELSEWHERE = {
 def given(hold_at: int | None) -> FakeServices:
     """Return services with something on every screen."""
     script = run_of_trials(4, end=False) if hold_at == -1 else scripted_run()
-    services = FakeServices(FakeView(script, hold_at=None if hold_at == -1 else hold_at), sample_rows())
-    services.job_items, services.history = history.jobs(), history.history()
-    services.tasks, services.details = history.benchmarks(), history.details()
-    services.comparison, services.reviewed_state = history.compared(), apply_all(RunState(), scripted_run())
-    services.glances = [glances()]
-    return services
+    return history.filled_services(
+        FakeView(script, hold_at=None if hold_at == -1 else hold_at),
+        rows=sample_rows(),
+        reviewed_state=apply_all(RunState(), scripted_run()),
+        glances=[glances()],
+    )
 
 
 class Presser:

@@ -20,12 +20,7 @@ NO_GRAPH = Finding("embedded graph", "broken", "graphqlite is not installed", "`
 
 
 def given(**options: object) -> FakeServices:
-    services = FakeServices(FakeView(scripted_run(), mode="replay"))
-    services.history, services.job_items = history.history(), history.jobs()
-    services.comparison = history.compared()
-    for name, value in options.items():
-        setattr(services, name, value)
-    return services
+    return history.filled_services(FakeView(scripted_run(), mode="replay"), **options)
 
 
 @SIZES

@@ -28,12 +28,7 @@ SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
 
 def given(**options: object) -> FakeServices:
-    services = FakeServices(FakeView(scripted_run(), hold_at=100))
-    services.job_items = history.jobs()
-    services.history = history.history()
-    for name, value in options.items():
-        setattr(services, name, value)
-    return services
+    return history.filled_services(FakeView(scripted_run(), hold_at=100), **options)
 
 
 @SIZES
@@ -336,7 +331,7 @@ async def test_number_keys_open_every_screen_and_escape_returns() -> None:
 async def test_a_list_can_be_moved_through_and_filtered_in_a_tiny_terminal(
     size: tuple[int, int], start: str
 ) -> None:
-    services = given(tasks=history.benchmarks(), details=history.details())
+    services = given()
     async with opened(None, size, services=services, start=start) as (app, pilot):
         assert isinstance(app.screen, ListScreen)
         listing = app.screen.listing

@@ -24,12 +24,7 @@ SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
 
 def given(**options: object) -> FakeServices:
-    services = FakeServices(FakeView(scripted_run(), mode="replay"))
-    services.history = history.history()
-    services.comparison = history.compared()
-    for name, value in options.items():
-        setattr(services, name, value)
-    return services
+    return history.filled_services(FakeView(scripted_run(), mode="replay"), **options)
 
 
 @SIZES

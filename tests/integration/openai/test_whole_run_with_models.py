@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.evaluate.job.loading import load_job
-from tests.integration.program import environment, events_of, recording_in
+from tests.integration.program import environment, events_of, of_kind, recording_in
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
 
@@ -65,10 +65,6 @@ async def _run(folder: Path, models: StandIns) -> subprocess.CompletedProcess[st
         finally:
             agent.kill()
             await agent.wait()
-
-
-def of_kind(events, kind):
-    return [event for event in events if event["kind"] == kind]
 
 
 def test_a_run_with_models_scores_both_conditions(whole_run):

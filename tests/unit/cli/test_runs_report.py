@@ -7,10 +7,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from bioeval_tui.cli.runs import runs
 from tests.unit.report.recorded import Recorded, Talk, scoring
+from tests.unit.runs_command import call
 
 
 @pytest.fixture
@@ -22,10 +21,6 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Recorded([Talk()], [Talk()], run_id="20260102-030405-aaaa").write(folder)
     Recorded([Talk(tasks=(0.2,))], [Talk()], run_id="20260102-030405-bbbb").write(folder)
     return tmp_path
-
-
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from bioeval_tui.cli.runs import runs
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.trash import FOLDER, folder_name, thrown_away
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
 from tests.unit.report.recorded import Recorded, Talk
+from tests.unit.runs_command import call
 
 IDS = ("20260102-030405-aaaa", "20260102-030405-bbbb")
 
@@ -30,10 +29,6 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "logs" / f"{IDS[0]}.log").write_text("said")
     RunList(Settings.from_environment()).delete([IDS[0]])
     return tmp_path
-
-
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
 
 
 def test_pruning_deletes_the_trash_and_nothing_else(data_dir: Path) -> None:

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from rich.console import Console
 
-from bioeval_tui.cli.runs import runs
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_overlay, append_reviews
@@ -24,6 +22,7 @@ from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import load_run
 from tests.unit.report.recorded import Recorded, Talk
+from tests.unit.runs_command import call
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 JUDGED = ((0.2, 0.9), (0.8, 0.4))
@@ -65,10 +64,6 @@ def judge_again(path: Path, scores: tuple[tuple[float, ...], ...]) -> None:
                 )
             ],
         )  # fmt: skip
-
-
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
 
 
 def test_each_judge_is_compared_with_people_and_people_with_each_other(path: Path) -> None:

@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from run_script import scripted_run
+from run_script import write_runs
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.paths import recording_path
 from bioeval_tui.report.compare_runs import compare_runs, write_report
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
@@ -20,10 +19,7 @@ IDS = ["20261120-090000-aaaa", "20261120-100000-bbbb"]
 @pytest.fixture
 def runs(tmp_path: Path) -> RunList:
     settings = Settings(data_dir_override=str(tmp_path))
-    settings.runs_dir.mkdir()
-    for run_id in IDS:
-        lines = [event.model_copy(update={"run_id": run_id}).model_dump_json() for event in scripted_run()]
-        recording_path(settings.runs_dir, run_id).write_text("\n".join(lines) + "\n")
+    write_runs(settings, IDS)
     return RunList(settings)
 
 

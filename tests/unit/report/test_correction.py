@@ -9,10 +9,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from bioeval_tui.cli.review import review
-from bioeval_tui.cli.runs import runs
 from bioeval_tui.errors import InputError, UsageError
 from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.record import events
@@ -24,6 +23,7 @@ from bioeval_tui.report.labels import with_labels
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.reviews import ReviewDesk
 from bioeval_tui.tui.review.review_items import ReviewSource
+from tests.unit.runs_command import call
 
 CASES = 400
 """Conversations, each a case of its own."""
@@ -58,10 +58,6 @@ def say(path: Path, drawn: events.Drawn, *, blind: bool = True, author: str = "a
         author=author, review=f"{author} {drawn.trial}", action="override", task=drawn.task, after=score, blind=blind,
     )  # fmt: skip
     append_reviews(path, [entry])
-
-
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(runs, list(arguments), standalone_mode=False)
 
 
 def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_reviews(run: Path) -> None:

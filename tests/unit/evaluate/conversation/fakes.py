@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError
@@ -37,6 +38,12 @@ from bioeval_tui.record.state import RunState, apply_all
 
 WITHOUT_WAITS = RetryRule(first_wait_s=0.0, longest_wait_s=0.0)
 SIGNOFF = "So Long, and Thanks for All the Fish"
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def where(**more: Any) -> dict[str, Any]:
+    """Return the fields of an event that say where in a run it happened, and more."""
+    return {"run_id": "r", "seq": 1, "at": AT, "condition": "withheld", "trial": 1, "attempt": 1, **more}
 
 
 def job(**changes: Any) -> EvaluationJob:

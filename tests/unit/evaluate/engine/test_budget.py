@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,12 +10,7 @@ from bioeval_tui.evaluate.engine.budget import PROMPT_TOKENS, VERDICT_TOKENS, Ca
 from bioeval_tui.evaluate.prices import Price
 from bioeval_tui.evaluate.wiring import estimate
 from bioeval_tui.record import events
-
-AT = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def where(**more: Any) -> dict[str, Any]:
-    return {"run_id": "r", "seq": 1, "at": AT, "condition": "withheld", "trial": 1, "attempt": 1, **more}
+from tests.unit.evaluate.conversation.fakes import where
 
 
 def started(message: int, role: str, speaker: str = "x") -> events.MessageStarted:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
-
 from bioeval_tui.evaluate.engine.pace import Cut, Pace
 from bioeval_tui.evaluate.engine.sink import EngineSink
 from bioeval_tui.record import events
-from tests.unit.evaluate.conversation.fakes import ListSink
+from tests.unit.evaluate.conversation.fakes import ListSink, where
 
-AT = datetime(2026, 1, 1, tzinfo=UTC)
 GENERATION = (
     {"systemPrompt": "Patient: Ada"},
     {"request": {"function": {"name": "look"}, "arguments": {"at": "it"}, "context": "Patient: Ada"}},
     {"output": "Patient: Ada"},
     {"content": "Patient: Ada", "summaryDirection": "x"},
 )
-
-
-def where(**more: Any) -> dict[str, Any]:
-    return {"run_id": "r", "seq": 1, "at": AT, "condition": "withheld", "trial": 1, "attempt": 1, **more}
 
 
 def answer() -> events.MessageCompleted:

@@ -5,10 +5,7 @@ from batches import glances
 from bioeval_tui.tui.batch.batch_view import Glance, GlanceKey, Rank
 from bioeval_tui.tui.batch.board_view import board
 from bioeval_tui.tui.shared.cells_view import Cell
-
-
-def text(lines: list[list[Cell]]) -> list[str]:
-    return ["".join(cell.text for cell in line) for line in lines]
+from tests.unit.tui.lines import texts
 
 
 def ended(model: str, condition: str, trial: int, value: float) -> Glance:
@@ -29,7 +26,7 @@ def batch(trials: int) -> list[Glance]:
 
 
 def test_the_best_model_comes_first_with_means_uplift_and_latency() -> None:
-    progress, head, large, small, legend, *_ = text(board(batch(2), 120, 40, None))
+    progress, head, large, small, legend, *_ = texts(board(batch(2), 120, 40, None))
     assert progress.startswith("8 of 8 conversations ended")
     assert progress.endswith("100 %")
     assert "uplift" in head
@@ -40,22 +37,22 @@ def test_the_best_model_comes_first_with_means_uplift_and_latency() -> None:
 
 
 def test_bars_show_intervals_from_five_values_on() -> None:
-    lines = text(board(batch(5), 120, 40, None))
+    lines = texts(board(batch(5), 120, 40, None))
     assert "├" in lines[2]
     assert "range" not in lines[4]
 
 
 def test_columns_are_jobs_or_tasks_shaded_in_five_steps() -> None:
     lines = board(batch(1), 120, 40, None)
-    assert "set a reminder" in text(lines)[6]
+    assert "set a reminder" in texts(lines)[6]
     fields = [cell for cell in lines[8] if cell.tone.startswith("heat")]
     assert [(cell.text.strip(), cell.tone) for cell in fields[:2]] == [("0.41", "heat2"), ("0.91", "heat4")]
-    heading = text(board(glances(40), 120, 40, None))[6]
+    heading = texts(board(glances(40), 120, 40, None))[6]
     assert all(job in heading for job in ("medication_reminder", "drug_interaction", "cohort_question"))
 
 
 def test_a_row_shows_its_uplift_only_when_complete() -> None:
-    lines = text(board(glances(40), 120, 40, 75.0))
+    lines = texts(board(glances(40), 120, 40, 75.0))
     assert "about 01:15 left" in lines[0]
     assert not any("+" in line for line in lines[2:4])
 
@@ -66,4 +63,4 @@ def test_low_terminals_show_the_bars_first() -> None:
 
 def test_no_line_exceeds_its_width() -> None:
     for width in (60, 80, 116, 200):
-        assert all(len(line) <= width for line in text(board(glances(40), width, 40, None)))
+        assert all(len(line) <= width for line in texts(board(glances(40), width, 40, None)))

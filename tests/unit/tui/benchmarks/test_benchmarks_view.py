@@ -10,6 +10,7 @@ import pytest
 from bioeval_tui.tui.benchmarks import benchmarks_view
 from bioeval_tui.tui.items import Board
 from bioeval_tui.tui.shared import histogram_view
+from tests.unit.tui.lines import text
 
 DETAILS = history.details()
 ITEMS = {item.task_id: item for item in history.benchmarks()}
@@ -17,10 +18,6 @@ CANCER = DETAILS["oncology/breast-cancer"].board
 DIABETES = DETAILS["metabolism/diabetes-progression"].board
 assert CANCER is not None
 assert DIABETES is not None
-
-
-def text(lines: list[benchmarks_view.Line]) -> str:
-    return "\n".join("".join(cell.text for cell in line) for line in lines)
 
 
 def card(task_id: str, width: int = 60) -> str:

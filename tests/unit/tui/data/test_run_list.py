@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from run_script import scripted_run
+from run_script import write_runs
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
@@ -20,10 +20,7 @@ IDS = ["20261120-090000-aaaa", "20261120-100000-bbbb"]
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     found = Settings(data_dir_override=str(tmp_path))
-    found.runs_dir.mkdir()
-    for run_id in IDS:
-        lines = [event.model_copy(update={"run_id": run_id}).model_dump_json() for event in scripted_run()]
-        recording_path(found.runs_dir, run_id).write_text("\n".join(lines) + "\n")
+    write_runs(found, IDS)
     (found.runs_dir / f"{IDS[0]}.overlay.jsonl").write_text("")
     return found
 

@@ -10,12 +10,9 @@ from rich.cells import cell_len
 
 from bioeval_tui.report.compared import RunComparison
 from bioeval_tui.tui.runs import comparison_view, runs_view
+from tests.unit.tui.lines import text
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-
-
-def text(lines: list[runs_view.Line]) -> str:
-    return "\n".join("".join(cell.text for cell in line) for line in lines)
 
 
 def whole(found: RunComparison, width: int) -> str:

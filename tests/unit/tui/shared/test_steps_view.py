@@ -1,15 +1,11 @@
 """A score over the turns, drawn with lines."""
 
-from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.steps_view import Steps, step_plot
-
-
-def text(lines: list[list[Cell]]) -> list[str]:
-    return ["".join(cell.text for cell in line).rstrip() for line in lines]
+from tests.unit.tui.lines import texts
 
 
 def test_a_step_line_rises_where_the_value_rises() -> None:
-    assert text(step_plot([Steps("b", [(1, 0.5), (2, 0.5), (3, 1.0)])], 18, 3)) == [
+    assert texts(step_plot([Steps("b", [(1, 0.5), (2, 0.5), (3, 1.0)])], 18, 3)) == [
         "1.0         ┌─── b",
         "0.5 ────────┘",
         "  0",
@@ -19,7 +15,7 @@ def test_a_step_line_rises_where_the_value_rises() -> None:
 
 def test_lines_that_end_together_keep_both_labels() -> None:
     drawn = "\n".join(
-        text(step_plot([Steps("one", [(1, 1.0)]), Steps("two", [(1, 1.0)], heavy=True)], 30, 5))
+        texts(step_plot([Steps("one", [(1, 1.0)]), Steps("two", [(1, 1.0)], heavy=True)], 30, 5))
     )
     assert "one" in drawn
     assert "two" in drawn

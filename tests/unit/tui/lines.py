@@ -1,0 +1,17 @@
+"""What the lines of a view say, without their styles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bioeval_tui.tui.shared.cells_view import Cell
+
+
+def texts(lines: Iterable[Iterable[Cell]]) -> list[str]:
+    """Return the text of each line."""
+    return ["".join(cell.text for cell in line).rstrip() for line in lines]
+
+
+def text(lines: Iterable[Iterable[Cell]]) -> str:
+    """Return the text of all lines."""
+    return "\n".join(texts(lines))
