@@ -7,11 +7,13 @@ Every part of the program that writes a file uses this module, except those that
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
+import io
 import itertools
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,6 +22,13 @@ from bioeval_tui.text import clean_line
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+def csv_text(rows: Iterable[Iterable[object]], *, end: str = "\n") -> str:
+    """Return rows as CSV. Cells of untrusted text must have gone through `text.as_cell`."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator=end).writerows(rows)
+    return file.getvalue()
 
 
 def is_full(error: OSError) -> bool:
@@ -58,15 +67,15 @@ def write_whole(path: Path | str, data: bytes | str, *, mode: int = 0o644, sync:
         raise storage_error(path, error) from None
 
 
-def write_new(path: Path | str, data: bytes | str, *, mode: int = 0o600) -> bool:
-    """Write a file like `write_whole`, unless it exists; return whether it was written.
+def write_new(path: Path | str, data: bytes | str) -> bool:
+    """Write a file like `write_whole` that only its owner can read, unless it exists; return whether it was written.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
     """
     partial = _partial(path)
     try:
-        _write_partial(partial, data, mode, sync=True)
+        _write_partial(partial, data, 0o600, sync=True)
         put_new(partial, path)
     except FileExistsError:
         return False
@@ -107,7 +116,7 @@ def write_beside(folder: Path, stem: str, ending: str, data: bytes | str) -> Pat
 
 
 @contextlib.contextmanager
-def writing_whole(path: Path | str, *, mode: int = 0o644) -> Iterator[BinaryIO]:
+def writing_whole(path: Path | str) -> Iterator[BinaryIO]:
     """Yield a file to write in pieces; it is synced and gets its name if the block ends without an error.
 
     Raises:
@@ -115,7 +124,7 @@ def writing_whole(path: Path | str, *, mode: int = 0o644) -> Iterator[BinaryIO]:
     """
     partial = _partial(path)
     try:
-        with os.fdopen(os.open(partial, _NEW, mode), "wb") as file:
+        with os.fdopen(os.open(partial, _NEW, 0o644), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +13,7 @@ from rich.text import Text
 
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.files import csv_text
 from bioeval_tui.grade.console import NOTHING, lines_out, threshold_words
 from bioeval_tui.grade.published.boards import BoardSource, PublishedBoard
 from bioeval_tui.text import as_cell, clean, clean_line, plural, shorten
@@ -184,13 +183,8 @@ def task_card(task: Task) -> None:
 
 def board_csv(task: Task) -> None:
     """Print the leaderboard in use as CSV, in the columns of `leaderboard.csv`; scores are the source's text."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["teamName", "score", "submissionDate"])
-    writer.writerows(
-        (as_cell(entry.team), entry.score, as_cell(entry.date)) for entry in task.board_entries()
-    )
-    lines_out().print(text.getvalue(), end="")
+    rows = ((as_cell(entry.team), entry.score, as_cell(entry.date)) for entry in task.board_entries())
+    lines_out().print(csv_text([("teamName", "score", "submissionDate"), *rows]), end="")
 
 
 def board_table(task: Task) -> None:

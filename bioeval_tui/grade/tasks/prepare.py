@@ -8,8 +8,6 @@ place once it is complete and its checksums match. An interrupted preparation re
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import os
 import shutil
 import tempfile
@@ -19,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bioeval_tui.errors import StorageError
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import csv_text, write_whole
 from bioeval_tui.grade.tasks.checksums import file_checksum, mismatches, read_checksums
 from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS
 from bioeval_tui.grade.tasks.preparer import PrepareError, run_here, run_in_child
@@ -234,8 +232,4 @@ def _add_human_baselines(task: Task, source: DataSource, draft: Path) -> None:
 
 
 def _write_csv(path: Path, header: list[str], rows: list[tuple[str, ...]]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(tuple(clean_line(cell) for cell in row) for row in rows)
-    write_whole(path, text.getvalue())
+    write_whole(path, csv_text([header, *(map(clean_line, row) for row in rows)]))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bioeval_tui.files import csv_text
 from bioeval_tui.report.agreement import (
     AgreementChange,
     AgreementReport,
@@ -197,9 +196,7 @@ def agreement_csv(report: AgreementReport) -> str:
 
     Text that a spreadsheet would read as a formula is prefixed with an apostrophe.
     """
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
+    rows: list[Sequence[object]] = [COLUMNS]
     for item in report.items:
         for judge, score in item.judges.items():
             people = item.people_score
@@ -210,8 +207,8 @@ def agreement_csv(report: AgreementReport) -> str:
                 all(entry.blind for entry in item.people.values()),
                 "; ".join(entry.why for entry in item.people.values() if entry.why),
             )  # fmt: skip
-            writer.writerow([_safe(value) for value in row])
-    return file.getvalue()
+            rows.append([as_cell(value) if isinstance(value, str) else value for value in row])
+    return csv_text(rows, end="\r\n")
 
 
 def _among(among: AmongJudges) -> dict[str, Any]:
@@ -230,10 +227,6 @@ def _among(among: AmongJudges) -> dict[str, Any]:
             for judge, found in among.deviations.items()
         ],
     }
-
-
-def _safe(value: object) -> object:
-    return as_cell(value) if isinstance(value, str) else value
 
 
 def _print_gaps(pair: RatedPair, console: Console) -> None:

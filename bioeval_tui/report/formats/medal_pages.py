@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from bioeval_tui import __version__
+from bioeval_tui.files import csv_text
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.uncertainty import Uncertainty
@@ -190,9 +189,7 @@ def medals_csv(
     Text that a spreadsheet would read as a formula is prefixed with an apostrophe.
     """
     reviews = reviews or [""] * len(reports)
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
+    rows: list[Sequence[object]] = [COLUMNS]
     for report, said in zip(reports, reviews, strict=True):
         extra = report.extra
         values: list[object] = [
@@ -203,14 +200,14 @@ def medals_csv(
             extra.error if extra else None, report.submission_path, report.created_at.isoformat(),
             said, "graded" if report.valid_submission else "invalid", *_sure(report.uncertainty),
         ]  # fmt: skip
-        writer.writerow([cell(value) for value in values])
+        rows.append([cell(value) for value in values])
     for item in not_graded:
         known = {
             "task_id": item.task_id, "agent": item.agent, "error": item.reason,
             "submission_path": item.submission_path, "outcome": "not graded",
         }  # fmt: skip
-        writer.writerow([cell(known.get(name)) for name in COLUMNS])
-    return file.getvalue()
+        rows.append([cell(known.get(name)) for name in COLUMNS])
+    return csv_text(rows, end="\r\n")
 
 
 def medals_json(

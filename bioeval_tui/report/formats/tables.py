@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from bioeval_tui.files import csv_text
 from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ToldMessage
 from bioeval_tui.record.state import MessageState
@@ -92,21 +91,14 @@ def turns_csv(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
 
     Text that a spreadsheet would read as a formula is prefixed with an apostrophe.
     """
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    for row in table_rows(runs, "turns"):
-        writer.writerow([cell(row.get(column)) for column in COLUMNS])
-    return file.getvalue()
+    rows = ([cell(row.get(column)) for column in COLUMNS] for row in table_rows(runs, "turns"))
+    return csv_text([COLUMNS, *rows], end="\r\n")
 
 
 def table_csv(heading: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
     """Return any table as CSV, numbers unrounded."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(heading)
-    writer.writerows([[value if isinstance(value, float) else cell(value) for value in row] for row in rows])
-    return file.getvalue()
+    cells = ([value if isinstance(value, float) else cell(value) for value in row] for row in rows)
+    return csv_text([heading, *cells])
 
 
 def table_markdown(heading: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
