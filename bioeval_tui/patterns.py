@@ -46,15 +46,13 @@ def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> Patte
     return PatternMatch(match.start(), match.end()) if match else None
 
 
-def find_all(
-    pattern: str, text: str, *, partial: bool = False, limit_s: float = SEARCH_LIMIT_S
-) -> list[PatternMatch]:
+def find_all(pattern: str, text: str, *, partial: bool = False) -> list[PatternMatch]:
     """Return all matches of `pattern` in `text`, in order; with `partial`, also an incomplete one at the end.
 
-    Raises as `search` does; `limit_s` applies to all of them together.
+    Raises as `search` does; the time limit applies to all of them together.
     """
-    with _bounded(pattern, limit_s):
-        found = _compiled(pattern).finditer(text, partial=partial, timeout=limit_s)
+    with _bounded(pattern, SEARCH_LIMIT_S):
+        found = _compiled(pattern).finditer(text, partial=partial, timeout=SEARCH_LIMIT_S)
         return [PatternMatch(match.start(), match.end(), match.partial) for match in found]
 
 

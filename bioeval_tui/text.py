@@ -112,13 +112,13 @@ def as_cell(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
-def without_secret(text: str, secret: str, shown: str = "[key]") -> str:
-    """Return `text` with a secret replaced by `shown`; one of fewer than 8 characters, such as `x`, only as a whole word."""
+def without_secret(text: str, secret: str) -> str:
+    """Return `text` with `[key]` for a secret; one of fewer than 8 characters, such as `x`, only as a whole word."""
     if not secret:
         return text
     if len(secret) >= SHORTEST_SECRET:
-        return text.replace(secret, shown)
-    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", lambda _: shown, text)
+        return text.replace(secret, "[key]")
+    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "[key]", text)
 
 
 def shorten(text: str, width: int) -> str:

@@ -5,12 +5,14 @@ Standard library only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 BAR_WIDTH = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_NUMBER = re.compile(r"–|-?\d[\d,]*(\.\d+)?(e[-+]\d+)?( ?%)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +106,4 @@ def _text(value: Any) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return (
-        text == "–"
-        or text.replace(",", "")
-        .lstrip("-")
-        .replace(".", "", 1)
-        .replace("e", "", 1)
-        .lstrip("-+")
-        .replace("-", "", 1)
-        .replace("%", "")
-        .strip()
-        .isdigit()
-    )
+    return _NUMBER.fullmatch(text) is not None

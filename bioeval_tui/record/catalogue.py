@@ -123,25 +123,9 @@ class CataloguedRun(NamedTuple):
         return recording_path(self.folder, self.run_id)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        return {
-            "run_id": self.run_id,
-            "job": self.job,
-            "status": self.status,
-            "started_at": self.started_at,
-            "score": self.score,
-            "fault": self.fault,
-            "scores": self.scores,
-            "messages": self.messages,
-            "model": self.model,
-            "rehearsal": self.rehearsal,
-            "batch_id": self.batch_id,
-            "clean": self.clean,
-            "imported": self.imported,
-            "reviewed": self.reviewed,
-            "judged_again": self.judged_again,
-            "path": f"{self.folder}{os.sep}{self.run_id}{SUFFIX}",
-        }
+        """Return the fields for JSON, with the recording's path for its folder."""
+        values = self._asdict()
+        return values | {"path": f"{values.pop('folder')}{os.sep}{self.run_id}{SUFFIX}"}
 
 
 @dataclass(frozen=True, slots=True)

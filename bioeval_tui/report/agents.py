@@ -11,24 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Any, Protocol
+from typing import Any
 
+from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.statistics.paired import Difference, difference
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, rank
 from bioeval_tui.report.statistics.samples import Sample
-
-
-class NotGradedEntry(Protocol):
-    """A submission that could not be graded, as `grading.NotGraded` is."""
-
-    @property
-    def task_id(self) -> str: ...
-    @property
-    def submission_path(self) -> str: ...
-    @property
-    def agent(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +118,7 @@ def agent_of(report: TaskReport) -> str:
     return named or extract_agent_from_submission_path(report.submission_path)
 
 
-def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGradedEntry]) -> list[AgentEntry]:
+def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[AgentEntry]:
     """Return the submissions of agents that are known by name, in their order."""
     found = [
         AgentEntry(

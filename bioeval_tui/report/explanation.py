@@ -163,10 +163,10 @@ def needed_words(item: Needed, target: float) -> str:
     return f"to reach {target:.2f}, {name} would have to rise from {item.now:.2f} to {number_up(item.value)}"
 
 
-def bar_text(parts: Sequence[ScorePart], penalty: float, width: int = BAR_WIDTH) -> str:
+def bar_text(parts: Sequence[ScorePart], penalty: float) -> str:
     """Return the composite as one line: a sign for each part, the penalty, and dots up to 1."""
-    cells = ["·"] * width
+    cells = ["·"] * BAR_WIDTH
     for piece in composite_bar(parts, penalty):
-        first, last = round(piece.x / 100 * width), round((piece.x + piece.width) / 100 * width)
-        cells[first:last] = [_SIGNS[piece.name]] * (min(last, width) - first)
+        first, last = (round(x / 100 * BAR_WIDTH) for x in (piece.x, piece.x + piece.width))
+        cells[first:last] = [_SIGNS[piece.name]] * (min(last, BAR_WIDTH) - first)
     return "".join(cells)

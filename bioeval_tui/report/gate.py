@@ -6,7 +6,7 @@ Exit 1: checked and below. Exit 3: could not be checked, or more than 10 % of th
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from bioeval_tui import score
@@ -76,10 +76,6 @@ class GateRules:
                     f"--fail-under {asked}, but {who} has facts {only} only; give {only}:{bar:g}, or run both"
                 )
 
-    def bar_of(self, condition: ConditionName) -> float | None:
-        """Return the threshold for a condition's composite, if it has one."""
-        return self.under.get(condition)
-
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
@@ -112,19 +108,7 @@ class GateResult:
             "held": self.counted.held,
             "excluded": dict(self.counted.reasons),
             "notes": list(self.notes),
-            "checks": [
-                {
-                    "job": check.job,
-                    "model": check.model,
-                    "condition": check.condition,
-                    "rule": check.rule,
-                    "bar": check.bar,
-                    "value": check.value,
-                    "status": check.status,
-                    "words": check.words,
-                }
-                for check in self.checks
-            ],
+            "checks": [asdict(check) for check in self.checks],
         }
 
 

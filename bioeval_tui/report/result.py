@@ -29,7 +29,7 @@ Score = float | None
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, from_attributes=True)
 
 
 class PartResult(_Part):
@@ -368,60 +368,33 @@ def _fault(talk: ConversationState) -> Fault | None:
 
 def _conversation(talk: ConversationState) -> ConversationResult:
     scored, ended, verdict = talk.score, talk.ended, talk.verdict
-    tasks = verdict.tasks if verdict else ()
-    return ConversationResult(
-        trial=talk.key.trial,
-        case=talk.case.name if talk.case else None,
-        persona=(talk.case.persona or None) if talk.case else None,
-        given_scores=scored.given if scored else None,
-        score=scored.score if scored else None,
-        reason=scored.reason if scored and scored.score is not None else why_no_score(talk),
-        parts={
-            part.name: PartResult(**part.model_dump(exclude={"name"}))
-            for part in (scored.parts if scored else ())
-        },
-        penalty=scored.penalty if scored else None,
-        failures=talk.failures,
-        end_reason=ended.reason if ended else None,
-        end_detail=ended.detail if ended else "",
-        fault=_fault(talk),
-        messages=[
-            MessageResult(
-                message=m.message,
-                role=m.role,
-                speaker=m.speaker,
-                content=m.text,
-                operator=m.operator,
-                sent=talk.sent(m),
-            )
-            for m in talk.messages
-        ],
-        latencies=[
-            LatencyResult(
-                message=m.message,
-                latency_ms=m.latency_ms,
-                first_token_ms=m.first_token_ms,
-                waited_ms=m.waited_ms,
-            )
-            for m in talk.messages
-            if m.role == "assistant"
-        ],
-        average_latency_ms=scored.average_latency_ms if scored else None,
-        facts=[FactResult(fact=f.fact, text=f.text, message=f.message, asked=f.asked) for f in talk.facts],
-        guards=[
-            GuardResult(message=v.message, rule=v.rule, effect=v.effect, mended=v.mended, detail=v.detail)
-            for v in talk.violations
-        ],
-        tone=verdict.tone if verdict else None,
-        tasks=[TaskResult(**task.model_dump(), unproved=task.unproved) for task in tasks],
-        unproved=verdict.unproved if verdict else 0,
-        judge_error=verdict.error if verdict else None,
-        assertions=[
-            AssertionResult(
-                **check.model_dump(
-                    include={"title", "weight", "status", "observed", "expected", "error", "warning", "why"}
-                )
-            )
-            for check in talk.latest_checks()
-        ],
+    return ConversationResult.model_validate(
+        {
+            "trial": talk.key.trial,
+            "case": talk.case.name if talk.case else None,
+            "persona": (talk.case.persona or None) if talk.case else None,
+            "given_scores": scored.given if scored else None,
+            "score": scored.score if scored else None,
+            "reason": scored.reason if scored and scored.score is not None else why_no_score(talk),
+            "parts": {part.name: part for part in scored.parts} if scored else {},
+            "penalty": scored.penalty if scored else None,
+            "failures": talk.failures,
+            "end_reason": ended.reason if ended else None,
+            "end_detail": ended.detail if ended else "",
+            "fault": _fault(talk),
+            "messages": [
+                {name: getattr(m, name) for name in ("message", "role", "speaker", "operator")}
+                | {"content": m.text, "sent": talk.sent(m)}
+                for m in talk.messages
+            ],
+            "latencies": [m for m in talk.messages if m.role == "assistant"],
+            "average_latency_ms": scored.average_latency_ms if scored else None,
+            "facts": talk.facts,
+            "guards": talk.violations,
+            "tone": verdict.tone if verdict else None,
+            "tasks": verdict.tasks if verdict else (),
+            "unproved": verdict.unproved if verdict else 0,
+            "judge_error": verdict.error if verdict else None,
+            "assertions": talk.latest_checks(),
+        }
     )

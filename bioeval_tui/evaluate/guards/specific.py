@@ -41,37 +41,13 @@ def among(one: Specific, others: Iterable[Specific]) -> bool:
 Reader = tuple[re.Pattern[str], Callable[[re.Match[str]], Iterable[Specific]]]
 """A pattern, and a function that converts its match."""
 
-NUMBER_WORDS = {
-    word: value
-    for value, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-        ]
-    )
-} | {
-    word: (index + 2) * 10
-    for index, word in enumerate(
-        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-    )
+_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+NUMBER_WORDS = {word: value for value, word in enumerate(_TO_NINETEEN.split())} | {
+    word: 10 * tens for tens, word in enumerate(_TENS.split(), start=2)
 }
 
 

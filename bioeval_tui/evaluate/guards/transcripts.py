@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -12,6 +11,7 @@ from bioeval_tui.evaluate.guards.checks import RULES, check
 from bioeval_tui.evaluate.guards.common import sentences
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.seams import Condition, EvaluatorView, TranscriptMessage
+from bioeval_tui.record.importing.json_reading import line_value
 from bioeval_tui.text import clean, clean_line
 
 MAX_LINE = 16_000_000
@@ -96,14 +96,7 @@ def _hits(line: bytes, number: int, totals: GuardTotals) -> Iterator[Hit]:
 
 
 def _parse(line: bytes) -> Mapping[str, Any]:
-    try:
-        data = json.loads(line.strip().decode("utf-8-sig"))
-    except UnicodeDecodeError as problem:
-        raise InputError(f"not UTF-8 at byte {problem.start + 1}") from None
-    except json.JSONDecodeError as problem:
-        raise InputError(f"not JSON at column {problem.colno}: {problem.msg}") from None
-    except (RecursionError, ValueError):
-        raise InputError("not JSON that can be read: nested too deeply, or a number too long") from None
+    data = line_value(line.strip())
     if not isinstance(data, dict):
         raise InputError("must be a JSON object with `id` and `messages`")
     return data

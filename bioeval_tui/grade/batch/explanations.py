@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
-from bioeval_tui.grade.batch.feeding import BatchItem, Result
+from bioeval_tui.grade.batch.feeding import Backend, BatchItem
 from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.task_report import TaskReport
 
 
-class ExplainingBackend(Protocol):
-    """Runs the explanations of submissions."""
-
-    def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
-        """Yield each item's number and answer exactly once, in any order."""
-        ...
-
-
 def explanations(
     reports: Sequence[TaskReport],
-    backend: ExplainingBackend,
+    backend: Backend,
     *,
     by: str | None = None,
     show_answers: bool = False,

@@ -7,8 +7,9 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from bioeval_tui.grade.batch.wire import IDLE, Wire
 from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
@@ -48,6 +49,14 @@ class BatchItem:
 
 Result = tuple[int, str]
 """A submission's number and its outcome as JSON text."""
+
+
+class Backend(Protocol):
+    """Where submissions are graded, or looked into: this process, a pool, or a cluster."""
+
+    def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
+        """Yield each item's number and outcome text exactly once, in any order."""
+        ...
 
 
 def not_graded_text(item: BatchItem, reason: str, attempts: int = 1) -> str:

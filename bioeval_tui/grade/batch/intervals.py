@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Any
 
 from bioeval_tui.files import write_whole
-from bioeval_tui.grade.batch.feeding import BatchItem, Result
+from bioeval_tui.grade.batch.feeding import Backend, BatchItem
 from bioeval_tui.grade.batch.output import BatchResult
 from bioeval_tui.grade.ledger import LADDER_STEP, Ledger, file_hash, ladder
 from bioeval_tui.grade.task_report import TaskReport
@@ -17,16 +17,8 @@ from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.uncertainty import LEVEL, Uncertainty
 
 
-class ResamplingBackend(Protocol):
-    """Runs the resampling of scores."""
-
-    def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
-        """Yield each item's number and answer exactly once, in any order."""
-        ...
-
-
 def uncertainties(
-    reports: Sequence[TaskReport], backend: ResamplingBackend, *, call_code: bool = False
+    reports: Sequence[TaskReport], backend: Backend, *, call_code: bool = False
 ) -> Iterator[tuple[int, Uncertainty]]:
     """Yield the position of each valid report with its score's uncertainty, in any order.
 

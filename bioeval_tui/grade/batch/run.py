@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.batch.feeding import BatchItem, Result
+from bioeval_tui.grade.batch.feeding import Backend, BatchItem, Result
 from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
 from bioeval_tui.grade.batch.submissions import SubmissionList, read_submissions
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, to_text
@@ -28,14 +28,6 @@ class GradingProgress:
     resumed: int = 0
     invalid: int = 0
     not_graded: int = 0
-
-
-class Backend(Protocol):
-    """Grades submissions."""
-
-    def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
-        """Yield each item's number and outcome text exactly once, in any order."""
-        ...
 
 
 def run_batch(

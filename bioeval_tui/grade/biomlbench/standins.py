@@ -62,11 +62,6 @@ def _installed() -> ModuleSpec | None:
     return find_installed(_ROOT)
 
 
-def is_stand_in(module: ModuleType) -> bool:
-    """Whether a module is a stand-in."""
-    return bool(getattr(module, "__bioeval__", False))
-
-
 class _Polaris(ModuleType):
     __bioeval__ = True
 

@@ -55,15 +55,25 @@ def lines(file: BinaryIO) -> Iterator[tuple[int, Any]]:
             raise InputError(f"line {number} is longer than {LARGEST:,} bytes")
         if line.strip():
             try:
-                yield number, json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-            except UnicodeDecodeError as problem:
-                raise InputError(f"line {number} is not UTF-8 at byte {problem.start + 1}") from None
-            except json.JSONDecodeError as problem:
-                raise InputError(
-                    f"line {number} is not JSON at column {problem.colno}: {problem.msg}"
-                ) from None
-            except (RecursionError, ValueError):
-                raise InputError(f"line {number} is nested too deeply, or has a number too long") from None
+                yield number, line_value(line)
+            except InputError as problem:
+                raise InputError(f"line {number} is {problem}") from None
+
+
+def line_value(line: bytes) -> Any:
+    """Return the value of a line of JSON Lines.
+
+    Raises:
+        InputError: it is not JSON; the message says where.
+    """
+    try:
+        return json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        raise InputError(f"not UTF-8 at byte {problem.start + 1}") from None
+    except json.JSONDecodeError as problem:
+        raise InputError(f"not JSON at column {problem.colno}: {problem.msg}") from None
+    except (RecursionError, ValueError):
+        raise InputError("nested too deeply, or has a number too long") from None
 
 
 class _Reader:

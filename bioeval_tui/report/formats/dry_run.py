@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -13,9 +12,9 @@ from bioeval_tui.evaluate.wiring.estimate import MESSAGE_TOKENS, RoleEstimate, R
 from bioeval_tui.text import plural
 
 
-def print_estimates(found: Sequence[RunEstimate], console: Console | None = None) -> None:
+def print_estimates(found: Sequence[RunEstimate]) -> None:
     """Print conversations, maximum calls and costs of each run by role, and the totals."""
-    console = console or plain_console()
+    console = plain_console()
     hosts = list(dict.fromkeys(host for run in found for host in run.hosts))
     table = Table("job", "role", "who", box=None, pad_edge=False)
     for title in ("max. calls", "max. cost"):

@@ -28,8 +28,8 @@ from bioeval_tui.report.view import TARGET
 from bioeval_tui.text import upper_first
 
 
-def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bool = False) -> str:
-    """Return the document for these runs. `masked` says so at its end."""
+def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET) -> str:
+    """Return the document for these runs."""
     summaries = summarise_runs(runs)
     return (
         environment()
@@ -41,7 +41,7 @@ def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bo
             runs=[page_of(run, target) for run in runs],
             summaries=summaries,
             ranks=rankings(summaries),
-            masked=masked or masking(),
+            masked=masking(),
         )
     )
 

@@ -44,7 +44,7 @@ def _start(match: re.Match[str]) -> str:
     return f"&#{ord(found[0])};{found[1:]}"
 
 
-def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked: bool = False) -> str:
+def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET) -> str:
     """Return the report of these runs."""
     lines: list[str] = []
     if len(runs) > 1:
@@ -56,7 +56,7 @@ def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET, masked
             lines += _overview(summary)
     for run in runs:
         lines += _page(page_of(run, target))
-    if masked or masking():
+    if masking():
         lines += [
             "Names and identifiers that the masking rules found are replaced: masking, not de-identification.",
             "",

@@ -79,7 +79,7 @@ def test_without_tasks_and_facts_numbers_are_not_checked(tmp_path):
         (b"{", "not JSON at column 2"),
         (b"[1]", "must be a JSON object with `id` and `messages`"),
         (b'{"id": "\xff"}', "not UTF-8 at byte 9"),
-        (b"[" * 100_000, "not JSON that can be read"),
+        (b"[" * 100_000, "nested too deeply"),
         ('{"id": "x"}', "`messages` must be a list"),
         ('{"messages": [3]}', "message 1: `role` must be user"),
         ('{"messages": [{"role": "doctor", "content": ""}]}', "message 1: `role` must be user"),
