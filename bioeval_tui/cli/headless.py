@@ -163,7 +163,7 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
     table.add_column("run", no_wrap=True, min_width=20)
     for title in ("job", "model"):
         table.add_column(title)
-    for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "held"):
+    for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "scored"):
         table.add_column(Text(title), justify="right")
     for run in runs:
         (summary,) = summarise_runs([run])
@@ -172,8 +172,8 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
             found = next((c for c in summary.conditions if c.condition == condition), None)
             cells.append("–" if found is None or found.score.mean is None else f"{found.score.mean:.2f}")
         counted = [found.score.counted for found in summary.conditions]
-        held = f"{sum(c.used for c in counted)} of {len(run.started.conditions) * run.started.trials}"
-        cells = [run.run_id, run.started.job_name, run.started.model or "", *cells, held]
+        scored = f"{sum(c.used for c in counted)} of {len(run.started.conditions) * run.started.trials}"
+        cells = [run.run_id, run.started.job_name, run.started.model or "", *cells, scored]
         table.add_row(*map(Text, cells))
     console.print(table)
     summaries = summarise_runs(runs)

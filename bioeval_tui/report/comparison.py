@@ -102,7 +102,7 @@ class ConditionComparison:
         if not means:
             tasks = "no task can be compared"
         elif not better and not worse:
-            tasks = f"B is the same on {plural(len(means), 'task')}"
+            tasks = f"B scores the same on {plural(len(means), 'task')}"
         else:
             tasks = f"B is better on {better} of {plural(len(means), 'task')}"
             tasks += f" and worse on {worse}" if worse else ""

@@ -15,10 +15,10 @@ from bioeval_tui.report.statistics.realism_reference import REFERENCES, Band, Re
 
 LABELS = {
     "words_per_turn": "words per turn",
-    "facts_in_first_answer": "facts told in the first answer",
-    "questions": "turns that ask something",
+    "facts_in_first_answer": "facts given in the first answer",
+    "questions": "turns with a question",
     "hedges": "hedges per 100 words",
-    "repetition": "phrases said before",
+    "repetition": "repeated phrases",
     "out_of_role": "turns out of role",
 }
 SHARES = frozenset({"facts_in_first_answer", "questions", "repetition", "out_of_role"})

@@ -134,9 +134,7 @@ def _agent(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> Role
     calls = most_agent_calls(plan.job) * held
     host = plan.hosts[0]
     if not makers.pays_agent:
-        return RoleEstimate(
-            "agent", plan.model or "", host, calls, None, "the agent's own cost is not known here"
-        )
+        return RoleEstimate("agent", plan.model or "", host, calls, None, "the agent's own cost is unknown")
     price = makers.agent_price(load_prices(settings.data_dir / FILE_NAME))
     per_call = sum(_growing(plan.job)) / max(1, most_agent_calls(plan.job))
     return _role("agent", plan.model or "", host, calls, price, per_call, MESSAGE_TOKENS)

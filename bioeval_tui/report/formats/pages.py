@@ -124,10 +124,6 @@ def _condition_words(condition: ConditionSummary) -> str:
     passed = sum(tries.successes for tries in condition.tries)
     total = sum(tries.trials for tries in condition.tries)
     one = all(tries.trials == 1 for tries in condition.tries)
-    done = (
-        f"{passed} of {plural(total, 'task')} done"
-        if one
-        else f"tasks passed in {passed} of {total} cases over all trials"
-    )
+    done = f"{passed} of {plural(total, 'task')} done" if one else f"tasks passed {passed} of {total} times"
     tasks = f", {done}" if total else ""
     return f"{where} the agent scored {number(condition.score.mean)}{tasks}"

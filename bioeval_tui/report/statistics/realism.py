@@ -52,7 +52,7 @@ class Realism:
     """The share of the facts that the first message tells."""
 
     questions: Measure
-    """The share of turns that ask something."""
+    """The share of turns with a question."""
 
     hedges: Measure
     """Hedges per 100 words."""
