@@ -197,7 +197,7 @@ def _fault_lines(item: ReviewItem) -> list[Line]:
         return [
             [
                 label("fault"),
-                Cell(f"reviewers differ; the recorded fault, {item.fault}, stands", "warn"),
+                Cell(f"reviewers differ, so the recorded fault counts: {item.fault}", "warn"),
             ]
         ]
     return [[label("fault"), Cell(f"{item.fault} → {agreed} (reviewed)", "strong")]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SIGNS: tuple[tuple[str, str], ...] = (
-    ("✓ ✗", "holds or passed; does not hold or failed"),
+    ("✓ ✗", "passed; failed"),
     ("· ?", "not yet true; could not be measured"),
     ("● ◌ ‖", "in progress; queued; paused"),
     ("■", "ended, with any result"),
