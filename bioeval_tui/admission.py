@@ -9,7 +9,6 @@ so they always get in.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 import socket
 import time
@@ -19,6 +18,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bioeval_tui.portable import resource
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ RESERVE = 4 * BACKLOG
 
 def most_connections() -> int:
     """Return how many connections this process has file descriptors for."""
-    try:
-        resource = importlib.import_module("resource")
-    except ImportError:
+    if resource is None:
         return 10_000  # Windows has no such limit
     limit: int = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 1_000_000 if limit == resource.RLIM_INFINITY else max(limit - RESERVE, limit // 2)

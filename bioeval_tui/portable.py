@@ -21,6 +21,17 @@ WITHOUT_CONSOLE: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | geta
 """`creationflags` for Windows that correspond to `start_new_session`: outlive the terminal, and get none of its keys."""
 
 
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+resource: Any = _module("resource")
+"""The limits of processes; None on Windows."""
+
+
 def lock(descriptor: int, *, wait: bool = False) -> None:
     """Lock an open file against other processes of this program until it is closed; readers are not kept out.
 
@@ -69,10 +80,3 @@ def _kept_place(descriptor: int) -> Any:
         yield
     finally:
         os.lseek(descriptor, place, os.SEEK_SET)
-
-
-def _module(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None

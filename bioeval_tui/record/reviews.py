@@ -77,12 +77,6 @@ def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Rev
     return found
 
 
-def last_of(reviews: Reviews, author: str) -> Reviewed | None:
-    """Return a reviewer's newest entry in force, which `undo` undoes."""
-    own = [entry for entry in reviews.standing.values() if entry.author == author]
-    return own[-1] if own else None
-
-
 def score_of(opinions: Mapping[str, Reviewed]) -> float | None:
     """Return a task's reviewed score: the mean over its reviewers."""
     given = [entry.after for entry in opinions.values() if entry.after is not None]

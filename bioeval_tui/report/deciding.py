@@ -57,7 +57,6 @@ class Decider:
             raise UsageError(f"--until-decided: the run has no facts {missing[0]}")
         self._sequence = ConfidenceSequence(self._bar, low=low)
         self._is_difference = until == DIFFERENCE
-        self._what = what or "mean"
 
     def take(self, event: RunEvent) -> None:
         """Add a conversation's score; a complete round is evaluated."""

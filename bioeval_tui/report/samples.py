@@ -107,13 +107,3 @@ def task_tries(runs: Sequence[LoadedRun], condition: ConditionName) -> list[Trie
         Tries(f"{case}: {title}" if case else title, sum(tries), len(tries))
         for (_, case, title), tries in counts.items()
     ]
-
-
-def run_tries(runs: Sequence[LoadedRun], condition: ConditionName, bar: float) -> list[Tries]:
-    """Return how often the composite reached the threshold for each job (and case), in trials that count."""
-    counts: dict[tuple[str, str], list[bool]] = {}
-    for run, talk in talks(runs, condition):
-        tries = counts.setdefault((run.started.job_name, case_of(talk)), [])
-        if talk.score is not None and talk.score.score is not None:
-            tries.append(talk.score.score >= bar)
-    return [Tries(case or job, sum(tries), len(tries)) for (job, case), tries in counts.items()]

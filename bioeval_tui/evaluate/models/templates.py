@@ -21,6 +21,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.models.template_process import LENGTH
+from bioeval_tui.portable import resource
 from bioeval_tui.text import clean_line
 
 MAX_PROMPT = 2_000_000
@@ -182,9 +183,7 @@ def _answer(sink: BinaryIO, answer: dict[str, str]) -> None:
 def _limit() -> None:
     """Remove access to what no template needs: memory, files, and processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl+C is for who asked
-    try:
-        import resource  # absent on Windows
-    except ImportError:  # Windows: the time alone is limited, by who asked
+    if resource is None:  # Windows: the time alone is limited, by who asked
         return
     for kind, most in (("RLIMIT_AS", MEMORY), ("RLIMIT_NOFILE", 3), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
         with contextlib.suppress(ValueError, OSError, AttributeError):
@@ -193,9 +192,7 @@ def _limit() -> None:
 
 def _allow_cpu(seconds: int) -> None:
     """Let the system end this process if it computes for too long."""
-    try:
-        import resource
-    except ImportError:
+    if resource is None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     with contextlib.suppress(ValueError, OSError):

@@ -181,10 +181,19 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     state, started = started_run(path, as_written=True)
     job_path = Path(run.job_path)
     job = recorded_job(started, path.name)
+    plan = RunPlan(
+        run_id=started.run_id,
+        job=job,
+        job_name=started.job_name,
+        job_path=started.job_path,
+        job_sha256=started.job_sha256,
+        seed=started.seed,
+        conditions=started.conditions,
+        trials=spec.trials,
+    )
     # Only the end is missing: nothing is called, so changes of the job don't matter.
-    owes = bool(missing(state, spec.trials))
-    if not owes:
-        return _end_alone(path, started, job, spec)
+    if not missing(state, spec.trials):
+        return _end_alone(path, started, plan)
     makers = Makers(job, job_path.parent, spec, run.model, settings)
     changes = [*_job_changes(job, job_path), *_prompt_changes(started, makers)]
     if changes and is_imported(path):
@@ -195,16 +204,9 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
             + "\n".join(changes)
         )
     order = started.options.get("order") or job.order
-    plan = RunPlan(
-        run_id=started.run_id,
-        job=job,
-        job_name=started.job_name,
-        job_path=started.job_path,
-        job_sha256=started.job_sha256,
-        seed=started.seed,
-        conditions=started.conditions,
+    plan = replace(
+        plan,
         random_order=order == "random",
-        trials=spec.trials,
         git_revision=started.git_revision,
         cases=started.cases,
         case_jobs=tuple(
@@ -218,22 +220,12 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     return replace(prepared, resume=lambda: _under_the_lock(path, started))
 
 
-def _end_alone(path: Path, started: RunStarted, job: EvaluationJob, spec: EngineSpec) -> PreparedRun:
+def _end_alone(path: Path, started: RunStarted, plan: RunPlan) -> PreparedRun:
     """Return a run that lacks only its last event, which needs no agent or model."""
 
     def nobody(control: Control) -> AbstractAsyncContextManager[Parts]:
         raise UsageError("the recording has changed; resume the run again")
 
-    plan = RunPlan(
-        run_id=started.run_id,
-        job=job,
-        job_name=started.job_name,
-        job_path=started.job_path,
-        job_sha256=started.job_sha256,
-        seed=started.seed,
-        conditions=started.conditions,
-        trials=spec.trials,
-    )
     who = Identities(started.agent, started.evaluator, started.judge, graph=started.graph)
     return PreparedRun(plan, who, nobody, resume=lambda: _under_the_lock(path, started))
 

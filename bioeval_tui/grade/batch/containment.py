@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
+from bioeval_tui.portable import resource
+
 LINUX = sys.platform.startswith("linux") and hasattr(os, "fork")
 """Whether the system supports this module."""
 CHECK_S = 1.0
@@ -107,8 +109,6 @@ def _watch(worker: int, parent: int, watched: set[signal.Signals]) -> NoReturn:
         os._exit(os.WEXITSTATUS(status))
     # As the worker was killed: the program names the signal.
     number = signal.SIGKILL if status is None else os.WTERMSIG(status)
-    import resource  # absent on Windows
-
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError, ValueError):
         signal.signal(number, signal.SIG_DFL)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bioeval_tui.grade.batch.containment import LINUX, megabytes_below
+from bioeval_tui.portable import resource
 
 _own_process = False
 
@@ -27,9 +28,6 @@ def at_most(megabytes: float) -> Iterator[bool]:
     if not _own_process:
         yield False
         return
-    # Here and below: it is absent on Windows.
-    import resource
-
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = _in_use() + int(megabytes * 1_000_000)
     bounded = soft == resource.RLIM_INFINITY or wanted < soft
@@ -47,8 +45,6 @@ def not_counted() -> Iterator[None]:
     if not _own_process:
         yield
         return
-    import resource
-
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     before = _in_use()
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
@@ -65,8 +61,6 @@ def limit_memory(megabytes: int | None) -> None:
     """Let this process take at most `megabytes` more address space than it has now (Linux only)."""
     if not megabytes or not LINUX:
         return
-    import resource
-
     wanted = _in_use() + megabytes * 1024 * 1024
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if hard != resource.RLIM_INFINITY:
@@ -76,8 +70,6 @@ def limit_memory(megabytes: int | None) -> None:
 
 def _in_use() -> int:
     """Return the bytes of address space that this process has now (Linux)."""
-    import resource
-
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
