@@ -212,10 +212,10 @@ class BioevalApp(App[None]):
         own = [look.name for look in THEMES]
         return [*own, *sorted(name for name in self.available_themes if name not in (*own, *_NOT_OFFERED))]
 
-    def habits_changed(self) -> None:
+    def preferences_changed(self) -> None:
         """Apply changed display settings to the live screen."""
         if self.has_live:
-            self.live.conversations.take_habits()
+            self.live.conversations.apply_preferences()
 
     def use_theme(self, name: str) -> None:
         """Change the theme and save it."""
@@ -426,7 +426,9 @@ class BioevalApp(App[None]):
         if not self.has_live:
             return False
         batch_id = self.live.batch_id
-        return self.live.link.goes_on or (batch_id is not None and self.services.batch_goes_on(batch_id))
+        return self.live.link.is_running or (
+            batch_id is not None and self.services.batch_is_running(batch_id)
+        )
 
     def _cancel_and_exit(self, cancel: bool | None) -> None:
         """Exit, cancelling the run first if `True`; `None` means to stay."""

@@ -107,7 +107,7 @@ def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
 
 async def _go_to(app: BioevalApp, pilot: Pilot[None], shown: ReplayedRun, given: int) -> None:
     for _ in range(MOST_WAITS):
-        if app.has_live and app.live.conversations.talks and shown.marks:
+        if app.has_live and app.live.conversations.frames and shown.marks:
             break
         await pilot.pause()
     shown.seek(given)

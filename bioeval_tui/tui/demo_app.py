@@ -33,7 +33,7 @@ TICK_S = 0.25
 CARD_S, MEDALS_S, OWN_S = 11.0, 8.0, 12.0
 BATCH_S = 25.0
 """How long each of the last scenes is shown at the normal pace, in seconds."""
-LETS_GO_ON = frozenset({"space", "s", "question_mark"})
+KEEPS_PLAYING = frozenset({"space", "s", "question_mark"})
 """Keys after which the demo keeps playing; any other key hands control to the viewer."""
 
 SCORE_CARD = "Score card"
@@ -125,7 +125,7 @@ class DemoApp(BioevalApp):
 
     async def on_event(self, event: events.Event) -> None:
         """Hand control to the viewer after a key press or click."""
-        taken = isinstance(event, events.Key) and event.key not in LETS_GO_ON
+        taken = isinstance(event, events.Key) and event.key not in KEEPS_PLAYING
         if (taken or isinstance(event, events.MouseDown)) and not self._repeats:
             self._directs = False
         await super().on_event(event)

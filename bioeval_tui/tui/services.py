@@ -53,7 +53,7 @@ class Services(Protocol):
         """Cancel every conversation and start no more; return a sentence saying why that failed, if it did."""
         ...
 
-    def batch_goes_on(self, batch_id: str) -> bool:
+    def batch_is_running(self, batch_id: str) -> bool:
         """Return whether a batch started from here is still in progress."""
         ...
 

@@ -22,9 +22,9 @@ TitleBar.render = render
 """
 BROKEN_WORKER = """
 from bioeval_tui.tui.live.live import LiveScreen
-async def mount_talks(self):
+async def mount_frames(self):
     raise ZeroDivisionError("the title is broken\\nfor a test")
-LiveScreen._mount_talks = mount_talks
+LiveScreen._mount_frames = mount_frames
 """
 COMMANDS = {
     "app": ["app"],

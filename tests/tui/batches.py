@@ -30,18 +30,18 @@ def _glance(
 ) -> Glance:
     value = round(0.25 + (number * 13 % 70) / 100, 2)
     if number == 3:
-        state, rank = Cell("! evaluator failed · 6 messages", "warn"), Rank.SPOILT
+        state, rank = Cell("! evaluator failed · 6 messages", "warn"), Rank.NOT_MEASURED
     elif number == 9:
         state, rank = Cell("✗ agent failed · 4 messages", "bad"), Rank.AGENT_FAILED
     elif number == 14:
-        state, rank = Cell("‖ message 6/20", "warn"), Rank.WAITS
+        state, rank = Cell("‖ message 6/20", "warn"), Rank.WAITING
     elif number % 4 == 1:
         since = now - timedelta(seconds=21 if number == 5 else 1)
         state = Cell(f"● message {2 * len(times) + 2}/20", "busy")
         so_far = Cell(f"{value:.2f} so far", "quiet")
-        return Glance(key, Rank.GOES_ON, state, so_far, None, job, model, times, 3000.0, since)
+        return Glance(key, Rank.RUNNING, state, so_far, None, job, model, times, 3000.0, since)
     elif number % 6 == 4:
-        return Glance(key, Rank.TO_COME, Cell("◌ queued", "quiet"), job=job, model=model)
+        return Glance(key, Rank.QUEUED, Cell("◌ queued", "quiet"), job=job, model=model)
     else:
         state, rank = Cell(f"■ signed off · {2 * len(times) + 1} messages", "good"), Rank.DONE
         return Glance(key, rank, state, Cell(f"{value:.2f}", "strong"), value, job, model, times, 3000.0)

@@ -40,7 +40,7 @@ async def opened(
 async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
     """Wait until the conversations are on screen and everything posted has been handled."""
     await until(
-        pilot, lambda: not app.has_live or app.live.opener is None or bool(app.live.conversations.talks)
+        pilot, lambda: not app.has_live or app.live.opener is None or bool(app.live.conversations.frames)
     )
     while short := [
         worker for worker in app.workers if worker.group not in FOLLOWS and not worker.is_finished

@@ -142,7 +142,7 @@ class FakeServices:
         self.asked.append(("stop", batch_id))
         return None
 
-    def batch_goes_on(self, batch_id: str) -> bool:
+    def batch_is_running(self, batch_id: str) -> bool:
         """Whether the test says so."""
         return self.batch_runs
 

@@ -283,7 +283,7 @@ async def test_keys_act_on_the_conversation_that_was_clicked() -> None:
     view = FakeView(scripted_run(), hold_at=100)
     async with opened(view) as (app, pilot):
         assert app.live.watched.condition == "withheld"
-        await pilot.click("#talk-supplied Transcript", offset=(10, 20))
+        await pilot.click("#frame-supplied Transcript", offset=(10, 20))
         await until(pilot, lambda: app.live.watched.condition == "supplied")
-        await pilot.click("#talk-withheld", offset=(10, 0))
+        await pilot.click("#frame-withheld", offset=(10, 0))
         await until(pilot, lambda: app.live.watched.condition == "withheld")

@@ -22,7 +22,9 @@ def test_cells_that_need_attention_come_first_then_the_worst_scores() -> None:
     found = arrange(glances(), NOW)
     ranks = [glance.ranked(NOW) for glance in found]
     assert ranks == sorted(ranks)
-    assert {Rank.SPOILT, Rank.AGENT_FAILED, Rank.WAITS, Rank.SLOW, Rank.GOES_ON, Rank.TO_COME} < set(ranks)
+    assert {Rank.NOT_MEASURED, Rank.AGENT_FAILED, Rank.WAITING, Rank.SLOW, Rank.RUNNING, Rank.QUEUED} < set(
+        ranks
+    )
     done = [glance.value for glance in found if glance.rank is Rank.DONE]
     assert done == sorted(done, key=lambda value: value or 0.0)
     assert {glance.job for glance in arrange(glances(), NOW, "llama cohort")} == {"cohort_question"}
@@ -43,16 +45,16 @@ def test_the_grid_shows_finished_running_and_queued_conversations() -> None:
     state = apply_all(RunState(), run_of_trials(4, end=False))
     found = {(g.key.condition, g.key.trial): g for g in glances_of(state)}
     assert len(found) == 8
-    assert found["supplied", 3].rank is Rank.SPOILT
+    assert found["supplied", 3].rank is Rank.NOT_MEASURED
     assert found["withheld", 4].rank is Rank.SLOW
-    assert found["supplied", 4].rank is Rank.TO_COME
+    assert found["supplied", 4].rank is Rank.QUEUED
     done = state.conversation("supplied", 1)
     assert done is not None
     assert done.score is not None
     assert (found["supplied", 1].rank, found["supplied", 1].value) == (Rank.DONE, done.score.score)
     gone = {(g.key.condition, g.key.trial): g.rank for g in glances_of(state, gone=True)}
-    assert gone["withheld", 4] is gone["supplied", 4] is Rank.SPOILT
-    assert [g.rank for g in planned("x", "jobs/a.yml", None, 2)] == [Rank.TO_COME] * 4
+    assert gone["withheld", 4] is gone["supplied", 4] is Rank.NOT_MEASURED
+    assert [g.rank for g in planned("x", "jobs/a.yml", None, 2)] == [Rank.QUEUED] * 4
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])

@@ -14,7 +14,7 @@ async def test_scrolling_one_conversation_shows_the_same_turn_in_the_other() -> 
         await pilot.press("escape")
         await loaded(app, pilot)
         withheld, supplied = (
-            app.live.conversations.talks[name].transcript for name in ("withheld", "supplied")
+            app.live.conversations.frames[name].transcript for name in ("withheld", "supplied")
         )
         withheld.focus()
         await pilot.press("home", "down", "down", "down", "down", "down", "down")
@@ -22,7 +22,7 @@ async def test_scrolling_one_conversation_shows_the_same_turn_in_the_other() -> 
         talks = app.live.state.conversations
         turn = {
             key.condition: talk.message(
-                app.live.conversations.talks[key.condition].transcript.top_message
+                app.live.conversations.frames[key.condition].transcript.top_message
             ).turn
             for key, talk in talks.items()
         }
@@ -37,14 +37,14 @@ async def test_unlinked_conversations_scroll_separately_and_the_choice_is_kept()
     async with opened(None, SMALL, services=services) as (app, pilot):
         await pilot.press("escape", "L")
         await loaded(app, pilot)
-        app.live.conversations.talks["withheld"].transcript.focus()
+        app.live.conversations.frames["withheld"].transcript.focus()
         await pilot.press("home")
         await loaded(app, pilot)
-        assert app.live.conversations.talks["supplied"].transcript.following
+        assert app.live.conversations.frames["supplied"].transcript.following
         assert services.preferences["live.linked"] is False
         await pilot.press("L")
         await loaded(app, pilot)
-        assert not app.live.conversations.talks["supplied"].transcript.following
+        assert not app.live.conversations.frames["supplied"].transcript.following
 
 
 async def test_y_copies_the_selected_message_or_panel_row() -> None:
@@ -69,20 +69,20 @@ async def test_density_and_event_display_are_remembered() -> None:
     async with opened(None, services=services) as (app, pilot):
         await pilot.press("escape")
         await loaded(app, pilot)
-        before = app.live.conversations.talks["supplied"].transcript.virtual_size.height
+        before = app.live.conversations.frames["supplied"].transcript.virtual_size.height
         await pilot.press("d", "e")
         await loaded(app, pilot)
-        dense = app.live.conversations.talks["supplied"].transcript.virtual_size.height
+        dense = app.live.conversations.frames["supplied"].transcript.virtual_size.height
         assert dense < before
     services.view = FakeView(scripted_run())
     async with opened(None, services=services) as (app, pilot):
-        assert app.live.conversations.talks["supplied"].transcript.virtual_size.height == dense
+        assert app.live.conversations.frames["supplied"].transcript.virtual_size.height == dense
 
 
 async def test_f_turns_following_on_and_off_and_is_remembered() -> None:
     services = FakeServices(FakeView(scripted_run(), hold_at=175))
     async with opened(None, SMALL, services=services) as (app, pilot):
-        talks = [app.live.conversations.talks[name].transcript for name in ("withheld", "supplied")]
+        talks = [app.live.conversations.frames[name].transcript for name in ("withheld", "supplied")]
         assert all(talk.following for talk in talks)
         await pilot.press("f")
         await loaded(app, pilot)
@@ -94,10 +94,10 @@ async def test_f_turns_following_on_and_off_and_is_remembered() -> None:
     services.view = FakeView(scripted_run(), hold_at=175)
     async with opened(None, SMALL, services=services) as (app, pilot):
         assert not any(
-            app.live.conversations.talks[name].transcript.following for name in ("withheld", "supplied")
+            app.live.conversations.frames[name].transcript.following for name in ("withheld", "supplied")
         )
         assert "f follow" in screen_text(app)
         await pilot.press("f")
         await loaded(app, pilot)
         assert services.preferences["live.follow"] is True
-        assert app.live.conversations.talks["withheld"].transcript.following
+        assert app.live.conversations.frames["withheld"].transcript.following

@@ -116,7 +116,7 @@ async def test_in_a_narrow_terminal_panels_are_tabs() -> None:
         assert "reminder exists" in screen_text(app)
         await pilot.press("escape")
         await pilot.pause()
-        assert app.live.conversations.talks["supplied"].transcript.has_focus
+        assert app.live.conversations.frames["supplied"].transcript.has_focus
 
 
 @SIZES
@@ -225,14 +225,14 @@ async def test_find_counts_matches_and_steps_through_them() -> None:
         assert re.search(r"\d of \d", screen_text(app))
         await pilot.press("escape")
         await pilot.pause()
-        assert app.live.conversations.talks["withheld"].transcript.has_focus
+        assert app.live.conversations.frames["withheld"].transcript.has_focus
 
 
 async def test_follow_is_offered_only_after_scrolling_up() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
         await pilot.press("tab")
         await loaded(app, pilot)
-        transcript = app.live.conversations.talks["withheld"].transcript
+        transcript = app.live.conversations.frames["withheld"].transcript
         assert transcript.following
         assert not app.live.conversations.check_action("follow", ())
         await pilot.press("home")
@@ -253,7 +253,7 @@ async def test_events_collapse_in_both_conversations() -> None:
 @SIZES
 async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID + 20), size) as (app, pilot):
-        app.live.conversations.steered = True
+        app.live.conversations.user_moved = True
         await pilot.press("i", "i", "i", "enter")
         await until(pilot, lambda: isinstance(app.screen, AssertionDetail))
         await loaded(app, pilot)

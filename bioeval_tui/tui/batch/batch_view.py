@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 CELL_WIDTH, CELL_HEIGHT = 38, 4
 MOST_LATENCIES = CELL_WIDTH
 NO_SCORE = Cell("–", "quiet")
-_SPOILT = frozenset({"evaluator_failed", "timed_out", "cancelled"})
+_NOT_MEASURED = frozenset({"evaluator_failed", "timed_out", "cancelled"})
 
 
 class Rank(IntEnum):
     """How urgently a conversation needs attention: lower is more urgent."""
 
-    SPOILT = 0
+    NOT_MEASURED = 0
     AGENT_FAILED = 1
-    WAITS = 2
+    WAITING = 2
     SLOW = 3
-    GOES_ON = 4
-    TO_COME = 5
+    RUNNING = 4
+    QUEUED = 5
     DONE = 6
 
 
 _WORDS: dict[Rank, tuple[str, str]] = {
-    Rank.SPOILT: ("!", "not measured"),
+    Rank.NOT_MEASURED: ("!", "not measured"),
     Rank.AGENT_FAILED: ("✗", "agent failed"),
-    Rank.WAITS: ("‖", "waiting"),
+    Rank.WAITING: ("‖", "waiting"),
     Rank.SLOW: ("◷", "slow"),
-    Rank.GOES_ON: ("●", "in progress"),
-    Rank.TO_COME: ("◌", "queued"),
+    Rank.RUNNING: ("●", "in progress"),
+    Rank.QUEUED: ("◌", "queued"),
     Rank.DONE: ("■", "done"),
 }
 
 
 _TONES: dict[Rank, Tone] = {
-    Rank.SPOILT: "bad",
+    Rank.NOT_MEASURED: "bad",
     Rank.AGENT_FAILED: "bad",
-    Rank.WAITS: "warn",
+    Rank.WAITING: "warn",
     Rank.SLOW: "warn",
 }
 
@@ -104,7 +104,7 @@ class Glance:
 
     def ranked(self, now: datetime | None) -> Rank:
         """Return how urgently it needs attention now: a pending answer may have become slow since."""
-        if self.rank is not Rank.GOES_ON or now is None or self.since is None:
+        if self.rank is not Rank.RUNNING or now is None or self.since is None:
             return self.rank
         return Rank.SLOW if self.waited_ms(now) > self.slow_ms else self.rank
 
@@ -130,14 +130,14 @@ def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
     found = []
     for trial in range(1, started.trials + 1):
         for condition in heads_view.conditions(state):
-            talk = state.conversation(condition, trial)
+            conversation = state.conversation(condition, trial)
             key = GlanceKey(started.run_id, condition, trial)
-            if talk is not None:
-                found.append(_with_names(state, _glance(state, talk, key, gone)))
+            if conversation is not None:
+                found.append(_with_names(state, _glance(state, conversation, key, gone)))
             elif over:
-                found.append(_unheld(state, key))
+                found.append(_not_run(state, key))
             else:
-                found.append(_named(state, key, Rank.TO_COME, Cell("◌ queued", "quiet")))
+                found.append(_named(state, key, Rank.QUEUED, Cell("◌ queued", "quiet")))
     return found
 
 
@@ -153,7 +153,7 @@ def planned(
     job = clean(Path(job_path).stem, 80)
     return [
         Glance(
-            GlanceKey(run_id, condition, trial), Rank.TO_COME, to_come, job=job, model=clean(model or "", 80)
+            GlanceKey(run_id, condition, trial), Rank.QUEUED, to_come, job=job, model=clean(model or "", 80)
         )
         for trial in range(1, trials + 1)
         for condition in conditions
@@ -172,59 +172,63 @@ def _with_names(state: RunState, glance: Glance) -> Glance:
     return glance if case is None else replace(glance, case=clean(case.words, 120), case_trial=case.trial)
 
 
-def _unheld(state: RunState, key: GlanceKey) -> Glance:
+def _not_run(state: RunState, key: GlanceKey) -> Glance:
     why = state.ended.detail if state.ended else "engine stopped"
-    return _named(state, key, Rank.SPOILT, Cell(f"– not run{f': {why}' if why else ''}", "warn"))
+    return _named(state, key, Rank.NOT_MEASURED, Cell(f"– not run{f': {why}' if why else ''}", "warn"))
 
 
-def _glance(state: RunState, talk: ConversationState, key: GlanceKey, gone: bool) -> Glance:
+def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, gone: bool) -> Glance:
     started = state.started
     assert started is not None
     head = heads_view.head(state, key.condition, key.trial, None)
-    latencies = talk.latencies_ms
+    latencies = conversation.latencies_ms
     target = rows.target_ms(state)
     slow = 2 * target if target > 0 else 60_000.0
-    rank = _rank(state, talk, gone)
-    if rank is Rank.GOES_ON and latencies and latencies[-1] > slow:
+    rank = _rank(state, conversation, gone)
+    if rank is Rank.RUNNING and latencies and latencies[-1] > slow:
         rank = Rank.SLOW
-    newest = talk.messages[-1] if talk.messages else None
+    newest = conversation.messages[-1] if conversation.messages else None
     awaited = newest is not None and newest.role == "assistant" and not newest.done and rank >= Rank.SLOW
-    interrupted = gone and talk.ended is None
+    interrupted = gone and conversation.ended is None
     return Glance(
         key,
         rank,
-        Cell("! engine stopped", "bad") if interrupted else _short(state, talk, head.state),
+        Cell("! engine stopped", "bad") if interrupted else _short(state, conversation, head.state),
         head.score,
-        talk.score.score if talk.score else None,
+        conversation.score.score if conversation.score else None,
         started.job_name,
         started.model or "",
         tuple(latencies[-MOST_LATENCIES:]),
         slow,
         newest.started_at if newest and awaited else None,
-        tuple((task.title, task.score) for task in talk.verdict.tasks) if talk.verdict else (),
+        tuple((task.title, task.score) for task in conversation.verdict.tasks)
+        if conversation.verdict
+        else (),
     )
 
 
-def _short(state: RunState, talk: ConversationState, whole: Cell) -> Cell:
+def _short(state: RunState, conversation: ConversationState, whole: Cell) -> Cell:
     """Return the state as short text for a cell; for conversations in progress, the message number."""
-    if talk.ended is not None or state.ended is not None or not talk.messages:
+    if conversation.ended is not None or state.ended is not None or not conversation.messages:
         return whole
-    return heads_view.short_state(state, talk.key.condition, talk.key.trial)
+    return heads_view.short_state(state, conversation.key.condition, conversation.key.trial)
 
 
-def _rank(state: RunState, talk: ConversationState, gone: bool) -> Rank:
-    if talk.ended is not None:
-        if talk.ended.reason in _SPOILT or (talk.phase == "ended" and talk.score is None):
-            return Rank.SPOILT
-        if talk.score is not None and talk.score.score is None:
-            return Rank.SPOILT
-        return Rank.AGENT_FAILED if talk.ended.reason == "agent_failed" else Rank.DONE
+def _rank(state: RunState, conversation: ConversationState, gone: bool) -> Rank:
+    if conversation.ended is not None:
+        if conversation.ended.reason in _NOT_MEASURED or (
+            conversation.phase == "ended" and conversation.score is None
+        ):
+            return Rank.NOT_MEASURED
+        if conversation.score is not None and conversation.score.score is None:
+            return Rank.NOT_MEASURED
+        return Rank.AGENT_FAILED if conversation.ended.reason == "agent_failed" else Rank.DONE
     if state.ended is not None or gone:
-        return Rank.SPOILT
-    condition = talk.key.condition
+        return Rank.NOT_MEASURED
+    condition = conversation.key.condition
     if heads_view.operator_has(state, condition) or heads_view.is_paused(state, condition):
-        return Rank.WAITS
-    return Rank.GOES_ON
+        return Rank.WAITING
+    return Rank.RUNNING
 
 
 def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") -> list[Glance]:
@@ -257,7 +261,7 @@ def standings(glances: Sequence[Glance]) -> str:
 
     Models are compared on the jobs and cases that all of them ran; trials of the same case are averaged.
     """
-    told = []
+    found_ranks = []
     for condition in reversed(heads_view.CONDITIONS):
         scores: dict[str, dict[str, list[float]]] = {}
         for glance in glances:
@@ -268,13 +272,13 @@ def standings(glances: Sequence[Glance]) -> str:
         found = ranking_of(scores) if len(scores) > 1 else None
         if found is not None and found.cases >= FEWEST_CASES:
             ranks = ", ".join(f"{one.name} {one.words}" for one in found.ranks)
-            told.append(f"{condition_of(glances, condition)}: {ranks}")
-    return "; ".join(told)
+            found_ranks.append(f"{condition_of(glances, condition)}: {ranks}")
+    return "; ".join(found_ranks)
 
 
-def goes_on(glances: Iterable[Glance]) -> bool:
+def is_running(glances: Iterable[Glance]) -> bool:
     """Whether any conversation is queued or in progress."""
-    return any(Rank.WAITS <= glance.rank <= Rank.TO_COME for glance in glances)
+    return any(Rank.WAITING <= glance.rank <= Rank.QUEUED for glance in glances)
 
 
 def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) -> tuple[tuple[Cell, ...], ...]:
@@ -291,16 +295,20 @@ def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) ->
     which = f"{short}  " if several else ""
     waited = f" · {glance.waited_ms(now) / 1000:.0f} s" if now is not None and glance.since else ""
     room = max(1, width - len(which) - len(waited))
-    told_state = glance.state.text
-    if len(told_state) > room:  # how many messages it took is the first thing to go
-        told_state = shorten(told_state.partition(" · ")[0], room)
-    state = Cell(told_state + waited, "warn" if slow else glance.state.tone)
+    state_text = glance.state.text
+    if len(state_text) > room:  # how many messages it took is the first thing to go
+        state_text = shorten(state_text.partition(" · ")[0], room)
+    state = Cell(state_text + waited, "warn" if slow else glance.state.tone)
     most = max([glance.slow_ms, *glance.latencies_ms, 1.0])
     newest = f"{glance.latencies_ms[-1] / 1000:.1f} s" if glance.latencies_ms else ""
-    told = f"{'◷ slow  ' if slow else ''}{newest}"
-    room = max(1, width - len(told) - 1)
+    newest_text = f"{'◷ slow  ' if slow else ''}{newest}"
+    room = max(1, width - len(newest_text) - 1)
     bars = f"{spark(glance.latencies_ms, room, 0.0, most):<{room}} "
-    return first, (Cell(which, "quiet"), state), (Cell(bars, "busy"), Cell(told, "warn" if slow else "quiet"))
+    return (
+        first,
+        (Cell(which, "quiet"), state),
+        (Cell(bars, "busy"), Cell(newest_text, "warn" if slow else "quiet")),
+    )
 
 
 def _conversation(glance: Glance, room: int) -> str:

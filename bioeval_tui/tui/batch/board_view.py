@@ -18,7 +18,7 @@ NARROWEST, ROOMY = 60, 110
 """Minimum widths for the table, and for its long words."""
 FIELD, WIDEST = 6, 13
 """Width of a field of the heat map, and half the width of its widest column."""
-OVER = (Rank.SPOILT, Rank.AGENT_FAILED, Rank.DONE)
+OVER = (Rank.NOT_MEASURED, Rank.AGENT_FAILED, Rank.DONE)
 HEAT: tuple[Tone, ...] = ("heat0", "heat1", "heat2", "heat3", "heat4")
 
 

@@ -120,7 +120,7 @@ class GridScreen(BaseScreen):
     async def _conclude(self) -> None:
         """Show which model did best, or that none can be called best, once all conversations have ended."""
         run_ids = list(dict.fromkeys(glance.key.run_id for glance in self.glances))
-        if not run_ids or batch_view.goes_on(self.glances):
+        if not run_ids or batch_view.is_running(self.glances):
             return
         try:
             sentence = await self.bioeval.services.conclusion(run_ids)
@@ -142,7 +142,7 @@ class GridScreen(BaseScreen):
         return (now - began) / (ended - before) * (len(self.glances) - ended)
 
     def _tick(self) -> None:
-        if self.in_view and batch_view.goes_on(self.glances):
+        if self.in_view and batch_view.is_running(self.glances):
             self._draw()
 
     # Drawing
@@ -178,7 +178,7 @@ class GridScreen(BaseScreen):
         notes = batch_view.counts(self.glances, now, words=self.wide) if self.glances else []
         if self._filter:
             notes.insert(0, Cell(f"{len(self.shown):,} shown: “{self._filter}”", "warn"))
-        on = batch_view.goes_on(self.glances)
+        on = batch_view.is_running(self.glances)
         if not on and self._ranked is not self.glances:
             self._ranked, self._standings = self.glances, batch_view.standings(self.glances)
         if not on and self._standings:
@@ -213,13 +213,13 @@ class GridScreen(BaseScreen):
         if action == "filter":
             return bool(self.glances)
         if action == "stop":
-            return self.batch_id is not None and batch_view.goes_on(self.glances)
+            return self.batch_id is not None and batch_view.is_running(self.glances)
         return True
 
     @on(TileGrid.Chosen)
     def _chosen(self, event: TileGrid.Chosen) -> None:
         glance = self.shown[event.index]
-        if glance.rank is batch_view.Rank.TO_COME:
+        if glance.rank is batch_view.Rank.QUEUED:
             self.tell("This conversation has not started yet.")
         else:
             self.dismiss(None)

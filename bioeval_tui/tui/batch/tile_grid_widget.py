@@ -67,7 +67,7 @@ class TileGrid(ScrollView, can_focus=True):
         self._painter: TilePainter | None = None
         self._lines: dict[tuple[int, int], Lines] = {}
         self.cursor = 0
-        self._steered = False
+        self._user_moved = False
 
     @property
     def columns(self) -> int:
@@ -81,7 +81,7 @@ class TileGrid(ScrollView, can_focus=True):
 
     def show(self, keys: Sequence[Hashable], painter: TilePainter) -> None:
         """Show tiles drawn by `painter`; a cursor that was moved stays on its tile."""
-        here = self._keys[self.cursor] if self._steered and self.cursor < len(self._keys) else None
+        here = self._keys[self.cursor] if self._user_moved and self.cursor < len(self._keys) else None
         resized = len(keys) != len(self._keys)
         self._keys, self._painter = keys, painter
         self._lines.clear()
@@ -107,7 +107,7 @@ class TileGrid(ScrollView, can_focus=True):
         self.scroll_to_region(Region(0, top, 1, CELL_HEIGHT), animate=False, immediate=True)
 
     def _move_to(self, at: int) -> None:
-        self._steered = True
+        self._user_moved = True
         before, seen = self.cursor, self.scroll_offset
         self.cursor = max(0, min(len(self._keys) - 1, at))
         self._into_view()

@@ -165,8 +165,8 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
 
         async def work(tell: Tell) -> str:
             steps = self.bioeval.services.prepare(item.task_id)
-            async with aclosing(cast("AsyncGenerator[str]", steps)) as told:
-                async for sentence in told:
+            async with aclosing(cast("AsyncGenerator[str]", steps)) as sentences:
+                async for sentence in sentences:
                     tell(sentence)
             return item.task_id
 

@@ -18,7 +18,7 @@ from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import LineReader
 from bioeval_tui.record.state import RunState, apply
 from bioeval_tui.settings import Settings
-from bioeval_tui.tui.batch.batch_view import Glance, Rank, glances_of, goes_on, planned
+from bioeval_tui.tui.batch.batch_view import Glance, Rank, glances_of, is_running, planned
 from bioeval_tui.tui.data.run_list import RunList
 from bioeval_tui.tui.shared.cells_view import Cell
 
@@ -124,10 +124,10 @@ class Batch:
                 yield found
                 await asyncio.sleep(0.01)  # the screen gets its turn between pieces
                 continue
-            if not goes_on(found) or not (written or self._any_live()):
+            if not is_running(found) or not (written or self._any_live()):
                 for run in self._runs.values():
                     run.close()
-                yield [_never(glance) if glance.rank is Rank.TO_COME else glance for glance in self._all()]
+                yield [_never(glance) if glance.rank is Rank.QUEUED else glance for glance in self._all()]
                 return
             if changed:
                 yield found
@@ -189,14 +189,14 @@ class Batches:
             view.batch_id = spec.batch_id
             self._started[spec.batch_id] = (spec, view)
 
-    def goes_on(self, batch_id: str) -> bool:
+    def is_running(self, batch_id: str) -> bool:
         """Return whether the engine of a batch started from here is still running."""
         started = self._started.get(batch_id)
         return started is not None and _engine_runs(started[1])
 
     def follow(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
         """Yield all conversations of a batch whenever one has changed."""
-        return self._batch(batch_id).glances(lambda: self.goes_on(batch_id))
+        return self._batch(batch_id).glances(lambda: self.is_running(batch_id))
 
     async def stop(self, batch_id: str) -> str | None:
         """End a batch."""
@@ -216,7 +216,7 @@ def _engine_runs(view: FollowedRun) -> bool:
 
 
 def _never(glance: Glance) -> Glance:
-    return replace(glance, rank=Rank.SPOILT, state=Cell("– not started: the batch has ended", "warn"))
+    return replace(glance, rank=Rank.NOT_MEASURED, state=Cell("– not started: the batch has ended", "warn"))
 
 
 def _size(path: Path) -> int:

@@ -97,7 +97,7 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
     boards: dict[str, tuple[float, ...]] = {}
     domains: dict[str, str] = {}
     seen: dict[Path, Written] = {}
-    told = False
+    reported = False
     while True:
         going_on = False
         for path in paths:
@@ -111,7 +111,7 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
                 if path not in seen:
                     raise
                 continue
-            seen[path], told = written, False
+            seen[path], reported = written, False
             folder = reports_folder(path)
             for report in loaded.reports:
                 key = (report.task_id, report.submission_path, report.created_at.isoformat())
@@ -128,8 +128,8 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
                     shown.add(key)
                     domain = await asyncio.to_thread(grading.domain, failed.task_id)
                     yield _not_graded_row(failed, domain, folder)
-        if not going_on and not told:
-            told = True
+        if not going_on and not reported:
+            reported = True
             yield None
         await asyncio.sleep(WATCH_S)
 

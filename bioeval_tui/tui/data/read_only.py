@@ -96,7 +96,7 @@ class ReadOnlyServices:
             raise UsageError(REFUSED)
         return await self._inner.reviewed(run_id)
 
-    def batch_goes_on(self, batch_id: str) -> bool:
+    def batch_is_running(self, batch_id: str) -> bool:
         """False: nothing can be started from here."""
         return False
 

@@ -148,8 +148,8 @@ class ReviewDesk:
             path = item.row.folder / REPORT_REVIEWS
         else:
             path = find_recording(item.id.place, self._runs_dir)
-            assert item.talk is not None
-            where |= {"run_id": path.stem, "attempt": item.talk.attempt}
+            assert item.conversation is not None
+            where |= {"run_id": path.stem, "attempt": item.conversation.attempt}
             where |= {"condition": item.id.key.condition, "trial": item.id.key.trial}
         entry = secrets.token_hex(8)
         now = datetime.now(UTC)
@@ -165,9 +165,9 @@ def _drawn(items: Sequence[ReviewItem], paths: Sequence[Path], source: ReviewSou
         if (draw := last_draw(path)) is not None
         for each in draw.items
     }
-    told = progress(paths)
+    words = progress(paths)
     found = [
-        (places[item.id.place, item.id.key, item.id.task], replace(item, sample=told))
+        (places[item.id.place, item.id.key, item.id.task], replace(item, sample=words))
         for item in items
         if (item.id.place, item.id.key, item.id.task) in places
     ]
@@ -181,16 +181,16 @@ def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]
     found: list[ReviewItem] = []
     order = state.started.conditions if state.started else ()
     places = {condition: at for at, condition in enumerate(order)}
-    talks = sorted(
+    conversations = sorted(
         state.conversations.items(), key=lambda pair: (pair[0].trial, places.get(pair[0].condition, 9))
     )
-    for key, talk in talks:
-        if not is_finished(talk):
+    for key, conversation in conversations:
+        if not is_finished(conversation):
             continue
         verdict = now.conversations[key].verdict
         for number, item in enumerate(judged(state.job_of(key.trial)), start=1):
-            found.append(_task_item(place, state, folded, talk, verdict, number, item))
-        found += _graded_items(place, state, folded, talk)
+            found.append(_task_item(place, state, folded, conversation, verdict, number, item))
+        found += _graded_items(place, state, folded, conversation)
     return found
 
 
@@ -198,35 +198,37 @@ def _task_item(
     place: str,
     state: RunState,
     folded: reviews.Reviews,
-    talk: ConversationState,
+    conversation: ConversationState,
     verdict: events.TranscriptScored | None,
     number: int,
     item: dict[str, Any],
 ) -> ReviewItem:
     title, criteria = item.get("task", ""), item.get("acceptanceCriteria") or ""
-    notes = (n for n in folded.notes if n.task == number and _key(n) == talk.key)
+    notes = (n for n in folded.notes if n.task == number and _key(n) == conversation.key)
     return ReviewItem(
-        id=ItemId(place, talk.key, number, None),
+        id=ItemId(place, conversation.key, number, None),
         subject=_subject(state),
         title=clean_line(str(title)),
         criteria=clean_line(str(criteria), 2000),
-        judged=_judged(talk, verdict, number),
-        talk=talk,
-        opinions=folded.tasks.get(reviews.TaskKey(talk.key, number), {}),
-        faults=folded.faults.get(talk.key, {}),
+        judged=_judged(conversation, verdict, number),
+        conversation=conversation,
+        opinions=folded.tasks.get(reviews.TaskKey(conversation.key, number), {}),
+        faults=folded.faults.get(conversation.key, {}),
         notes=tuple(notes),
-        fault=_fault(talk),
-        condition=state.condition_name(talk.key.condition),
+        fault=_fault(conversation),
+        condition=state.condition_name(conversation.key.condition),
     )
 
 
-def _judged(talk: ConversationState, verdict: events.TranscriptScored | None, number: int) -> Judged:
+def _judged(conversation: ConversationState, verdict: events.TranscriptScored | None, number: int) -> Judged:
     tasks = verdict.tasks if verdict is not None and not verdict.error else ()
     task = next((task for task in tasks if task.task == number), None)
     judge = clean_line(verdict.judge, 100) if verdict is not None else ""
     if task is None:
         why = (
-            (verdict.error if verdict else None) or (talk.score.reason if talk.score else "") or "not judged"
+            (verdict.error if verdict else None)
+            or (conversation.score.reason if conversation.score else "")
+            or "not judged"
         )
         return Judged(judge, None, reason=clean_line(why))
     quoted = tuple(quote.model_copy(update={"quote": clean(quote.quote, 2000)}) for quote in task.evidence)
@@ -234,31 +236,31 @@ def _judged(talk: ConversationState, verdict: events.TranscriptScored | None, nu
 
 
 def _graded_items(
-    place: str, state: RunState, folded: reviews.Reviews, talk: ConversationState
+    place: str, state: RunState, folded: reviews.Reviews, conversation: ConversationState
 ) -> Iterator[ReviewItem]:
-    for graded in talk.submissions:
+    for graded in conversation.submissions:
         if graded.report is None:
             continue
         try:
             report = TaskReport.from_dict(graded.report)
         except (ValueError, TypeError, AttributeError):
             continue  # written by a newer program
-        key = f"{talk.key.condition}/{talk.key.trial}/{graded.assertion}"
+        key = f"{conversation.key.condition}/{conversation.key.trial}/{graded.assertion}"
         agent = state.started.agent if state.started else ""
         task_id = clean_line(report.task_id, 200)
         row = MedalRow(task_id, clean_line(agent, 80), clean_line(report.submission_path), report)
         yield ReviewItem(
-            id=ItemId(place, talk.key, None, key),
+            id=ItemId(place, conversation.key, None, key),
             subject=_subject(state),
             title=task_id,
-            talk=talk,
+            conversation=conversation,
             row=row,
             opinions=folded.submissions.get(key, {}),
-            faults=folded.faults.get(talk.key, {}),
+            faults=folded.faults.get(conversation.key, {}),
             notes=tuple(n for n in folded.notes if n.submission == key),
-            fault=_fault(talk),
+            fault=_fault(conversation),
             graded=_graded(report),
-            condition=state.condition_name(talk.key.condition),
+            condition=state.condition_name(conversation.key.condition),
         )
 
 
@@ -283,8 +285,12 @@ def _graded(report: TaskReport) -> events.Mark:
     return "valid" if report.valid_submission else "invalid"
 
 
-def _fault(talk: ConversationState) -> events.Fault:
-    found = [part.fault for part in (talk.ended, talk.score) if part is not None and part.fault != "none"]
+def _fault(conversation: ConversationState) -> events.Fault:
+    found = [
+        part.fault
+        for part in (conversation.ended, conversation.score)
+        if part is not None and part.fault != "none"
+    ]
     return found[0] if found else "none"
 
 

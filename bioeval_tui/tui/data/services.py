@@ -214,9 +214,9 @@ class AppServices:
         """End a batch."""
         return await self.batches.stop(batch_id)
 
-    def batch_goes_on(self, batch_id: str) -> bool:
+    def batch_is_running(self, batch_id: str) -> bool:
         """Return whether a batch started from here is still in progress."""
-        return self.batches.goes_on(batch_id)
+        return self.batches.is_running(batch_id)
 
     # Jobs
 

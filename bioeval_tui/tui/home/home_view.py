@@ -162,17 +162,17 @@ def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[Home
                 run=unreviewed,
             )
         )
-    unheld = next((job for job in jobs if job.runnable and not job.runs), None)
-    if unheld is not None:
+    never_run = next((job for job in jobs if job.runnable and not job.runs), None)
+    if never_run is not None:
         found.append(
             _next(
-                f"Run {unheld.name}",
+                f"Run {never_run.name}",
                 "never run yet",
-                f"{'A sample' if unheld.sample else home_relative(unheld.path)}: {plural(unheld.tasks or 0, 'task')}, {plural(unheld.facts or 0, 'fact')}, "
-                f"{plural(unheld.assertions or 0, 'assertion')}. A dialog lets you choose how to run it.",
+                f"{'A sample' if never_run.sample else home_relative(never_run.path)}: {plural(never_run.tasks or 0, 'task')}, {plural(never_run.facts or 0, 'fact')}, "
+                f"{plural(never_run.assertions or 0, 'assertion')}. A dialog lets you choose how to run it.",
                 does="run",
-                on=(str(unheld.path),),
-                text=unheld.text,
+                on=(str(never_run.path),),
+                text=never_run.text,
             )
         )
     return [*found[:NEXT], first_steps()[2]]

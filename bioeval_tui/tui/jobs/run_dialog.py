@@ -45,7 +45,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         &.-url #row-url { display: block; }
         &.-models #row-evaluator, &.-models #row-judge { display: block; }
         &.-single #row-order { display: none; }
-        &.-narrow #told { margin-top: 0; }
+        &.-narrow #hint { margin-top: 0; }
         & #answers { height: auto; max-height: 4; }
     }
     """
@@ -87,7 +87,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             yield self._choice("spans", "spans", form.spans)
             if self._job.needs_code:
                 yield self._line("code", "code", form.code, "folder with the job's Python functions")
-            yield Static(id="told", markup=False)
+            yield Static(id="hint", markup=False)
             yield Static(id="answers", markup=False)
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
@@ -103,7 +103,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         typed = {field.id: field.value for field in self.query(Input)}
         return jobs_view.RunForm(**cast("dict[str, Any]", {**choices, **typed}))
 
-    def told(self, *, trying: bool) -> Cell:
+    def hint(self, *, trying: bool) -> Cell:
         """Return the size of the run or what is wrong, and show the questions that apply."""
         form = self.form
         self.set_class(form.agent == "url", "-url")

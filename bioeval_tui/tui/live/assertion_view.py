@@ -42,16 +42,16 @@ def heading(state: RunState, trial: int, index: int) -> str:
 
 def turns(state: RunState, condition: ConditionName, trial: int, index: int) -> list[int]:
     """Return the turns after which the assertion was checked."""
-    talk = state.conversation(condition, trial)
-    return [check.after_turn for check in talk.checks.get(index, ())] if talk else []
+    conversation = state.conversation(condition, trial)
+    return [check.after_turn for check in conversation.checks.get(index, ())] if conversation else []
 
 
 def detail(state: RunState, condition: ConditionName, trial: int, index: int, turn: int | None) -> Facts:
     """Return labelled lines for the check after `turn`; None is the newest, preferably the final one."""
     facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
-    talk, name = state.conversation(condition, trial), state.condition_name(condition)
-    check = _check(talk, index, turn)
-    if talk is None or check is None:
+    conversation, name = state.conversation(condition, trial), state.condition_name(condition)
+    check = _check(conversation, index, turn)
+    if conversation is None or check is None:
         facts.append((name, [Cell("not checked yet", "quiet")]))
         return facts
     when = "at the end" if check.final else f"after turn {check.after_turn}"
@@ -67,9 +67,9 @@ def detail(state: RunState, condition: ConditionName, trial: int, index: int, tu
         facts.append(("error", [Cell(check.error, "bad")]))
     if check.warning:
         facts.append(("warning", [Cell(check.warning, "warn")]))
-    if talk.submissions:
-        facts += _submission(talk, index)
-    facts += _changed(talk, check.after_turn)
+    if conversation.submissions:
+        facts += _submission(conversation, index)
+    facts += _changed(conversation, check.after_turn)
     return facts
 
 
@@ -82,17 +82,17 @@ def _question(state: RunState, trial: int, index: int) -> list[tuple[str, str]]:
     return [*found, ("tool calls", tool_calls_text(asked))] if isinstance(asked, dict) else found
 
 
-def _check(talk: ConversationState | None, index: int, turn: int | None) -> AssertionChecked | None:
-    if talk is None:
+def _check(conversation: ConversationState | None, index: int, turn: int | None) -> AssertionChecked | None:
+    if conversation is None:
         return None
-    checks = talk.checks.get(index, [])
+    checks = conversation.checks.get(index, [])
     if turn is not None:
         return next((check for check in checks if check.after_turn == turn), None)
-    return talk.final_checks.get(index) or (checks[-1] if checks else None)
+    return conversation.final_checks.get(index) or (checks[-1] if checks else None)
 
 
-def _submission(talk: ConversationState, index: int) -> Facts:
-    graded = next((item for item in talk.submissions if item.assertion == index), None)
+def _submission(conversation: ConversationState, index: int) -> Facts:
+    graded = next((item for item in conversation.submissions if item.assertion == index), None)
     if graded is None:
         return []
     if graded.error:
@@ -100,10 +100,10 @@ def _submission(talk: ConversationState, index: int) -> Facts:
     return [("score", [Cell(str((graded.report or {}).get("score")))])]
 
 
-def _changed(talk: ConversationState, turn: int) -> Facts:
+def _changed(conversation: ConversationState, turn: int) -> Facts:
     """Return what changed in object context and graph between the previous turn and this one."""
-    after = _observation(talk, turn)
-    before = _observation(talk, turn - 1)
+    after = _observation(conversation, turn)
+    before = _observation(conversation, turn - 1)
     if after is None or before is None:
         return [("changed", [Cell("the state was not observed on both sides of this turn", "quiet")])]
     if after.error or before.error:
@@ -120,5 +120,5 @@ def _changed(talk: ConversationState, turn: int) -> Facts:
     return facts
 
 
-def _observation(talk: ConversationState, turn: int) -> StateObserved | None:
-    return next((seen for seen in reversed(talk.observations) if seen.after_turn == turn), None)
+def _observation(conversation: ConversationState, turn: int) -> StateObserved | None:
+    return next((seen for seen in reversed(conversation.observations) if seen.after_turn == turn), None)

@@ -35,37 +35,37 @@ def caption(state: RunState, trial: int) -> str:
     """Return the current caption, or an empty string before the first conversation starts."""
     if state.ended is not None:
         return conclude(state).sentence
-    started = [talk for talk in rows.talks(state, trial).values() if talk is not None]
+    started = [conversation for conversation in rows.talks(state, trial).values() if conversation is not None]
     if not started:
         return ""
-    talk = max(started, key=lambda each: each.started_at.timestamp() if each.started_at else 0.0)
-    number, of = started.index(talk) + 1, len(rows.conditions(state))
+    conversation = max(started, key=lambda each: each.started_at.timestamp() if each.started_at else 0.0)
+    number, of = started.index(conversation) + 1, len(rows.conditions(state))
     begins = f"Conversation {number} of {of}"
-    if talk.ended is not None:
-        return _after(state, talk)
-    if not talk.messages:
-        return f"{begins}: {_knows(state, talk)}."
-    return _moment(state, talk, trial) or f"{begins}: {_knows(state, talk)}."
+    if conversation.ended is not None:
+        return _after(state, conversation)
+    if not conversation.messages:
+        return f"{begins}: {_knows(state, conversation)}."
+    return _moment(state, conversation, trial) or f"{begins}: {_knows(state, conversation)}."
 
 
-def _knows(state: RunState, talk: ConversationState) -> str:
-    if talk.key.condition == "withheld":
+def _knows(state: RunState, conversation: ConversationState) -> str:
+    if conversation.key.condition == "withheld":
         return "the user knows no facts, and cannot answer when the agent asks"
-    facts = state.job_of(talk.key.trial).get("facts")
+    facts = state.job_of(conversation.key.trial).get("facts")
     count = plural(len(facts) if isinstance(facts, list) else 0, "fact")
     return f"the same user again, who now knows {count} and shares them when asked"
 
 
-def _moment(state: RunState, talk: ConversationState, trial: int) -> str:
+def _moment(state: RunState, conversation: ConversationState, trial: int) -> str:
     """Return a caption for the newest turn, or an empty string if it needs none."""
-    newest = talk.messages[-1]
+    newest = conversation.messages[-1]
     if newest.failures:
         failed = newest.failures[-1]
         return f"A request to the {failed.peer} failed ({shorten(failed.error, LONGEST_TITLE)}); failures of the agent lower its score."
-    turn = [message for message in talk.messages if message.turn == newest.turn]
+    turn = [message for message in conversation.messages if message.turn == newest.turn]
     holds = [
         checks[-1].title
-        for checks in talk.checks.values()
+        for checks in conversation.checks.values()
         if len(checks) > 1
         and checks[-1].status == "passed"
         and checks[-2].status == "failed"
@@ -88,21 +88,21 @@ def _moment(state: RunState, talk: ConversationState, trial: int) -> str:
     return ""
 
 
-def _after(state: RunState, talk: ConversationState) -> str:
-    if talk.score is None:
+def _after(state: RunState, conversation: ConversationState) -> str:
+    if conversation.score is None:
         return "The conversation has ended. The judge reads it, and every assertion is checked once more."
-    if talk.score.score is None:
-        return f"This conversation could not be scored: {shorten(talk.score.reason, 120)}."
-    failed = [check.title for check in talk.latest_checks() if check.status == "failed"]
-    count = len(talk.final_checks)
+    if conversation.score.score is None:
+        return f"This conversation could not be scored: {shorten(conversation.score.reason, 120)}."
+    failed = [check.title for check in conversation.latest_checks() if check.status == "failed"]
+    count = len(conversation.final_checks)
     if failed:
         found = f"{len(failed)} of {plural(count, 'assertion')} do not hold, such as {_title(failed[0])}"
         found = found if len(failed) > 1 else f"{_title(failed[0])} does not hold"
     else:
         found = f"all {plural(count, 'assertion')} hold" if count else "it had no assertions"
-    condition = talk.key.condition
+    condition = conversation.key.condition
     where = in_condition(state.condition_title(condition), condition)
-    return f"{upper_first(where)} the agent scores {score(talk.score.score)}: {found}."
+    return f"{upper_first(where)} the agent scores {score(conversation.score.score)}: {found}."
 
 
 def _title(title: str) -> str:

@@ -15,16 +15,18 @@ CONTROL = frozenset({"pause", "resume", "step", "take_over", "say", "give_back",
 
 def applies(action: str, state: RunState, link: LinkState, condition: ConditionName, trial: int) -> bool:
     """Return whether `action` applies in this state, for the active conversation."""
-    talk = state.conversation(condition, trial)
+    conversation = state.conversation(condition, trial)
     if action in CONTROL:
         return _can_control(action, state, link, condition, trial)
     match action:
         case "score_card":
-            return any(talk.score or talk.ended for talk in state.conversations.values())
+            return any(
+                conversation.score or conversation.ended for conversation in state.conversations.values()
+            )
         case "again":
             return link in ("failed", "interrupted") or state.ended is not None
         case "find" | "events":
-            return talk is not None and bool(talk.messages)
+            return conversation is not None and bool(conversation.messages)
         case "other_trial":
             return bool(state.started and state.started.trials > 1)
         case _:
@@ -34,18 +36,18 @@ def applies(action: str, state: RunState, link: LinkState, condition: ConditionN
 def _can_control(action: str, state: RunState, link: LinkState, condition: ConditionName, trial: int) -> bool:
     if link != "live" or state.ended is not None or state.started is None:
         return False
-    talk = state.conversation(condition, trial)
-    goes_on = talk is not None and talk.ended is None
+    conversation = state.conversation(condition, trial)
+    is_running = conversation is not None and conversation.ended is None
     match action:
         case "pause":
             return not state.paused
         case "resume" | "step":
             return bool(state.paused)
         case "take_over":
-            return goes_on and not operator_has(state, condition)
+            return is_running and not operator_has(state, condition)
         case "say" | "give_back":
-            return goes_on and operator_has(state, condition)
+            return is_running and operator_has(state, condition)
         case "cancel":
-            return goes_on
+            return is_running
         case _:
             return True

@@ -22,8 +22,8 @@ from bioeval_tui.tui.shared.tones import paint
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName
     from bioeval_tui.record.state import ConversationKey, MessageState
-    from bioeval_tui.tui.live.feed import TalkChange
-    from bioeval_tui.tui.live.talk_widget import Talk
+    from bioeval_tui.tui.live.conversation_frame_widget import ConversationFrame
+    from bioeval_tui.tui.live.feed import ConversationChange
     from bioeval_tui.tui.live.watched import Watched
     from bioeval_tui.tui.shared.program import Program
 
@@ -36,8 +36,8 @@ class Conversations(Vertical):
     Conversations {
         height: 1fr;
         display: none;
-        & > #talk-tabs { display: none; }
-        & > #talks { height: 1fr; }
+        & > #tabs { display: none; }
+        & > #frames { height: 1fr; }
     }
     """
 
@@ -47,8 +47,8 @@ class Conversations(Vertical):
     def __init__(self, watched: Watched) -> None:
         super().__init__()
         self.watched = watched
-        self.talks: dict[ConditionName, Talk] = {}
-        self.steered = False
+        self.frames: dict[ConditionName, ConversationFrame] = {}
+        self.user_moved = False
         """Whether the user has chosen a condition; until then, the one that started last is shown."""
         self.linked = True
         """Whether scrolling one conversation scrolls the other."""
@@ -56,27 +56,27 @@ class Conversations(Vertical):
 
     def compose(self) -> ComposeResult:
         """Tabs where there is no room for both, then the conversations."""
-        yield TabLine(id="talk-tabs")
-        yield Horizontal(id="talks")
+        yield TabLine(id="tabs")
+        yield Horizontal(id="frames")
 
-    async def mount_talks(self) -> None:
+    async def mount_frames(self) -> None:
         """Add the conversations. Their imports run alongside the first paint, not before it."""
-        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.talk_widget")
-        self.talks = {condition: module.Talk(condition) for condition in heads_view.CONDITIONS}
-        await self.query_one("#talks").mount_all(self.talks.values())
-        self.take_habits()
+        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.conversation_frame_widget")
+        self.frames = {condition: module.ConversationFrame(condition) for condition in heads_view.CONDITIONS}
+        await self.query_one("#frames").mount_all(self.frames.values())
+        self.apply_preferences()
         self.take({})
 
-    def take_habits(self) -> None:
+    def apply_preferences(self) -> None:
         """Apply the saved display settings."""
         kept = self._program.services.preferences
         self.linked = kept.get("live.linked") is not False
-        for talk in self.talks.values():
+        for frame in self.frames.values():
             follows = kept.get("live.follow") is not False
             if not follows:
-                talk.transcript.stay()
-            talk.transcript.may_follow = follows
-            talk.transcript.set_choices(
+                frame.transcript.stay()
+            frame.transcript.may_follow = follows
+            frame.transcript.set_choices(
                 dense=kept.get("live.dense") is True, show_events=kept.get("live.events") is not False
             )
 
@@ -87,42 +87,42 @@ class Conversations(Vertical):
     @property
     def transcript(self) -> Transcript | None:
         """The active conversation's transcript; None until it exists."""
-        talk = self.talks.get(self.watched.condition)
-        return talk.transcript if talk else None
+        frame = self.frames.get(self.watched.condition)
+        return frame.transcript if frame else None
 
     @property
     def message(self) -> MessageState | None:
         """The selected message."""
-        transcript, talk = self.transcript, self.watched.talk
+        transcript, frame = self.transcript, self.watched.conversation
         number = transcript.chosen_message if transcript else None
-        return talk.message(number) if talk and number is not None else None
+        return frame.message(number) if frame and number is not None else None
 
     # What is shown
 
     def clear(self) -> None:
         """Show nothing, and follow the next conversation that starts."""
-        self.watched.condition, self.watched.trial, self.steered = "withheld", 1, False
-        for talk in self.talks.values():
-            talk.show_talk(None, None)
+        self.watched.condition, self.watched.trial, self.user_moved = "withheld", 1, False
+        for frame in self.frames.values():
+            frame.show_conversation(None, None)
 
-    def begun(self, changed: Mapping[ConversationKey, TalkChange]) -> None:
+    def begun(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
         """Show the conversation that starts, unless the user has chosen one."""
         state = self.watched.state
         if state is not None and state.only_condition:
             self.watched.condition = state.only_condition
         for key, change in changed.items():
-            if "conversation_started" in change.kinds and not self.steered:
+            if "conversation_started" in change.kinds and not self.user_moved:
                 self.show(key.condition, max(self.watched.trial, key.trial))
 
-    def take(self, changed: Mapping[ConversationKey, TalkChange]) -> None:
+    def take(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
         """Show what is new in the conversations of the trial."""
         state, now = self.watched.state, self.watched.link.now
         for key, conversation in (state.conversations if state else {}).items():
-            if key.trial == self.watched.trial and key.condition in self.talks:
-                talk, change = self.talks[key.condition], changed.get(key)
-                talk.show_talk(conversation, change)
+            if key.trial == self.watched.trial and key.condition in self.frames:
+                frame, change = self.frames[key.condition], changed.get(key)
+                frame.show_conversation(conversation, change)
                 if now is not None and change is not None and not change.only_text:
-                    talk.transcript.tick(now)
+                    frame.transcript.tick(now)
         if self._waterfall is not None and self._waterfall.is_attached:
             self._waterfall.show_new()
 
@@ -130,21 +130,21 @@ class Conversations(Vertical):
         """Update clocks and the timer of a pending answer."""
         self.show_heads()
         now = self.watched.link.now
-        for talk in self.talks.values():
+        for frame in self.frames.values():
             if now is not None:
-                talk.transcript.tick(now)
+                frame.transcript.tick(now)
 
     def show_heads(self) -> None:
         """Refresh the lines above the conversations."""
         state, trial = self.watched.state, self.watched.trial
         if state is None:
             return
-        for talk in self.talks.values():
-            active = talk.condition == self.watched.condition
-            talk.show_head(heads_view.head(state, talk.condition, trial, self.watched.link.now), active)
+        for frame in self.frames.values():
+            active = frame.condition == self.watched.condition
+            frame.show_head(heads_view.head(state, frame.condition, trial, self.watched.link.now), active)
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
-        for talk in self.talks.values():
-            talk.show_parting(parting)
+        for frame in self.frames.values():
+            frame.show_parting(parting)
         tabs = [
             (
                 condition,
@@ -152,32 +152,32 @@ class Conversations(Vertical):
             )
             for condition in heads_view.conditions(state)
         ]
-        self.query_one("#talk-tabs", TabLine).set_tabs(tabs, self.watched.condition)
+        self.query_one("#tabs", TabLine).set_tabs(tabs, self.watched.condition)
 
     def show(self, condition: ConditionName, trial: int) -> None:
         """Show a conversation without marking it as the user's choice."""
         self.watched.condition = condition
         if trial != self.watched.trial:
             self.watched.trial = trial
-            for name, talk in self.talks.items():
+            for name, frame in self.frames.items():
                 state = self.watched.state
-                talk.show_talk(state.conversation(name, trial) if state else None, None)
+                frame.show_conversation(state.conversation(name, trial) if state else None, None)
 
     def look_at(self, condition: ConditionName, trial: int) -> None:
         """Show a conversation and keep it in view when others start."""
-        self.steered = True
+        self.user_moved = True
         self.show(condition, trial)
         self.show_heads()
         self.post_message(self.Switched())
-        self.call_after_refresh(self.focus_talk)
+        self.call_after_refresh(self.focus_conversation)
 
     def jump(self, condition: ConditionName, message: int, quote: str | None = None) -> None:
         """Show a message in its conversation, and the same turn in the other one."""
         self.look_at(condition, self.watched.trial)
-        for name, talk in self.talks.items():
-            talk.transcript.jump_to(message, quote if name == condition else None)
+        for name, frame in self.frames.items():
+            frame.transcript.jump_to(message, quote if name == condition else None)
 
-    def focus_talk(self) -> None:
+    def focus_conversation(self) -> None:
         """Focus the active conversation."""
         if self.transcript is not None:
             self.transcript.focus()
@@ -185,13 +185,13 @@ class Conversations(Vertical):
     def present(self, presenting: bool) -> None:
         """Add or remove space around the text."""
         shown = not presenting and self._program.services.preferences.get("live.events") is not False
-        for talk in self.talks.values():
-            talk.transcript.set_choices(show_events=shown, roomy=presenting)
+        for frame in self.frames.values():
+            frame.transcript.set_choices(show_events=shown, roomy=presenting)
 
     @on(events.DescendantFocus)
-    def _looked_into(self, event: events.DescendantFocus) -> None:
+    def _focused(self, event: events.DescendantFocus) -> None:
         """Make the clicked conversation the active one."""
-        here = next((name for name, talk in self.talks.items() if talk.transcript is event.widget), None)
+        here = next((name for name, frame in self.frames.items() if frame.transcript is event.widget), None)
         if here is not None and here != self.watched.condition:
             self.look_at(here, self.watched.trial)
 
@@ -207,7 +207,7 @@ class Conversations(Vertical):
         state = self.watched.state
         if state is None or self.watched.waits_for_presentation(action):
             return False
-        transcripts = [talk.transcript for talk in self.talks.values()]
+        transcripts = [frame.transcript for frame in self.frames.values()]
         match action:
             case "switch_condition":
                 return state.only_condition is None and self.watched.has_begun
@@ -217,13 +217,13 @@ class Conversations(Vertical):
                 followed = all(transcript.following for transcript in transcripts)
                 return bool(transcripts) and followed == (action == "stay")
             case "events":
-                return self.watched.talk is not None and bool(self.watched.talk.messages)
+                return self.watched.conversation is not None and bool(self.watched.conversation.messages)
             case "waterfall":
-                return bool(spans_view.turns(self.watched.talk))
+                return bool(spans_view.turns(self.watched.conversation))
             case "link" | "unlink":
                 both = sum(bool(transcript.chosen_message) for transcript in transcripts) > 1
                 return self.app.size.width >= 120 and both and self.linked == (action == "unlink")
-        return bool(self.talks)
+        return bool(self.frames)
 
     def action_switch_condition(self) -> None:
         """Go to the other condition."""
@@ -250,22 +250,22 @@ class Conversations(Vertical):
 
     def _keep_following(self, follows: bool) -> None:
         self._program.services.keep("live.follow", follows)
-        for talk in self.talks.values():
-            talk.transcript.may_follow = follows
-            (talk.transcript.follow if follows else talk.transcript.stay)()
+        for frame in self.frames.values():
+            frame.transcript.may_follow = follows
+            (frame.transcript.follow if follows else frame.transcript.stay)()
         self.refresh_bindings()
 
     def action_events(self) -> None:
         """Fold or unfold generation events in both conversations."""
-        shown = any(talk.transcript.shows_events for talk in self.talks.values())
+        shown = any(frame.transcript.shows_events for frame in self.frames.values())
         self._program.services.keep("live.events", not shown)
-        for talk in self.talks.values():
-            talk.transcript.set_choices(show_events=not shown)
+        for frame in self.frames.values():
+            frame.transcript.set_choices(show_events=not shown)
 
     def action_waterfall(self) -> None:
         """Open the waterfall of the selected turn, or of the newest turn with spans."""
-        state, talk = self.watched.state, self.watched.talk
-        turns = spans_view.turns(talk)
+        state, frame = self.watched.state, self.watched.conversation
+        turns = spans_view.turns(frame)
         if state is not None and turns:
             turn = self.message.turn if self.message and self.message.turn in turns else turns[-1]
             self._waterfall = Waterfall(state, self.watched.trial, self.watched.condition, turn)
@@ -275,8 +275,8 @@ class Conversations(Vertical):
         """Show or hide the empty lines between turns."""
         dense = self._program.services.preferences.get("live.dense") is not True
         self._program.services.keep("live.dense", dense)
-        for talk in self.talks.values():
-            talk.transcript.set_choices(dense=dense)
+        for frame in self.frames.values():
+            frame.transcript.set_choices(dense=dense)
 
     # Turn by turn
 
@@ -305,13 +305,13 @@ class Conversations(Vertical):
     def _align(self, transcript: Transcript) -> None:
         """Scroll the other conversation to the top turn of this one; at the end, to its end."""
         state, trial = self.watched.state, self.watched.trial
-        here = next((name for name, talk in self.talks.items() if talk.transcript is transcript), None)
+        here = next((name for name, frame in self.frames.items() if frame.transcript is transcript), None)
         if state is None or here is None:
             return
-        talk = state.conversation(here, trial)
+        frame = state.conversation(here, trial)
         number = transcript.top_message
-        message = talk.message(number) if talk is not None and number is not None else None
-        for name, other in self.talks.items():
+        message = frame.message(number) if frame is not None and number is not None else None
+        for name, other in self.frames.items():
             if name == here:
                 continue
             beside = state.conversation(name, trial)

@@ -22,7 +22,7 @@ SLICE_S = 0.008
 
 
 @dataclass(slots=True)
-class TalkChange:
+class ConversationChange:
     """What changed in one conversation: kinds of events, and numbers of messages."""
 
     kinds: set[str] = field(default_factory=set)
@@ -39,25 +39,25 @@ class Changes:
     """What changed since the last frame, in the run and by conversation."""
 
     run: set[str] = field(default_factory=set)
-    talks: dict[ConversationKey, TalkChange] = field(default_factory=dict)
+    conversations: dict[ConversationKey, ConversationChange] = field(default_factory=dict)
 
     def note(self, change: Change) -> None:
         """Add what one event changed."""
         if change.key is None:
             self.run.add(change.kind)
             return
-        talk = self.talks.setdefault(change.key, TalkChange())
-        talk.kinds.add(change.kind)
+        known = self.conversations.setdefault(change.key, ConversationChange())
+        known.kinds.add(change.kind)
         if change.message is not None:
-            talk.messages.add(change.message)
+            known.messages.add(change.message)
 
     @property
     def only_text(self) -> bool:
         """Whether only streamed text arrived."""
-        return not self.run and all(talk.only_text for talk in self.talks.values())
+        return not self.run and all(change.only_text for change in self.conversations.values())
 
     def __bool__(self) -> bool:
-        return bool(self.run or self.talks)
+        return bool(self.run or self.conversations)
 
 
 class StateChanged(Message):

@@ -29,7 +29,9 @@ class FindLine(AskLine):
         watched = self._conversations.watched
         if action != "find":
             return True
-        return bool(watched.talk and watched.talk.messages) and not watched.waits_for_presentation(action)
+        return bool(
+            watched.conversation and watched.conversation.messages
+        ) and not watched.waits_for_presentation(action)
 
     def action_find(self) -> None:
         """Open the line."""
@@ -37,14 +39,14 @@ class FindLine(AskLine):
 
     def _mark(self, text: str) -> dict[ConditionName, int]:
         """Mark the matches in the visible conversations; return the number in each."""
-        return {name: talk.transcript.find(text) for name, talk in self._conversations.talks.items()}
+        return {name: frame.transcript.find(text) for name, frame in self._conversations.frames.items()}
 
     def _in_trials(self, text: str) -> dict[int, int]:
         """Return the number of matches in each trial of the run."""
         state, pattern = self._conversations.watched.state, pattern_of(text)
         found: dict[int, int] = {}
-        for key, talk in sorted(state.conversations.items()) if state and pattern else ():
-            count = sum(len(pattern.findall(message.text)) for message in talk.messages) if pattern else 0
+        for key, frame in sorted(state.conversations.items()) if state and pattern else ():
+            count = sum(len(pattern.findall(message.text)) for message in frame.messages) if pattern else 0
             if count:
                 found[key.trial] = found.get(key.trial, 0) + count
         return found
@@ -66,11 +68,11 @@ class FindLine(AskLine):
     @on(AskLine.Entered)
     def _next(self, event: AskLine.Entered) -> None:
         """Go to the next match: in this conversation, then in the other, then in the next trial that has any."""
-        talks, watched = self._conversations.talks, self._conversations.watched
-        if not event.text or watched.condition not in talks:
+        frames, watched = self._conversations.frames, self._conversations.watched
+        if not event.text or watched.condition not in frames:
             return
         if self._is_through(watched.condition):
-            others = [name for name in talks if name != watched.condition and not self._is_through(name)]
+            others = [name for name in frames if name != watched.condition and not self._is_through(name)]
             trials = (
                 []
                 if others
@@ -88,11 +90,11 @@ class FindLine(AskLine):
             else:
                 self._mark(event.text)  # from the beginning again, in both conversations
                 first = next(
-                    (name for name, talk in talks.items() if talk.transcript.matches[1]), watched.condition
+                    (name for name, frame in frames.items() if frame.transcript.matches[1]), watched.condition
                 )
                 self._conversations.show(first, watched.trial)
             self._conversations.show_heads()
-        at, count = talks[watched.condition].transcript.find_next(1)
+        at, count = frames[watched.condition].transcript.find_next(1)
         state = watched.state
         if state is not None and state.started is not None:
             trial = f", trial {watched.trial}" if state.started.trials > 1 else ""
@@ -100,10 +102,10 @@ class FindLine(AskLine):
 
     def _is_through(self, condition: ConditionName) -> bool:
         """Whether the last match of a conversation has been reached."""
-        at, count = self._conversations.talks[condition].transcript.matches
+        at, count = self._conversations.frames[condition].transcript.matches
         return at >= count
 
     @on(AskLine.Closed)
     def _forget(self) -> None:
-        for talk in self._conversations.talks.values():
-            talk.transcript.find("")
+        for frame in self._conversations.frames.values():
+            frame.transcript.find("")

@@ -115,14 +115,16 @@ class Head:
 
 def head(state: RunState, condition: ConditionName, trial: int, now: datetime | None) -> Head:
     """Return the head of one conversation; `now` in the run's own time."""
-    talk, title = state.conversation(condition, trial), state.condition_title(condition)
-    if talk is None:
+    conversation, title = state.conversation(condition, trial), state.condition_title(condition)
+    if conversation is None:
         waiting = Cell("– not run" if state.ended else "◌ queued", "quiet")
         return Head(title, waiting, "", Cell("–", "quiet"), meaning(state, condition, trial))
-    end = talk.ended_at or (state.ended.at if state.ended else now)
-    elapsed = clock((end - talk.started_at).total_seconds()) if end and talk.started_at else ""
-    said = _talk_state(state, talk, now)
-    return Head(title, said, elapsed, _score_cell(state, talk), meaning(state, condition, trial))
+    end = conversation.ended_at or (state.ended.at if state.ended else now)
+    elapsed = (
+        clock((end - conversation.started_at).total_seconds()) if end and conversation.started_at else ""
+    )
+    said = _conversation_state(state, conversation, now)
+    return Head(title, said, elapsed, _score_cell(state, conversation), meaning(state, condition, trial))
 
 
 def meaning(state: RunState, condition: ConditionName, trial: int) -> str:
@@ -134,18 +136,18 @@ def meaning(state: RunState, condition: ConditionName, trial: int) -> str:
 
 def short_state(state: RunState, condition: ConditionName, trial: int) -> Cell:
     """Return a conversation's state for a narrow tab: a sign and a few words."""
-    talk = state.conversation(condition, trial)
-    if talk is None:
+    conversation = state.conversation(condition, trial)
+    if conversation is None:
         return Cell("–" if state.ended else "◌", "quiet")
-    if talk.score is not None or talk.ended is not None:
-        sign = _ENDINGS[talk.ended.how] if talk.ended else Cell("■")
-        value = talk.score.score if talk.score else None
+    if conversation.score is not None or conversation.ended is not None:
+        sign = _ENDINGS[conversation.ended.how] if conversation.ended else Cell("■")
+        value = conversation.score.score if conversation.score else None
         tone = score_tone(value) if sign.tone == "plain" else sign.tone
         return Cell(f"{sign.text.split()[0]} {score(value)}", tone)
-    count = talk.messages[-1].message if talk.messages else 0
+    count = conversation.messages[-1].message if conversation.messages else 0
     if is_paused(state, condition):
-        return Cell(f"‖ message {count}/{talk.max_messages}", "warn")
-    return Cell(f"● message {count}/{talk.max_messages}", "busy")
+        return Cell(f"‖ message {count}/{conversation.max_messages}", "warn")
+    return Cell(f"● message {count}/{conversation.max_messages}", "busy")
 
 
 def is_paused(state: RunState, condition: ConditionName) -> bool:
@@ -173,29 +175,29 @@ def _newest_turn(state: RunState, condition: ConditionName) -> OperatorActed | N
     return None
 
 
-def _talk_state(state: RunState, talk: ConversationState, now: datetime | None) -> Cell:
-    if talk.ended is not None:
-        ending = _ENDINGS[talk.ended.how]
-        count = plural(len(talk.messages), "message")
-        if talk.phase == "judging" and talk.score is None and state.ended is None:
+def _conversation_state(state: RunState, conversation: ConversationState, now: datetime | None) -> Cell:
+    if conversation.ended is not None:
+        ending = _ENDINGS[conversation.ended.how]
+        count = plural(len(conversation.messages), "message")
+        if conversation.phase == "judging" and conversation.score is None and state.ended is None:
             return Cell(f"{ending.text} · {count} · judge reads…", "busy")
         return Cell(f"{ending.text} · {count}", ending.tone)
     if state.ended is not None:
         return Cell("– not finished", "quiet")
-    if not talk.messages:
+    if not conversation.messages:
         return Cell("● preparing the session…", "busy")
-    newest = talk.messages[-1]
-    where = f"message {newest.message} of {talk.max_messages}"
-    if is_paused(state, talk.key.condition) and newest.done:
+    newest = conversation.messages[-1]
+    where = f"message {newest.message} of {conversation.max_messages}"
+    if is_paused(state, conversation.key.condition) and newest.done:
         return Cell(f"‖ paused · {where}", "warn")
-    doing = _doing(state, talk, now)
+    doing = _doing(state, conversation, now)
     return Cell(f"● {where} · {doing}", "busy")
 
 
-def _doing(state: RunState, talk: ConversationState, now: datetime | None) -> str:
-    newest = talk.messages[-1]
-    if talk.phase == "checking" or newest.done:
-        if operator_has(state, talk.key.condition) and newest.role == "assistant":
+def _doing(state: RunState, conversation: ConversationState, now: datetime | None) -> str:
+    newest = conversation.messages[-1]
+    if conversation.phase == "checking" or newest.done:
+        if operator_has(state, conversation.key.condition) and newest.role == "assistant":
             return "waiting for your message"
         return "checking…"
     waited = ""
@@ -203,15 +205,15 @@ def _doing(state: RunState, talk: ConversationState, now: datetime | None) -> st
         waited = f" {max(0.0, (now - newest.started_at).total_seconds()):.1f} s"
     if newest.role == "assistant":
         return f"agent answers{waited}…"
-    if operator_has(state, talk.key.condition):
+    if operator_has(state, conversation.key.condition):
         return "waiting for your message"
     return f"evaluator thinks{waited}…"
 
 
-def _score_cell(state: RunState, talk: ConversationState) -> Cell:
-    if talk.score is not None:
-        return Cell(score(talk.score.score), score_tone(talk.score.score))
-    if talk.ended is not None and talk.ended.reason == "cancelled":
+def _score_cell(state: RunState, conversation: ConversationState) -> Cell:
+    if conversation.score is not None:
+        return Cell(score(conversation.score.score), score_tone(conversation.score.score))
+    if conversation.ended is not None and conversation.ended.reason == "cancelled":
         return Cell("–", "quiet")
-    value = state.running_score(talk)
+    value = state.running_score(conversation)
     return Cell("–", "quiet") if value is None else Cell(f"{value:.2f} so far", "quiet")

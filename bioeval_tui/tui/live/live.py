@@ -32,7 +32,7 @@ from bioeval_tui.tui.shared.tones import paint
 if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
-    from bioeval_tui.tui.live.score_card import LookedAt, ScoreCard
+    from bioeval_tui.tui.live.score_card import ScoreCard, Selection
     from bioeval_tui.tui.live.score_card_view import CardEvidence
     from bioeval_tui.tui.services import Opener
 
@@ -65,12 +65,12 @@ class LiveScreen(BaseScreen):
         &.-running Conversations, &.-running PanelDeck { display: block; }
         &.-running #notice { display: none; }
         &.-single {
-            & Talk { display: none; }
-            & Talk.-active { display: block; }
+            & ConversationFrame { display: none; }
+            & ConversationFrame.-active { display: block; }
         }
         &.-narrow {
-            & Talk { display: none; border: none; }
-            & Talk.-active { display: block; border: none; }
+            & ConversationFrame { display: none; border: none; }
+            & ConversationFrame.-active { display: block; border: none; }
             & PanelDeck { height: 7; }
             & PanelDeck > TabLine { display: block; }
             & PanelDeck Panel { display: none; border: none; }
@@ -79,7 +79,7 @@ class LiveScreen(BaseScreen):
         }
         &.-tall PanelDeck { height: 14; }
         &.-tall ReplayControls { height: auto; }
-        &.-narrow.-running #talk-tabs { display: block; }
+        &.-narrow.-running #tabs { display: block; }
         &.-short PanelDeck { display: none; }
     }
     """
@@ -101,7 +101,7 @@ class LiveScreen(BaseScreen):
         self.find = FindLine(self.conversations)
         self.operator = Operator(self.watched)
         self._card_shown = False
-        self._left_card: LookedAt | None = None
+        self._left_card: Selection | None = None
         """The row of the score card from which the evidence was opened; `esc` returns there."""
         self._banner = ""
         for owner in (self.operator, self.replay, self.conversations, self.panels, self.stage, self.find):
@@ -148,8 +148,8 @@ class LiveScreen(BaseScreen):
     def _start(self) -> None:
         if self.opener is None:
             return
-        if not self.conversations.talks:
-            self.run_worker(self._mount_talks(), group="talks")
+        if not self.conversations.frames:
+            self.run_worker(self._mount_frames(), group="frames")
         self.run_worker(self._follow(self.link), group="feed")
 
     async def open(self, opener: Opener | None) -> None:
@@ -165,8 +165,8 @@ class LiveScreen(BaseScreen):
         """Show the replay again, from its start to the requested place."""
         old = self.link
         if old.view is not None:
-            for talk in self.conversations.talks.values():
-                talk.show_talk(None, None)
+            for conversation in self.conversations.frames.values():
+                conversation.show_conversation(None, None)
             await self._replace_link(old.anew(), keep=True)
 
     async def _replace_link(self, link: RunLink, *, keep: bool = False) -> None:
@@ -178,10 +178,10 @@ class LiveScreen(BaseScreen):
         if not keep:
             await old.close()
 
-    async def _mount_talks(self) -> None:
-        await self.conversations.mount_talks()
+    async def _mount_frames(self) -> None:
+        await self.conversations.mount_frames()
         self._show_all()
-        self.conversations.focus_talk()
+        self.conversations.focus_conversation()
         self._show_end()
         self.bioeval.spare_collector()
 
@@ -197,9 +197,9 @@ class LiveScreen(BaseScreen):
         if self.state is None:
             return
         changes = event.changes
-        self.conversations.begun(changes.talks)
+        self.conversations.begun(changes.conversations)
         running = self.has_class("-running")
-        self.conversations.take(changes.talks)
+        self.conversations.take(changes.conversations)
         if not changes.only_text or not running:
             self._show_all()
         if "run_started" in changes.run:
@@ -232,14 +232,14 @@ class LiveScreen(BaseScreen):
     @on(AskLine.Closed)
     @on(Operator.Done)
     def _line_closed(self) -> None:
-        self.conversations.focus_talk()
+        self.conversations.focus_conversation()
 
     @on(Stage.Changed)
     def _presentation_changed(self) -> None:
         self.set_class(self.watched.presenting, "-presenting")
         self.conversations.present(self.watched.presenting)
         self._show_all()
-        self.call_after_refresh(self.conversations.focus_talk)
+        self.call_after_refresh(self.conversations.focus_conversation)
 
     @on(ReplayControls.Moved)
     async def _replay_moved(self, event: ReplayControls.Moved) -> None:
@@ -278,7 +278,7 @@ class LiveScreen(BaseScreen):
     def _show_all(self) -> None:
         """Refresh everything except the transcripts."""
         state = self.state
-        begun = self.watched.has_begun and bool(self.conversations.talks)
+        begun = self.watched.has_begun and bool(self.conversations.frames)
         self.set_class(begun, "-running")
         self.set_class(state is not None and state.only_condition is not None, "-single")
         self._show_title()
@@ -371,18 +371,18 @@ class LiveScreen(BaseScreen):
         """Go back from a panel to the conversation, or from the presentation to the whole screen."""
         if self.watched.presenting:
             self.stage.action_stop_presenting()
-        self.conversations.focus_talk()
+        self.conversations.focus_conversation()
 
     def copies(self) -> Sequence[Copied]:
         """The focused panel's row, the selected message and its conversation."""
-        message, talk = self.conversations.message, self.watched.talk
-        if message is None or talk is None or self.panels.has_focus_within:
+        message, conversation = self.conversations.message, self.watched.conversation
+        if message is None or conversation is None or self.panels.has_focus_within:
             return ()
         return (
             Copied(f"message {message.message}, {message.speaker}", lambda: message.text),
             Copied(
-                f"this conversation, {plural(len(talk.messages), 'message')}",
-                lambda: "\n\n".join(f"{one.speaker}: {one.text}" for one in talk.messages),
+                f"this conversation, {plural(len(conversation.messages), 'message')}",
+                lambda: "\n\n".join(f"{one.speaker}: {one.text}" for one in conversation.messages),
             ),
         )
 
@@ -452,7 +452,7 @@ class LiveScreen(BaseScreen):
     def _show_end(self) -> None:
         """Show the score card once the conversations are drawn."""
         ended = self.state is not None and self.state.ended is not None
-        if self.conversations.talks and ended and not self._card_shown:
+        if self.conversations.frames and ended and not self._card_shown:
             self._card_shown = True
             self.call_after_refresh(self.run_has_ended)
 

@@ -44,12 +44,15 @@ class TasksPanel(Panel):
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""
         tasks = rows.task_rows(state, look.trial)
-        talks = rows.talks(state, look.trial)
+        conversations = rows.talks(state, look.trial)
         both = heads_view.conditions(state)
 
         def paint_row(index: int, width: int) -> Content:
             row = tasks[index]
-            cells = [right(panels_view.task_cell(row, c, talk), NAME_WIDTH) for c, talk in talks.items()]
+            cells = [
+                right(panels_view.task_cell(row, c, conversation), NAME_WIDTH)
+                for c, conversation in conversations.items()
+            ]
             title = left(row.title, width - NAME_WIDTH * len(cells) - 3)
             return Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ", title, *cells)
 
@@ -57,7 +60,7 @@ class TasksPanel(Panel):
         cut = [f"{row.number} {row.title}" for row in tasks]
 
         def foot(width: int) -> Content:
-            room = width - NAME_WIDTH * len(talks) - 1
+            room = width - NAME_WIDTH * len(conversations) - 1
             whole = [words for words in cut if cell_len(words) > room]
             return (
                 Content("\n").join([Content.styled(words, "$quiet") for words in whole]) if tasks else nothing

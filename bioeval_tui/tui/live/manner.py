@@ -53,9 +53,9 @@ def manner_lines(found: Sequence[RunManner]) -> list[list[Cell]]:
         return [[Cell("no messages from the simulated user yet", "quiet")]]
     lines: list[list[Cell]] = []
     for one in found:
-        talks = plural(one.conversations, "conversation")
+        conversations = plural(one.conversations, "conversation")
         heads = f"{'95 % interval':<{FOUND}}people"
-        lines.append([Cell(f"{f'{one.title}, {talks}':<{LABEL}}", "strong"), Cell(heads, "quiet")])
+        lines.append([Cell(f"{f'{one.title}, {conversations}':<{LABEL}}", "strong"), Cell(heads, "quiet")])
         for row in one.rows:
             said = f"{row.found} !" if row.unlike else row.found
             tone: Tone = "warn" if row.unlike else "plain"

@@ -75,7 +75,12 @@ def title(link: LinkState) -> Cell:
 def banner(state: RunState, link: LinkState, failure: str, now: datetime | None) -> str:
     """Return the warning to show above the conversations, or an empty string."""
     if link == "interrupted":
-        kept = sum(1 for talk in state.conversations.values() for message in talk.messages if message.done)
+        kept = sum(
+            1
+            for conversation in state.conversations.values()
+            for message in conversation.messages
+            if message.done
+        )
         why = failure.rstrip(".") or "the engine stopped before the run ended"
         run = state.started.run_id if state.started else ""
         return (
@@ -95,4 +100,7 @@ def banner(state: RunState, link: LinkState, failure: str, now: datetime | None)
 
 
 def _warnings(state: RunState) -> list[Warned]:
-    return [*state.warnings, *(w for talk in state.conversations.values() for w in talk.warnings)]
+    return [
+        *state.warnings,
+        *(w for conversation in state.conversations.values() for w in conversation.warnings),
+    ]

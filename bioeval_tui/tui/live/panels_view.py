@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState, RunState
 
 
-def task_cell(row: rows.TaskRow, condition: ConditionName, talk: ConversationState | None) -> Cell:
+def task_cell(row: rows.TaskRow, condition: ConditionName, conversation: ConversationState | None) -> Cell:
     """Return the judge's verdict on a task, or its state."""
-    if talk is None:
+    if conversation is None:
         return Cell("·", "quiet")
     found = row.verdicts[condition]
     if found is not None:
         tone: Tone = "warn" if found.unproved else "good" if found.passed else "bad"
         sign = "?" if found.unproved else "✓" if found.passed else "✗"
         return Cell(f"{sign} {found.words}", tone)
-    if talk.verdict is not None:
+    if conversation.verdict is not None:
         return Cell("? –", "warn")
-    if talk.ended is not None and talk.ended.reason == "cancelled":
+    if conversation.ended is not None and conversation.ended.reason == "cancelled":
         return Cell("–", "quiet")
-    return Cell("◐", "busy") if talk.phase == "judging" else Cell("·", "quiet")
+    return Cell("◐", "busy") if conversation.phase == "judging" else Cell("·", "quiet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[Late
     """Return one row per turn, oldest first."""
     turns: dict[int, dict[ConditionName, Bar]] = {}
     for condition in conditions(state):
-        talk = state.conversation(condition, trial)
-        for message in talk.messages if talk else ():
+        conversation = state.conversation(condition, trial)
+        for message in conversation.messages if conversation else ():
             if message.role != "assistant":
                 continue
             bar = None
@@ -107,7 +107,7 @@ def uplift(state: RunState, trial: int) -> Cell | None:
         return None
     if not state.clean:
         return Cell(f"not shown: {state.cleanness}", "warn")
-    talks = [state.conversation(condition, trial) for condition in CONDITIONS]
-    if any(talk is None or talk.score is None for talk in talks):
+    conversations = [state.conversation(condition, trial) for condition in CONDITIONS]
+    if any(conversation is None or conversation.score is None for conversation in conversations):
         return Cell("shown when both have ended", "quiet")
     return uplift_cell(rows.composite_uplift(state, trial))

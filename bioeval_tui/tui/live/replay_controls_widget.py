@@ -118,7 +118,9 @@ class ReplayControls(Widget, can_focus=True):
             case "turn" | "edge":
                 return bool(playback.marks)
             case "play_back":
-                return state is None or any(talk.messages for talk in state.conversations.values())
+                return state is None or any(
+                    conversation.messages for conversation in state.conversations.values()
+                )
             case "play" if state is not None and state.ended is not None:
                 return True
             case _ if state is not None and state.ended is not None:

@@ -54,7 +54,7 @@ class RunLink:
         return self._feed.view if self._feed else None
 
     @property
-    def goes_on(self) -> bool:
+    def is_running(self) -> bool:
         """Whether closing now would cancel or leave a live run."""
         return self.status == "live" and self.state is not None and self.state.ended is None
 

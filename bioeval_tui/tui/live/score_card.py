@@ -37,7 +37,7 @@ COLUMN, WIDEST = 10, 16
 GAINS_SHOWN, BAR, PLOT_ROWS = 5, 6, 5
 
 
-class LookedAt(NamedTuple):
+class Selection(NamedTuple):
     """A position on the card."""
 
     row: int
@@ -100,7 +100,7 @@ class ScoreCard(Dialog[CardEvidence]):
     }
     """
 
-    def __init__(self, state: RunState, trial: int, looked_at: LookedAt | None = None) -> None:
+    def __init__(self, state: RunState, trial: int, looked_at: Selection | None = None) -> None:
         """`looked_at` is the row and condition to select first; by default, the condition with the lower score."""
         super().__init__()
         self._state = state
@@ -112,9 +112,9 @@ class ScoreCard(Dialog[CardEvidence]):
         self._list.cursor = looked_at.row if looked_at else 0
 
     @property
-    def looked_at(self) -> LookedAt:
+    def looked_at(self) -> Selection:
         """The row under the cursor, and the condition."""
-        return LookedAt(self._list.cursor, self._condition)
+        return Selection(self._list.cursor, self._condition)
 
     @property
     def heading(self) -> str:
@@ -130,11 +130,11 @@ class ScoreCard(Dialog[CardEvidence]):
                 Content("\n").join([paint(note) for note in notes]), classes="card--line", markup=False
             )
         with Horizontal(id="headline"):
-            for name, talk in self._both.items():
+            for name, conversation in self._both.items():
                 with Vertical(classes="card--score"):
                     yield Static(Content.styled(self._state.condition_name(name), "$quiet"), markup=False)
-                    value = score_parts_view.score_words(talk).replace("–", "-")
-                    yield Digits(value, classes=f"-{score_card_view.tone(talk)}")
+                    value = score_parts_view.score_words(conversation).replace("–", "-")
+                    yield Digits(value, classes=f"-{score_card_view.tone(conversation)}")
             yield Static(self._rest(), classes="card--rest", markup=False)
         yield Static(id="reviewed", markup=False)
         yield DrawnPanel(classes="card--bars")
@@ -179,15 +179,17 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _bars(self, width: int) -> Content:
         lines = []
-        for condition, talk in self._both.items():
+        for condition, conversation in self._both.items():
             name = left(Cell(self._state.condition_name(condition), "quiet"), self._column - 1)
-            if talk is None:
+            if conversation is None:
                 lines += [paint(name, " ", Cell("not run", "quiet")), Content("")]
                 continue
             room = max(0, width - self._column)
-            lines.append(paint(name, " ", *score_parts_view.score_bar(talk, room)))
+            lines.append(paint(name, " ", *score_parts_view.score_bar(conversation, room)))
             if self._wide or condition == self._condition:
-                lines.append(paint(" " * (self._column if self._wide else 0), *score_parts_view.legend(talk)))
+                lines.append(
+                    paint(" " * (self._column if self._wide else 0), *score_parts_view.legend(conversation))
+                )
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 
     def _head(self, width: int) -> Content:
@@ -208,9 +210,9 @@ class ScoreCard(Dialog[CardEvidence]):
         return Content.assemble(left(label, width - self._column * len(columns)), *columns)
 
     def _raise(self, width: int) -> Content:
-        talk = self._both.get(self._condition)
-        found = gains(self._state, talk) if talk else []
-        value = score_parts_view.score_words(talk)
+        conversation = self._both.get(self._condition)
+        found = gains(self._state, conversation) if conversation else []
+        value = score_parts_view.score_words(conversation)
         lines = [
             paint(
                 Cell(
@@ -228,7 +230,9 @@ class ScoreCard(Dialog[CardEvidence]):
                 )
             )
         if not found:
-            perfect = talk is not None and talk.score is not None and talk.score.score == 1
+            perfect = (
+                conversation is not None and conversation.score is not None and conversation.score.score == 1
+            )
             why = "nothing is left to gain" if perfect else "unknown without a score"
             lines.append(paint(Cell(why, "quiet")))
         lines += [Content("")] * (GAINS_SHOWN + 2 - len(lines))

@@ -69,15 +69,18 @@ def conclusion(state: RunState) -> Cell:
     return Cell(found.sentence, _TONES[found.standing])
 
 
-def tone(talk: ConversationState | None) -> Tone:
+def tone(conversation: ConversationState | None) -> Tone:
     """Return the tone of a conversation's score."""
-    return score_tone(talk.score.score if talk and talk.score else None)
+    return score_tone(conversation.score.score if conversation and conversation.score else None)
 
 
 def to_explain(both: report_rows.Talks) -> ConditionName:
     """Return the condition with more to explain: one without a score, otherwise the one with the lower score."""
-    held = {name: talk for name, talk in both.items() if talk is not None} or both
-    values = {name: talk.score.score if talk and talk.score else None for name, talk in held.items()}
+    held = {name: conversation for name, conversation in both.items() if conversation is not None} or both
+    values = {
+        name: conversation.score.score if conversation and conversation.score else None
+        for name, conversation in held.items()
+    }
     return min(values, key=lambda name: -1.0 if values[name] is None else values[name] or 0.0)
 
 
@@ -93,20 +96,26 @@ def notes(state: RunState) -> list[Cell]:
         own = state.only_condition or state.clean_unknown
         found.append(Cell(f"{state.cleanness}: {state.why_not_clean if own else why}", "warn"))
     unmeasured: dict[str, list[str]] = {}
-    for talk in state.conversations.values():
-        if talk.score is not None and talk.score.score is None:
-            unmeasured.setdefault(talk.score.reason, []).append(state.condition_name(talk.key.condition))
+    for conversation in state.conversations.values():
+        if conversation.score is not None and conversation.score.score is None:
+            unmeasured.setdefault(conversation.score.reason, []).append(
+                state.condition_name(conversation.key.condition)
+            )
     for reason, names in unmeasured.items():
         listed = " and ".join(dict.fromkeys(names))
         found.append(Cell(f"{listed} could not be measured: {reason}", "bad"))
-    for talk in state.conversations.values():
-        if talk.score is not None and talk.score.score is None:
+    for conversation in state.conversations.values():
+        if conversation.score is not None and conversation.score.score is None:
             continue
-        if talk.ended is not None and talk.ended.reason not in ("signed_off", "max_turns", "unknown"):
-            reason = talk.ended.reason.replace("_", " ")
-            fault = "" if talk.ended.fault == "none" else f", fault of the {talk.ended.fault}"
-            detail = f": {talk.ended.detail}" if talk.ended.detail else ""
-            name = state.condition_name(talk.key.condition)
+        if conversation.ended is not None and conversation.ended.reason not in (
+            "signed_off",
+            "max_turns",
+            "unknown",
+        ):
+            reason = conversation.ended.reason.replace("_", " ")
+            fault = "" if conversation.ended.fault == "none" else f", fault of the {conversation.ended.fault}"
+            detail = f": {conversation.ended.detail}" if conversation.ended.detail else ""
+            name = state.condition_name(conversation.key.condition)
             found.append(Cell(f"{name} ended early ({reason}{fault}){detail}", "warn"))
     return found
 
@@ -114,7 +123,10 @@ def notes(state: RunState) -> list[Cell]:
 def headline(state: RunState, trial: int) -> list[tuple[str, str]]:
     """Return the conditions' scores, by name, as text."""
     both = report_rows.talks(state, trial)
-    return [(state.condition_name(condition), score_words(talk)) for condition, talk in both.items()]
+    return [
+        (state.condition_name(condition), score_words(conversation))
+        for condition, conversation in both.items()
+    ]
 
 
 def mean(state: RunState, trial: int) -> str:
@@ -125,8 +137,8 @@ def mean(state: RunState, trial: int) -> str:
     if state.only_condition:
         return composite.NEEDS_BOTH
     found = {
-        c: talk.score.score if talk and talk.score else None
-        for c, talk in report_rows.talks(state, trial).items()
+        c: conversation.score.score if conversation and conversation.score else None
+        for c, conversation in report_rows.talks(state, trial).items()
     }
     return score(composite.published_mean(found))
 
@@ -136,9 +148,9 @@ def reviewed_words(state: RunState, found: ReviewedScores, *, wide: bool = True)
 
     Unless it is `wide`, the scores stand on a line of their own.
     """
-    told = "   ".join(found.told(state))
+    scores = "   ".join(found.told(state))
     who = f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks"
-    cells = [Cell(f"{who}  " if wide else f"{who}\n", "quiet"), Cell(told, "strong")]
+    cells = [Cell(f"{who}  " if wide else f"{who}\n", "quiet"), Cell(scores, "strong")]
     if found.disputed:
         cells.append(Cell(f"   reviewers differ on {found.disputed}", "warn"))
     return cells
@@ -169,8 +181,8 @@ def rows(state: RunState, trial: int) -> list[Row]:
 def _task_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row]:
     found = []
     for row in report_rows.task_rows(state, trial):
-        cells = {c: panels_view.task_cell(row, c, talk) for c, talk in both.items()}
-        details = {c: _task_detail(talk, row.verdicts[c]) for c, talk in both.items()}
+        cells = {c: panels_view.task_cell(row, c, conversation) for c, conversation in both.items()}
+        details = {c: _task_detail(conversation, row.verdicts[c]) for c, conversation in both.items()}
         evidence: dict[ConditionName, CardEvidence] = {}
         for condition, task in row.verdicts.items():
             quoted = [item for item in task.evidence if item.message is not None] if task else []
@@ -181,16 +193,20 @@ def _task_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row
     return found
 
 
-def _task_detail(talk: ConversationState | None, task: TaskScored | None) -> list[Cell]:
+def _task_detail(conversation: ConversationState | None, task: TaskScored | None) -> list[Cell]:
     if task is None:
-        why = talk.verdict.error if talk and talk.verdict else None
+        why = conversation.verdict.error if conversation and conversation.verdict else None
         return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]
     lines = [Cell(task.reason or "the judge gave no reason")]
     if task.unproved:
         lines.insert(0, Cell("unproved: the judge quotes words that are not in the transcript", "warn"))
     if task.spread:
         lines.append(Cell(f"the verdicts differ by {task.spread:.2f}", "quiet"))
-    missing = [warned for warned in talk.warnings if warned.code == "verdict_missing"] if talk else []
+    missing = (
+        [warned for warned in conversation.warnings if warned.code == "verdict_missing"]
+        if conversation
+        else []
+    )
     lines += [Cell(f"! {warned.message}", "warn") for warned in missing]
     for item in task.evidence:
         where = f"message {item.message}" if item.message else "not found in the transcript"
@@ -199,7 +215,10 @@ def _task_detail(talk: ConversationState | None, task: TaskScored | None) -> lis
 
 
 def _tone_row(both: report_rows.Talks) -> Row:
-    values = {c: talk.verdict.tone if talk and talk.verdict else None for c, talk in both.items()}
+    values = {
+        c: conversation.verdict.tone if conversation and conversation.verdict else None
+        for c, conversation in both.items()
+    }
     cells = {c: Cell(score(tone), "quiet") for c, tone in values.items()}
     about = [Cell("The judge's rating of the agent's tone. It is not part of the score.", "quiet")]
     return Row(Cell("  tone (not in score)", "quiet"), cells, details=dict.fromkeys(both, about))
@@ -217,27 +236,29 @@ def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> lis
             if check is not None:
                 said = Cell(check.error, "bad") if check.error else _since(row, condition, check)
             details[condition] = [said]
-        evidence = {c: _turn_of(talk, row.timelines[c]) for c, talk in both.items()}
+        evidence = {c: _turn_of(conversation, row.timelines[c]) for c, conversation in both.items()}
         shown = {c: found_at for c, found_at in evidence.items() if found_at is not None}
         found.append(Row(Cell(f"{row.weight:g}× {row.title}"), cells, details=details, evidence=shown))
     return found
 
 
-def _turn_of(talk: ConversationState | None, checks: Sequence[AssertionChecked]) -> CardEvidence | None:
+def _turn_of(
+    conversation: ConversationState | None, checks: Sequence[AssertionChecked]
+) -> CardEvidence | None:
     """Return the agent's message after which an assertion got its final result; the last message if it never changed."""
-    if talk is None:
+    if conversation is None:
         return None
     changed = [
         later.after_turn
         for before, later in pairwise(checks)
         if before.status != later.status and later.after_turn
     ]
-    answers = [message for message in talk.messages if message.role == "assistant"]
+    answers = [message for message in conversation.messages if message.role == "assistant"]
     if not answers:
         return None
     turn = changed[-1] if changed else answers[-1].turn
     at = next((message for message in answers if message.turn == turn), answers[-1])
-    return CardEvidence(talk.key.condition, at.message, None)
+    return CardEvidence(conversation.key.condition, at.message, None)
 
 
 def _since(row: report_rows.AssertionRow, condition: ConditionName, last: AssertionChecked) -> Cell:
@@ -268,51 +289,65 @@ def _time_row(state: RunState, trial: int, both: report_rows.Talks) -> Row:
         first = times.first_token_ms
         token = "" if first is None else f", median first token {seconds(first)}"
         details[condition] = [Cell(f"{said}{token}; target {target / 1000:.1f} s on average")]
-    slowest = {c: _slowest(talk) for c, talk in both.items() if talk is not None}
+    slowest = {c: _slowest(conversation) for c, conversation in both.items() if conversation is not None}
     evidence = {c: CardEvidence(c, number, None) for c, number in slowest.items() if number is not None}
     return Row(Cell("  average answer", "quiet"), cells, details=details, evidence=evidence)
 
 
-def _slowest(talk: ConversationState) -> int | None:
+def _slowest(conversation: ConversationState) -> int | None:
     answered = [
-        message for message in talk.messages if message.latency_ms is not None and message.role == "assistant"
+        message
+        for message in conversation.messages
+        if message.latency_ms is not None and message.role == "assistant"
     ]
     return max(answered, key=lambda message: message.latency_ms or 0.0).message if answered else None
 
 
 def _failure_row(both: report_rows.Talks) -> Row:
     cells = {
-        c: Cell(str(talk.failures) if talk else "–", "bad" if talk and talk.failures else "quiet")
-        for c, talk in both.items()
+        c: Cell(
+            str(conversation.failures) if conversation else "–",
+            "bad" if conversation and conversation.failures else "quiet",
+        )
+        for c, conversation in both.items()
     }
     details = {
         c: [
             Cell(f"{f.error} ({f.peer}, attempt {f.request_attempt})")
-            for f in (talk.request_failures if talk else ())
+            for f in (conversation.request_failures if conversation else ())
         ]
         or [Cell("no request failed", "quiet")]
-        for c, talk in both.items()
+        for c, conversation in both.items()
     }
     evidence = {
         c: CardEvidence(c, failed[0], None)
-        for c, talk in both.items()
-        if (failed := [f.message for f in (talk.request_failures if talk else ()) if f.message])
+        for c, conversation in both.items()
+        if (
+            failed := [
+                f.message for f in (conversation.request_failures if conversation else ()) if f.message
+            ]
+        )
     }
     return Row(Cell("  failures of the agent", "quiet"), cells, details=details, evidence=evidence)
 
 
 def _fact_row(both: report_rows.Talks) -> Row:
-    cells = {c: Cell(str(len(talk.facts)) if talk else "–", "quiet") for c, talk in both.items()}
+    cells = {
+        c: Cell(str(len(conversation.facts)) if conversation else "–", "quiet")
+        for c, conversation in both.items()
+    }
     details = {
         c: [
             Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
-            for f in (talk.facts if talk else ())
+            for f in (conversation.facts if conversation else ())
         ]
         or [Cell("no facts were given", "quiet")]
-        for c, talk in both.items()
+        for c, conversation in both.items()
     }
     evidence = {
-        c: CardEvidence(c, talk.facts[0].message, None) for c, talk in both.items() if talk and talk.facts
+        c: CardEvidence(c, conversation.facts[0].message, None)
+        for c, conversation in both.items()
+        if conversation and conversation.facts
     }
     return Row(Cell("  facts given", "quiet"), cells, details=details, evidence=evidence)
 
@@ -320,12 +355,12 @@ def _fact_row(both: report_rows.Talks) -> Row:
 def faults(state: RunState) -> str:
     """Return the number of faults by origin: agent, evaluator, judge and infrastructure."""
     counts = {"agent": 0, "evaluator": 0, "judge": 0, "infrastructure": 0}
-    for talk in state.conversations.values():
-        counts["agent"] += talk.failures
-        counts["evaluator"] += sum(1 for slip in talk.violations if slip.outcome == "not sent")
-        counts["judge"] += 1 if talk.verdict and talk.verdict.error else 0
-        counts["infrastructure"] += sum(1 for f in talk.request_failures if f.peer != "agent")
-        ended = talk.ended
+    for conversation in state.conversations.values():
+        counts["agent"] += conversation.failures
+        counts["evaluator"] += sum(1 for slip in conversation.violations if slip.outcome == "not sent")
+        counts["judge"] += 1 if conversation.verdict and conversation.verdict.error else 0
+        counts["infrastructure"] += sum(1 for f in conversation.request_failures if f.peer != "agent")
+        ended = conversation.ended
         if ended is not None and ended.fault in ("judge", "infrastructure"):
             counts[ended.fault] += 1
     return "faults: " + " · ".join(f"{who} {count}" for who, count in counts.items())

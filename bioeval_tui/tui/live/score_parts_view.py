@@ -29,22 +29,26 @@ class Share:
     share: float
 
 
-def shares(talk: ConversationState) -> list[Share]:
+def shares(conversation: ConversationState) -> list[Share]:
     """Return what each measured part adds. Their sum minus the penalty is the score before floor and rounding."""
-    if talk.score is None:
+    if conversation.score is None:
         return []
-    known = [(part, part.value) for part in talk.score.parts if not part.left_out and part.value is not None]
+    known = [
+        (part, part.value)
+        for part in conversation.score.parts
+        if not part.left_out and part.value is not None
+    ]
     total = sum(part.weight for part, _ in known)
     return [Share(part.name, value, part.weight, value * part.weight / total) for part, value in known]
 
 
-def score_bar(talk: ConversationState, width: int) -> list[Cell]:
+def score_bar(conversation: ConversationState, width: int) -> list[Cell]:
     """Return the stacked bar of a conversation: parts, penalty, and the rest up to 1."""
-    if talk.score is None:
+    if conversation.score is None:
         return [Cell(REST_SIGN * width, "quiet")]
-    found = shares(talk)
+    found = shares(conversation)
     weighted = sum(item.share for item in found)
-    kept = round(max(0.0, weighted - talk.score.penalty) * width)
+    kept = round(max(0.0, weighted - conversation.score.penalty) * width)
     cells: list[Cell] = []
     at, total = 0, 0.0
     for item in found:
@@ -59,12 +63,12 @@ def score_bar(talk: ConversationState, width: int) -> list[Cell]:
     return [cell for cell in cells if cell.text]
 
 
-def legend(talk: ConversationState) -> list[Cell]:
+def legend(conversation: ConversationState) -> list[Cell]:
     """Return the parts in words: sign, name, value and weight; what was left out; the penalty."""
-    if talk.score is None:
+    if conversation.score is None:
         return [Cell("not scored", "quiet")]
     cells: list[Cell] = []
-    for part in talk.score.parts:
+    for part in conversation.score.parts:
         sign, tone = SIGNS[part.name]
         if part.left_out:
             cells.append(Cell(f"{WORDS[part.name]} left out", "quiet"))
@@ -73,10 +77,12 @@ def legend(talk: ConversationState) -> list[Cell]:
         else:
             cells += [Cell(sign * 2, tone), Cell(f" {WORDS[part.name]} {part.value:.2f} ×{part.weight:g}")]
         cells.append(Cell("  "))
-    cells.append(Cell(f"− penalty {talk.score.penalty:.2f}", "bad" if talk.score.penalty else "quiet"))
+    cells.append(
+        Cell(f"− penalty {conversation.score.penalty:.2f}", "bad" if conversation.score.penalty else "quiet")
+    )
     return cells
 
 
-def score_words(talk: ConversationState | None) -> str:
+def score_words(conversation: ConversationState | None) -> str:
     """Return the score with two decimals, or a dash."""
-    return score(talk.score.score if talk and talk.score else None)
+    return score(conversation.score.score if conversation and conversation.score else None)

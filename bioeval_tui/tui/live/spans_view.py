@@ -58,26 +58,30 @@ def _is_of_the_answer(span: AgentSpan, message: MessageState) -> bool:
     return span.trace_id in (message.traceparent or "")
 
 
-def turns(talk: ConversationState | None) -> list[int]:
+def turns(conversation: ConversationState | None) -> list[int]:
     """Return the turns that have spans."""
-    return [message.turn for message in talk.messages if message.spans] if talk is not None else []
+    return (
+        [message.turn for message in conversation.messages if message.spans]
+        if conversation is not None
+        else []
+    )
 
 
-def heading(talk: ConversationState | None, turn: int | None) -> str:
+def heading(conversation: ConversationState | None, turn: int | None) -> str:
     """Return which turn it is, how long the answer took, and how many spans came."""
-    message = _answer(talk, turn)
+    message = _answer(conversation, turn)
     if message is None:
         return "No spans"
     took = f", answered in {latency(message.latency_ms)}" if message.latency_ms is not None else ""
     return f"Turn {message.turn}{took}, {plural(len(message.spans), 'span')}"
 
 
-def waterfall(talk: ConversationState | None, turn: int | None, width: int) -> list[list[Cell]]:
+def waterfall(conversation: ConversationState | None, turn: int | None, width: int) -> list[list[Cell]]:
     """Return a line for each span of a turn, `width` cells wide: what it is, when it was, and how long it took.
 
     Times are the agent's. Spans of attempts that failed follow by themselves.
     """
-    message = _answer(talk, turn)
+    message = _answer(conversation, turn)
     if message is None or not message.spans:
         return [[Cell("No spans of this turn have arrived.", "quiet")]]
     bars = max(LEAST_BAR, (width - _TIME) // 2 - 1)
@@ -127,11 +131,13 @@ def _rows(
     return lines
 
 
-def _answer(talk: ConversationState | None, turn: int | None) -> MessageState | None:
+def _answer(conversation: ConversationState | None, turn: int | None) -> MessageState | None:
     """Return the answer of a turn; if the turn is None, of the newest turn with spans."""
-    if talk is None:
+    if conversation is None:
         return None
     found = [
-        m for m in talk.messages if m.role == "assistant" and (m.spans if turn is None else m.turn == turn)
+        m
+        for m in conversation.messages
+        if m.role == "assistant" and (m.spans if turn is None else m.turn == turn)
     ]
     return found[-1] if found else None

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 STAGE_CSS = """
 LiveScreen.-presenting {
-    & PanelDeck, &.-narrow.-running #talk-tabs, & #banner { display: none; }
+    & PanelDeck, &.-narrow.-running #tabs, & #banner { display: none; }
     &.-running PanelDeck { display: none; }
     & Stage { display: block; }
-    & Talk { display: none; padding: 1 2; border: none; }
-    & Talk.-active { display: block; border: none; }
+    & ConversationFrame { display: none; padding: 1 2; border: none; }
+    & ConversationFrame.-active { display: block; border: none; }
     &.-wide { layout: horizontal; }
     &.-wide Conversations { width: 1fr; }
-    &.-wide #talks { padding: 1 3; }
+    &.-wide #frames { padding: 1 3; }
     &.-wide Stage { width: 48; height: 1fr; padding: 2 4; border-left: solid $line; }
     &.-wide ReplayControls { dock: bottom; margin-bottom: 1; }
     &.-narrow Stage { height: auto; padding: 0 2; border-top: solid $line; }
@@ -73,9 +73,9 @@ class StageScore(Vertical):
 
     def show(self, state: RunState, trial: int, active: bool) -> None:
         """Draw from the run."""
-        talk = state.conversation(self.condition, trial)
-        value = state.running_score(talk) if talk is not None else None
-        so_far = talk is not None and talk.score is None and value is not None
+        conversation = state.conversation(self.condition, trial)
+        value = state.running_score(conversation) if conversation is not None else None
+        so_far = conversation is not None and conversation.score is None and value is not None
         mark = "▌" if active else " "
         self.set_class(active, "-active")
         for tone in ("good", "warn", "bad"):
@@ -86,7 +86,7 @@ class StageScore(Vertical):
         self._digits.update("-" if value is None else f"{value:.2f}")
         doing = heads_view.short_state(state, self.condition, trial)
         sign = doing.text.partition(" ")[0]
-        final = "final" if talk is not None and talk.score is not None else "–"
+        final = "final" if conversation is not None and conversation.score is not None else "–"
         self._note.say(Cell(f" {'so far' if so_far else final} {sign}", "quiet"))
 
 

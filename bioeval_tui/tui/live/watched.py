@@ -40,7 +40,7 @@ class Watched:
         return self.link.playback
 
     @property
-    def talk(self) -> ConversationState | None:
+    def conversation(self) -> ConversationState | None:
         """The active conversation."""
         return self.state.conversation(self.condition, self.trial) if self.state else None
 

@@ -49,16 +49,16 @@ class Waterfall(Dialog[None]):
     def heading(self) -> str:
         """Which turn it is."""
         which = self._state.condition_name(self._condition) if self._state.only_condition is None else ""
-        return "   ".join(filter(None, (spans_view.heading(self._talk, self._turn), which)))
+        return "   ".join(filter(None, (spans_view.heading(self._conversation, self._turn), which)))
 
     @property
-    def _talk(self) -> ConversationState | None:
+    def _conversation(self) -> ConversationState | None:
         return self._state.conversation(self._condition, self._trial)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without a second condition, or another turn with spans, there is nothing to switch to."""
         if action == "turn":
-            return len(spans_view.turns(self._talk)) > 1
+            return len(spans_view.turns(self._conversation)) > 1
         return action != "other" or self._state.only_condition is None
 
     def compose_body(self) -> Iterable[Widget]:
@@ -76,7 +76,7 @@ class Waterfall(Dialog[None]):
 
     def action_turn(self, by: int) -> None:
         """Go to another turn with spans."""
-        turns = spans_view.turns(self._talk)
+        turns = spans_view.turns(self._conversation)
         if turns:
             at = turns.index(self._turn) if self._turn in turns else len(turns) - 1
             self._turn = turns[max(0, min(len(turns) - 1, at + by))]
@@ -87,7 +87,7 @@ class Waterfall(Dialog[None]):
         both = heads_view.conditions(self._state)
         at = both.index(self._condition) if self._condition in both else -1
         self._condition = both[(at + 1) % len(both)]
-        if self._turn not in spans_view.turns(self._talk):
+        if self._turn not in spans_view.turns(self._conversation):
             self._turn = None
         self.show_new()
         self.refresh_bindings()
@@ -97,12 +97,12 @@ class Waterfall(Dialog[None]):
         if not self.is_mounted:
             return
         body = self.query_one("#spans", Static)
-        talk = self._talk
-        counts = [len(message.spans) for message in talk.messages] if talk is not None else []
+        conversation = self._conversation
+        counts = [len(message.spans) for message in conversation.messages] if conversation is not None else []
         seen = (self._condition, self._turn, counts, body.size.width)
         if seen == self._shown or not body.size.width:
             return
         self._shown = seen
         self.query_one(".dialog--heading", Static).update(Content(self.heading))
-        lines = spans_view.waterfall(talk, self._turn, body.size.width)
+        lines = spans_view.waterfall(conversation, self._turn, body.size.width)
         body.update(Content("\n").join([paint(*line) for line in lines]))

@@ -61,9 +61,9 @@ class Tally:
 
     def totals(self) -> Totals:
         """Return the counts so far, and the averages."""
-        spoilt = self.by["invalid"] + self.by["not_graded"]
+        without_score = self.by["invalid"] + self.by["not_graded"]
         average = self.percentiles / self.valid if self.valid else None
-        zeros = self.percentiles / (self.valid + spoilt) if self.valid else None
+        zeros = self.percentiles / (self.valid + without_score) if self.valid else None
         return Totals(
             self.rows,
             self.by,
@@ -128,7 +128,7 @@ class MedalTable:
         self.sorting = Sorting(column, column == self.sorting.column and not self.sorting.reverse)
         self.arrange()
 
-    def turn_round(self) -> None:
+    def reverse(self) -> None:
         """Reverse the order."""
         self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
         self.arrange()

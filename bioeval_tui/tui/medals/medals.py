@@ -25,9 +25,9 @@ from bioeval_tui.tui.live.panel_widget import DrawnPanel
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.agents_widget import Agents
 from bioeval_tui.tui.medals.findings import examine
+from bioeval_tui.tui.medals.graded_feed import GradedFeed
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
 from bioeval_tui.tui.medals.medal_detail import MedalDetail
-from bioeval_tui.tui.medals.submission_feed import SubmissionFeed
 from bioeval_tui.tui.medals.submissions_widget import Submissions
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.shared import export_view
@@ -85,7 +85,7 @@ class MedalsScreen(BaseScreen):
         self.submissions = Submissions()
         self.agents = Agents()
         self.agents.display = False
-        self.feed = SubmissionFeed(self, self.submissions, self._all_taken)
+        self.feed = GradedFeed(self, self.submissions, self._all_taken)
         self.key_owners.add(self.submissions, self.submissions.KEYS)
 
     @property
@@ -384,8 +384,8 @@ class MedalsScreen(BaseScreen):
         ]
 
         async def work(tell: Tell) -> dict[int, MedalRow]:
-            async with aclosing(cast("AsyncGenerator[str]", services.prepare(task_id))) as told:
-                async for sentence in told:
+            async with aclosing(cast("AsyncGenerator[str]", services.prepare(task_id))) as steps:
+                async for sentence in steps:
                     tell(sentence)
             tell(f"grading {plural(len(waiting), 'submission')}")
             return {id(row): await services.grade(task_id, str(row.path)) for row in waiting if row.path}

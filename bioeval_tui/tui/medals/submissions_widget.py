@@ -115,7 +115,7 @@ class Submissions(ListTable):
             (at for at, c in enumerate(columns) if c is medals_view.COLUMNS[table.sorting.column]), -1
         )
         self.show(len(table.visible), self._cells, Sorting(place, table.sorting.reverse))
-        at = table.place_of(self.looked_at) if self.rows.steered else 0
+        at = table.place_of(self.looked_at) if self.rows.user_moved else 0
         if at != self.rows.cursor:
             self.rows.move_to(at)
         self._look_at(at)
@@ -216,7 +216,7 @@ class Submissions(ListTable):
 
     def action_reverse(self) -> None:
         """Reverse the order."""
-        self.table.turn_round()
+        self.table.reverse()
         self._sorted()
 
     def _sorted(self) -> None:

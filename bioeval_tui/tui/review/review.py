@@ -106,7 +106,7 @@ class ReviewScreen(RefreshedScreen):
         self._failure = ""
         self._shown: ItemId | None = None
         self._marked: list[tuple[int, str]] = []
-        self._talk: ConversationState | None = None
+        self._conversation: ConversationState | None = None
 
     @property
     def me(self) -> str:
@@ -225,10 +225,10 @@ class ReviewScreen(RefreshedScreen):
     def _show_transcript(self, item: ReviewItem | None) -> None:
         """Bind the transcript and mark the evidence, when either is another than before."""
         transcript = self.query_one(ReviewTranscript)
-        talk = item.talk if item else None
-        if talk is not self._talk or talk is None:
-            self._talk = talk
-            transcript.show(talk)
+        conversation = item.conversation if item else None
+        if conversation is not self._conversation or conversation is None:
+            self._conversation = conversation
+            transcript.show(conversation)
         quotes = review_view.quotes(item, self.blind, self.me) if item else []
         if item is None or item.id != self._shown or quotes != self._marked:
             self._marked = quotes

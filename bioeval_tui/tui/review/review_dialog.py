@@ -71,7 +71,7 @@ class ReviewDialog(FormDialog[review_view.ReviewForm]):
             placeholder = PLACEHOLDERS.get(self._kind, "what you saw in the transcript")
             label = "note" if self._kind == "note" else "why"
             yield self.row(label, ReviewField(placeholder=placeholder, id="why", compact=True))
-            yield Static(id="told", markup=False)
+            yield Static(id="hint", markup=False)
 
     @property
     def form(self) -> review_view.ReviewForm:
@@ -80,7 +80,7 @@ class ReviewDialog(FormDialog[review_view.ReviewForm]):
         choice = next((choice.value for choice in self.query(Choice)), "")
         return review_view.ReviewForm(self._kind, typed.get("score", ""), choice, typed.get("why", ""))
 
-    def told(self, *, trying: bool) -> Cell:
+    def hint(self, *, trying: bool) -> Cell:
         """What is missing, or that the form is complete."""
         problem = review_view.wrong(self.form)
         return Cell(problem, "bad" if trying else "quiet") if problem else Cell("enter saves it", "quiet")

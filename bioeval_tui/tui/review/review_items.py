@@ -47,7 +47,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """One judged task (`judged`, `talk`) or one graded submission (`row`), and its reviews so far.
+    """One judged task (`judged`, `conversation`) or one graded submission (`row`), and its reviews so far.
 
     `opinions` and `faults` hold the latest of each reviewer; `fault` is the recorded one.
     """
@@ -57,7 +57,7 @@ class ReviewItem:
     title: str
     criteria: str = ""
     judged: Judged | None = None
-    talk: ConversationState | None = None
+    conversation: ConversationState | None = None
     row: MedalRow | None = None
     opinions: Mapping[str, Reviewed] = field(default_factory=dict)
     faults: Mapping[str, Reviewed] = field(default_factory=dict)

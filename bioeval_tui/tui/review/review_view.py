@@ -63,7 +63,11 @@ def sign(item: ReviewItem, me: str) -> Cell:
 def where(item: ReviewItem) -> str:
     """Return `withheld 1`, or the agent that handed a submission in."""
     if item.id.key is not None:
-        case = item.talk.case.words if item.talk is not None and item.talk.case is not None else ""
+        case = (
+            item.conversation.case.words
+            if item.conversation is not None and item.conversation.case is not None
+            else ""
+        )
         return f"{item.condition or item.id.key.condition} {case or item.id.key.trial}"
     return item.row.agent if item.row is not None else ""
 
@@ -76,10 +80,10 @@ def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
         return marked(MEDALS[standing(item.row)], item.graded, reviews.mark_of(item.opinions))
     before = item.judged.score if item.judged else None
     after = reviews.score_of(item.opinions)
-    told = "–" if before is None else f"{before:.2f}"
+    shown = "–" if before is None else f"{before:.2f}"
     if after is None:
-        return Cell(told, "warn" if before is None else "plain")
-    return Cell(told if before == after else f"{told} → {after:.2f}", "strong")
+        return Cell(shown, "warn" if before is None else "plain")
+    return Cell(shown if before == after else f"{shown} → {after:.2f}", "strong")
 
 
 def marked(medal: Cell, graded: Mark, mark: Mark | None) -> Cell:

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
-from bioeval_tui.tui.live.talk_widget import LiveTranscript
+from bioeval_tui.tui.live.conversation_frame_widget import LiveTranscript
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.tones import paint
@@ -48,7 +48,7 @@ class Passage(Vertical):
 
     def show(self, condition: ConditionName, trial: int, title: str) -> None:
         """Show a row's details on a conversation, and go to its message."""
-        state, talk = self._state, self._state.conversation(condition, trial)
+        state, conversation = self._state, self._state.conversation(condition, trial)
         started = state.started
         run = started.run_id if started else ""
         self.border_title = Content(
@@ -59,7 +59,7 @@ class Passage(Vertical):
         value = row.cells.get(condition, Cell("–", "quiet")) if row else Cell("")
         lines = [paint(value, "  " if value.text else "", *said[:1]), *(paint(cell) for cell in said[1:4])]
         self.query_one(Static).update(Content("\n").join(lines))
-        self.transcript.show(talk)
+        self.transcript.show(conversation)
         evidence = row.evidence.get(condition) if row else None
         if evidence is not None:
             self.call_after_refresh(self.transcript.jump_to, evidence.message, evidence.quote)

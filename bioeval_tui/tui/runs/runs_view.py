@@ -141,11 +141,11 @@ def _preview_lines(found: RunPreview) -> list[Line]:
     """Return the largest possible gains of the lower score, and how that conversation ended."""
     lines: list[Line] = []
     if found.gains:
-        lines.append([Cell(f"what would raise {found.name} most", "quiet")])
+        lines.append([Cell(f"{found.name}: what would raise it most", "quiet")])
         lines += [[Cell(f"{by:<6}", "good"), Cell(what)] for what, by in found.gains]
         lines.append([])
     if found.last:
-        lines.append([Cell(f"how {found.name} ended", "quiet")])
+        lines.append([Cell(f"{found.name}: the last messages", "quiet")])
         for role, text in found.last:
             bar, name = ("▌", "user") if role == "user" else ("┃", "agent")
             lines.append([Cell(f"{bar} {name}  ", "quiet"), Cell(text)])
@@ -190,8 +190,8 @@ def _reviewed_line(run: RunSummary, width: int) -> list[Line]:
     # Loads the events, which the first paint of the home screen should not wait for.
     from bioeval_tui.record import reviews
 
-    told = "reviewed by" if run.only_condition else reviews.words(run.score, run.reviewed)
-    return [[Cell(f"{'':<{width}}{told} ", "strong"), Cell(who, "quiet")]]
+    shown = "reviewed by" if run.only_condition else reviews.words(run.score, run.reviewed)
+    return [[Cell(f"{'':<{width}}{shown} ", "strong"), Cell(who, "quiet")]]
 
 
 def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> list[Line]:

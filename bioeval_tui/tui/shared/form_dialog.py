@@ -28,7 +28,7 @@ class FormField(Input):
 
 
 class FormDialog(Dialog[Form]):
-    """The result is the form, complete; None when it was closed. A subclass draws `#told` below its lines."""
+    """The result is the form, complete; None when it was closed. A subclass draws `#hint` below its lines."""
 
     LABEL_WIDTH: ClassVar[int] = 16
     DEFAULT_CSS = """
@@ -38,7 +38,7 @@ class FormDialog(Dialog[Form]):
         & .form--row > .form--label { color: $quiet; }
         & .form--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
         & .form--row > Input:focus { background: $block-cursor-blurred-background; }
-        & #told { height: auto; margin-top: 1; }
+        & #hint { height: auto; margin-top: 1; }
         &.-wide .form--row { margin-bottom: 1; }
     }
     """
@@ -59,7 +59,7 @@ class FormDialog(Dialog[Form]):
         return self.query("Choice, Input").first()
 
     @abstractmethod
-    def told(self, *, trying: bool) -> Cell:
+    def hint(self, *, trying: bool) -> Cell:
         """Return the text below the fields; `trying` is true if enter was pressed and something is wrong."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ class FormDialog(Dialog[Form]):
 
     def tell(self, *, trying: bool = False) -> None:
         """Show what is wrong, or a summary of the answers."""
-        self.query_one("#told", Static).update(Content("\n").join([paint(self.told(trying=trying))]))
+        self.query_one("#hint", Static).update(Content("\n").join([paint(self.hint(trying=trying))]))
 
     @on(Choice.Changed)
     @on(Input.Changed)

@@ -57,9 +57,9 @@ class KeysDialog(Dialog[None]):
         & > .dialog--box { height: 90%; }
         & #keys-head { height: 1; color: $quiet; }
         & KeyRows { height: 1fr; }
-        & #keys-told { height: 2; }
+        & #keys-hint { height: 2; }
         &.-narrow > .dialog--box { height: 100%; }
-        &.-narrow #keys-told { height: 1; }
+        &.-narrow #keys-hint { height: 1; }
     }
     """
 
@@ -78,7 +78,7 @@ class KeysDialog(Dialog[None]):
         """Rows, and a line with messages."""
         yield Static(id="keys-head", markup=False)
         yield self._rows
-        yield Static(id="keys-told", markup=False)
+        yield Static(id="keys-hint", markup=False)
         yield AskLine("filter", "screen or action", id="filter")
 
     def on_mount(self) -> None:
@@ -112,7 +112,7 @@ class KeysDialog(Dialog[None]):
         return action == "close" or not self._rows.waiting
 
     def _tell(self, sentence: str, tone: Any = "plain") -> None:
-        self.query_one("#keys-told", Static).update(paint(Cell(sentence, tone)))
+        self.query_one("#keys-hint", Static).update(paint(Cell(sentence, tone)))
 
     @on(RowList.Chosen)
     def _chosen(self) -> None:

@@ -277,7 +277,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def action_reverse(self) -> None:
         """Reverse the order."""
-        self.listing.turn_round()
+        self.listing.reverse()
         self._sorted()
 
     def action_exact(self) -> None:

@@ -112,7 +112,7 @@ class Listing(Generic[Item]):
         self.sorting = Sorting(column, not self.sorting.reverse if again else False)
         self.arrange()
 
-    def turn_round(self) -> None:
+    def reverse(self) -> None:
         """Reverse the order."""
         self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
         self.arrange()

@@ -80,7 +80,7 @@ class Program(Protocol):
         """Every theme that can be chosen."""
         ...
 
-    def habits_changed(self) -> None:
+    def preferences_changed(self) -> None:
         """Apply changed display settings to the live screen."""
         ...
 

@@ -62,7 +62,7 @@ class RowList(ScrollView, can_focus=True):
         self._has_cursor = cursor
         self._blurred_cursor = False
         self.cursor = 0
-        self.steered = False
+        self.user_moved = False
         """Whether the user has moved the cursor; until then, it may stay on the first row as the list fills."""
         self.tail = False
         """Whether the list stays at its end as rows are added."""
@@ -127,17 +127,17 @@ class RowList(ScrollView, can_focus=True):
 
     def action_move(self, by: int) -> None:
         """Move the cursor by rows."""
-        self.steered = True
+        self.user_moved = True
         self.move_to(self.cursor + by)
 
     def action_page(self, by: int) -> None:
         """Move the cursor by pages."""
-        self.steered = True
+        self.user_moved = True
         self.move_to(self.cursor + by * max(1, self.size.height - 1))
 
     def action_edge(self, end: int) -> None:
         """Move the cursor to the first row or the last."""
-        self.steered = True
+        self.user_moved = True
         self.move_to(self._row_count - 1 if end else 0)
 
     def action_choose(self) -> None:
@@ -150,7 +150,7 @@ class RowList(ScrollView, can_focus=True):
         index = event.y + self.scroll_offset.y
         if not 0 <= index < self._row_count:
             return
-        self.steered = True
+        self.user_moved = True
         if index == self.cursor and event.chain > 1:
             self.action_choose()
         else:

@@ -90,4 +90,4 @@ class SettingsDialog(Dialog[None]):
             return
         name = next(name for name, _, _ in READING if name.replace(".", "-") == event.choice.id)
         self.bioeval.services.keep(name, event.choice.value == "yes")
-        self.bioeval.habits_changed()
+        self.bioeval.preferences_changed()

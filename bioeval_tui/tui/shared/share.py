@@ -61,14 +61,14 @@ class ShareDialog(FormDialog[Copied | Picture]):
         if self._picture is not None:
             yield self.row("picture", ShareField(home_relative(self._picture.path), id="path", compact=True))
             yield self.row("caption", ShareField(self._picture.caption, id="caption", compact=True))
-        yield Static(id="told", markup=False)
+        yield Static(id="hint", markup=False)
 
     def first_field(self) -> Widget:
         """Begin at what can be copied."""
         self._rows.set_rows(len(self._copies), lambda at, _: paint(Cell(self._copies[at].what)))
         return self._rows
 
-    def told(self, *, trying: bool) -> Cell:
+    def hint(self, *, trying: bool) -> Cell:
         """Show the caption's path, or what is wrong with the file name."""
         if self._picture is None:
             return Cell("")
@@ -92,7 +92,7 @@ class ShareDialog(FormDialog[Copied | Picture]):
 
     def action_give(self) -> None:
         """Write the picture, unless its name is wrong."""
-        if self.told(trying=True).tone == "bad":
+        if self.hint(trying=True).tone == "bad":
             self.tell(trying=True)
             return
         path, caption = (self.query_one(f"#{name}", Input).value for name in ("path", "caption"))

@@ -48,9 +48,9 @@ class TitleBar(Widget):
         end = paint(state, Cell(f"  {name}", "quiet")) if name and width >= 100 else paint(state)
         room = width - trail.cell_length - end.cell_length - 6
         kept = list(notes)
-        while kept and (told := Content.styled(" · ", "$quiet").join(map(paint, kept))).cell_length > room:
+        while kept and (listed := Content.styled(" · ", "$quiet").join(map(paint, kept))).cell_length > room:
             # The last one goes first, and what is not worth a colour before what is.
             kept.remove(next((note for note in reversed(kept) if note.tone == "quiet"), kept[-1]))
         if kept:
-            trail = Content.assemble(trail, "    ", told)
+            trail = Content.assemble(trail, "    ", listed)
         return spread(trail, end, width)

@@ -36,7 +36,7 @@ class WorkDialog(Dialog[Result], Generic[Result]):
         super().__init__()
         self._heading = heading
         self._work = work
-        self._told: list[str] = []
+        self._steps: list[str] = []
         self._failure = ""
         self._began = monotonic()
         self._worker: Worker[None] | None = None
@@ -48,7 +48,7 @@ class WorkDialog(Dialog[Result], Generic[Result]):
 
     def compose_body(self) -> Iterable[Widget]:
         """The messages, and the elapsed time."""
-        yield Static(id="told", markup=False)
+        yield Static(id="steps", markup=False)
 
     def on_mount(self) -> None:
         """Begin."""
@@ -66,16 +66,16 @@ class WorkDialog(Dialog[Result], Generic[Result]):
             self.dismiss(result)
 
     def _tell(self, sentence: str) -> None:
-        self._told.append(clean_line(sentence))
+        self._steps.append(clean_line(sentence))
         self._show()
 
     def _show(self) -> None:
-        lines = [paint(Cell(f"· {sentence}", "quiet")) for sentence in self._told[-SHOWN:]]
+        lines = [paint(Cell(f"· {sentence}", "quiet")) for sentence in self._steps[-SHOWN:]]
         if self._failure:
             lines.append(paint(Cell(f"✗ {self._failure}", "bad")))
         else:
             lines.append(paint(Cell(f"◌ {duration(monotonic() - self._began)}", "busy")))
-        self.query_one("#told", Static).update(Content("\n").join(lines))
+        self.query_one("#steps", Static).update(Content("\n").join(lines))
 
     def action_close(self) -> None:
         """Stop the work, then close."""

@@ -43,7 +43,7 @@ def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[
     blocks.extend(_failures(message))
     blocks.extend(_text(item, message))
     if choices.show_events:
-        for index, event in _told(message):
+        for index, event in _shown_events(message):
             fold = Fold("event", message.message, index)
             blocks.extend(_generation(generation_line(event), fold, fold in choices.opened))
         blocks.extend(_spans(message, choices))
@@ -56,7 +56,7 @@ def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[
     return blocks
 
 
-def _told(message: MessageState) -> Iterator[tuple[int, dict[str, Any]]]:
+def _shown_events(message: MessageState) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the events that the agent reported through its protocol, numbered; calls reported as spans are shown there."""
     return ((index, event) for index, event in enumerate(message.generation) if "span" not in event)
 
@@ -101,7 +101,7 @@ def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
     """Return what can be opened in a message, in order, without building its blocks."""
     found: list[Fold] = []
     if choices.show_events:
-        found = [Fold("event", message.message, index) for index, _ in _told(message)]
+        found = [Fold("event", message.message, index) for index, _ in _shown_events(message)]
         found += [Fold("span", message.message, index) for index in _shown_spans(message)]
     return found + [Fold("violation", message.message, index) for index in range(len(message.violations))]
 

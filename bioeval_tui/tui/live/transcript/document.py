@@ -58,10 +58,15 @@ class Document:
     @property
     def pending(self) -> MessageState | None:
         """The message that is awaited or being written, if any."""
-        talk = self.conversation
-        if talk is None or not talk.messages or talk.messages[-1].done or talk.ended is not None:
+        conversation = self.conversation
+        if (
+            conversation is None
+            or not conversation.messages
+            or conversation.messages[-1].done
+            or conversation.ended is not None
+        ):
             return None
-        return talk.messages[-1]
+        return conversation.messages[-1]
 
     def show(self, conversation: ConversationState | None) -> None:
         """Take another conversation, or the same one anew."""
@@ -97,13 +102,13 @@ class Document:
 
         None says that only `show` can help: messages are gone, or a speaker needs a wider column.
         """
-        talk = self.conversation
-        if talk is None:
+        conversation = self.conversation
+        if conversation is None:
             return Spot(0, 0, 0)
         known = len(self.items) - 1 - self._ends
-        if len(talk.messages) < known or (self._ends and len(talk.messages) != known):
+        if len(conversation.messages) < known or (self._ends and len(conversation.messages) != known):
             return None
-        for message in talk.messages[known:]:
+        for message in conversation.messages[known:]:
             if self._widen(message.speaker):
                 return None
             self.items.append(Item(message))
@@ -114,7 +119,7 @@ class Document:
             block = self.rebuild(index)
             if block is not None:
                 first = min(first, Spot(index, block, 0))
-        if talk.ended is not None and not self._ends:
+        if conversation.ended is not None and not self._ends:
             self._ends = True
             self.items.append(Item(None))
             self._heights.append(1)

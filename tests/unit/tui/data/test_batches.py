@@ -64,7 +64,7 @@ async def test_a_batch_of_the_history_is_read_from_its_recordings(settings: Sett
     assert by[IDS[0], "withheld", 1].value == 0.29
     assert by[IDS[0], "withheld", 1].latencies_ms == (420.0, 910.0, 3420.0, 1280.0)
     # Nobody writes the second one: what goes on in it was interrupted.
-    assert by[IDS[1], "withheld", 2].rank is Rank.SPOILT
+    assert by[IDS[1], "withheld", 2].rank is Rank.NOT_MEASURED
     assert "engine stopped" in by[IDS[1], "withheld", 2].state.text
 
 
@@ -92,9 +92,9 @@ async def test_queued_runs_are_shown_and_a_partial_line_is_read_once_it_is_compl
 
     async for glances in batch.glances(written):
         looks.append([glance.rank for glance in glances])
-    assert looks[0].count(Rank.TO_COME) > looks[1].count(Rank.TO_COME) >= 4
+    assert looks[0].count(Rank.QUEUED) > looks[1].count(Rank.QUEUED) >= 4
     # The engine ended before the second run began.
-    assert looks[-1][-4:] == [Rank.SPOILT] * 4
+    assert looks[-1][-4:] == [Rank.NOT_MEASURED] * 4
     assert Rank.DONE in looks[-1]
 
 

@@ -64,7 +64,7 @@ def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> Non
     ada.give(items[1], Given("accept", score=items[1].judged.score if items[1].judged else None), "ada")
     note = ada.give(items[0], Given("note", why="odd"), "ada")
     again = ada.queue(source)
-    assert again[0].talk is first.talk, "a reader's place in the transcript must not be lost"
+    assert again[0].conversation is first.conversation, "a reader's place in the transcript must not be lost"
     opinions = again[0].opinions
     assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.5, "ben": 1.0}
     assert opinions["ada"].before == first.judged.score

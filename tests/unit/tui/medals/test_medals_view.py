@@ -44,7 +44,7 @@ def test_reversing_the_sort_reverses_the_rows(table: MedalTable) -> None:
         (entry.standing, entry.row.report and entry.row.report.leaderboard_percentile)
         for entry in table.visible
     ]
-    table.turn_round()
+    table.reverse()
     after = [
         (entry.standing, entry.row.report and entry.row.report.leaderboard_percentile)
         for entry in table.visible

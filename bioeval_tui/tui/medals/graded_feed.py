@@ -22,7 +22,7 @@ SLICE_S = 0.008
 """How long rows are added before control returns to the screen, in seconds."""
 
 
-class SubmissionFeed:
+class GradedFeed:
     """Grades, or reads reports, in a worker of the screen; calls `taken` once the existing rows are in."""
 
     def __init__(self, screen: BaseScreen, submissions: Submissions, taken: Callable[[], None]) -> None:

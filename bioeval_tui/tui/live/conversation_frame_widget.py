@@ -16,7 +16,7 @@ from bioeval_tui.tui.shared.tones import paint
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName
     from bioeval_tui.record.state import ConversationState
-    from bioeval_tui.tui.live.feed import TalkChange
+    from bioeval_tui.tui.live.feed import ConversationChange
 
 WHOLE = frozenset({"conversation_ended", "seed_applied", "setup_applied"})
 """Kinds of events that concern the transcript but no single message."""
@@ -30,11 +30,11 @@ class LiveTranscript(Transcript):
         return action not in ("toggle_events", "follow")
 
 
-class Talk(Vertical):
+class ConversationFrame(Vertical):
     """A frame around a transcript. The upper edge has the condition, its state and its score."""
 
     DEFAULT_CSS = """
-    Talk {
+    ConversationFrame {
         width: 1fr;
         border: round $line;
         border-title-color: $foreground;
@@ -45,10 +45,10 @@ class Talk(Vertical):
     """
 
     def __init__(self, condition: ConditionName) -> None:
-        super().__init__(id=f"talk-{condition}")
+        super().__init__(id=f"frame-{condition}")
         self.condition = condition
         self.transcript = LiveTranscript()
-        self._talk: ConversationState | None = None
+        self._conversation: ConversationState | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the transcript."""
@@ -69,11 +69,13 @@ class Talk(Vertical):
         """Mark the first message that the other condition does not share."""
         self.transcript.part_at(message)
 
-    def show_talk(self, talk: ConversationState | None, change: TalkChange | None) -> None:
+    def show_conversation(
+        self, conversation: ConversationState | None, change: ConversationChange | None
+    ) -> None:
         """Show a conversation, or what changed in the one that is shown."""
-        if talk is not self._talk:
-            self._talk = talk
-            self.transcript.show(talk)
+        if conversation is not self._conversation:
+            self._conversation = conversation
+            self.transcript.show(conversation)
         elif change is not None:
             if change.kinds & WHOLE:
                 self.transcript.update(None)
