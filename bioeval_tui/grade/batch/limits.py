@@ -70,7 +70,8 @@ def limit_memory(megabytes: int | None) -> None:
 
 def _in_use() -> int:
     """Return the bytes of address space that this process has now (Linux)."""
-    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    page: int = resource.getpagesize()
+    return int(Path("/proc/self/statm").read_text().split()[0]) * page
 
 
 def megabytes_of_group(pid: int) -> float:
