@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from bioeval_tui.record.importing.conversations import (
     in_unit,
     messages_of,
     moment,
+    object_at,
     objects,
     text_of,
     whole_number,
@@ -66,15 +67,12 @@ def _trajectories(file: Path) -> Iterator[Any]:
 def _conversation(data: Any, header: Header) -> ToldConversation:
     if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
         raise InputError("`steps` must be a list")
-    agent = data.get("agent")
-    agent = agent if isinstance(agent, dict) else {}
+    agent = object_at(data, "agent")
     header.agent = header.agent or " ".join(
         str(agent[key]) for key in ("name", "version") if agent.get(key) and agent[key] != "unknown"
     )
     header.model = header.model or str(agent.get("model_name") or "")
-    extra = data.get("extra")
-    ours = extra.get(OURS) if isinstance(extra, dict) else None
-    ours = ours if isinstance(ours, dict) else {}
+    ours = object_at(data, "extra", OURS)
     header.name = header.name or str(ours.get("job", ""))
     header.judge = header.judge or str(ours.get("judge", ""))
     pieces = [_piece(step, number) for number, step in enumerate(data["steps"], start=1)]
@@ -83,17 +81,14 @@ def _conversation(data: Any, header: Header) -> ToldConversation:
         message.record = {"raw": message.raw}
     times = [piece.at for piece in pieces if piece.at]
     named = data.get("trajectory_id") or data.get("session_id")
-    scores = ours.get("scores") if ours else _rewards(data)
+    scores = object_at(ours, "scores") if ours else _rewards(data)
     condition = ours.get("condition")
     return ToldConversation(
         name=str(ours.get("case") or ("" if ours else named or "")),
         messages=messages,
         session=str(data.get("session_id") or ""),
         condition=condition if condition in ("withheld", "supplied") else None,
-        scores=[
-            GivenScore(str(name), in_unit(value), value)
-            for name, value in (scores.items() if isinstance(scores, dict) else ())
-        ],
+        scores=[GivenScore(str(name), in_unit(value), value) for name, value in scores.items()],
         started_at=times[0] if times else None,
         ended_at=times[-1] if times else None,
         record={key: value for key, value in data.items() if key != "steps"},
@@ -101,34 +96,26 @@ def _conversation(data: Any, header: Header) -> ToldConversation:
     )
 
 
-def _rewards(data: Mapping[str, Any]) -> dict[str, Any]:
+def _rewards(data: dict[str, Any]) -> dict[str, Any]:
     """Return a trajectory's reward: the format has no field for it, so harnesses put it in other places."""
-    metrics = data.get("final_metrics")
-    places = [data.get("extra"), metrics, metrics.get("extra") if isinstance(metrics, dict) else None]
+    places = (("final_metrics", "extra"), ("final_metrics",), ("extra",))
     return {
         name: place[name]
-        for place in reversed(places)
-        if isinstance(place, dict)
+        for place in (object_at(data, *keys) for keys in places)
         for name in ("reward", "score", "mean_reward")
         if isinstance(place.get(name), int | float)
     }
-
-
-def _generation(extra: Any) -> list[dict[str, Any]]:
-    """Return a user's tool calls from this program's exports; the format itself has tool calls only for agents."""
-    events = extra.get("generation") if isinstance(extra, dict) else None
-    return objects(events)
 
 
 def _piece(step: Any, number: int) -> ToldPiece:
     source = step.get("source") if isinstance(step, dict) else None
     if not isinstance(source, str) or source not in _ROLES:
         raise InputError(f"step {number}: `source` must be one of {', '.join(_ROLES)}")
-    metrics = step.get("metrics")
-    metrics = metrics if isinstance(metrics, Mapping) else {}
-    observation = step.get("observation")
-    results = observation.get("results") if isinstance(observation, dict) else None
+    metrics = object_at(step, "metrics")
+    results = object_at(step, "observation").get("results")
     reasoning = step.get("reasoning_content")
+    # What this program's exports say that a user did: the format gives tool calls to agents only.
+    generation = objects(object_at(step, "extra").get("generation"))
     return ToldPiece(
         role=_ROLES[source],
         text=text_of(step.get("message")),
@@ -145,7 +132,7 @@ def _piece(step: Any, number: int) -> ToldPiece:
             Output(text_of(result.get("content")), str(result.get("source_call_id") or ""))
             for result in objects(results)
         ],
-        more=[{"reasoning": reasoning}] if reasoning else _generation(step.get("extra")),
+        more=[{"reasoning": reasoning}] if reasoning else generation,
         at=moment(step.get("timestamp")),
         tokens_in=whole_number(metrics.get("prompt_tokens")),
         tokens_out=whole_number(metrics.get("completion_tokens")),

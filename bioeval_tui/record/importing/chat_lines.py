@@ -9,7 +9,13 @@ from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.importing.chat import chat
-from bioeval_tui.record.importing.conversations import GivenScore, Header, ToldConversation, in_unit
+from bioeval_tui.record.importing.conversations import (
+    GivenScore,
+    Header,
+    ToldConversation,
+    in_unit,
+    object_at,
+)
 from bioeval_tui.record.importing.json_reading import lines, members
 from bioeval_tui.record.importing.looking import FileLook
 
@@ -57,9 +63,8 @@ def _objects(file: Path) -> Iterator[tuple[str, Any]]:
             yield "conversation 1", dict(members(opened))
 
 
-def _conversation(data: Mapping[str, Any], header: Header) -> ToldConversation:
-    metadata = data.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+def _conversation(data: dict[str, Any], header: Header) -> ToldConversation:
+    metadata = object_at(data, "metadata")
     condition = metadata.get("condition", data.get("condition"))
     named = data.get("id") or data.get("custom_id")
     ours = "run_id" in metadata and "trial" in metadata

@@ -259,6 +259,13 @@ def milliseconds(value: Any, scale: float = 1.0) -> float | None:
     return found if 0 <= found <= 86_400_000 else None
 
 
+def object_at(data: Any, *keys: str) -> dict[str, Any]:
+    """Return the object under a key, or under one key after another; an empty one where there is none."""
+    for key in keys:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data if isinstance(data, dict) else {}
+
+
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list; nothing if it is not a list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

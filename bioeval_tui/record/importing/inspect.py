@@ -20,6 +20,7 @@ from bioeval_tui.record.importing.conversations import (
     messages_of,
     milliseconds,
     moment,
+    object_at,
     objects,
     text_of,
 )
@@ -52,7 +53,7 @@ def read(file: Path) -> Iterator[Header | ToldConversation]:
     for key, value in _members(file):
         if key != "samples":
             record[key] = value
-            ours = ours or (key == "eval" and isinstance(value, dict) and _OURS in _packages(value))
+            ours = ours or (key == "eval" and _OURS in object_at(value, "packages"))
         elif isinstance(value, dict):
             yield _conversation(value, ours)
         else:
@@ -87,13 +88,11 @@ def _loaded(archive: ZipFile, name: str) -> Any:
         raise InputError(f"{name} cannot be read: {problem}") from None
 
 
-def _header(record: Mapping[str, Any]) -> Header:
-    told = record.get("eval")
-    told = told if isinstance(told, dict) else {}
-    metadata = told.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+def _header(record: dict[str, Any]) -> Header:
+    told = object_at(record, "eval")
+    metadata = object_at(told, "metadata")
     scorers = [str(s.get("name")) for s in objects(told.get("scorers"))]
-    ours = _OURS in _packages(told)
+    ours = _OURS in object_at(told, "packages")
     return Header(
         name=str(told.get("task") or ""),
         agent=str(told.get("solver") or ""),
@@ -105,14 +104,8 @@ def _header(record: Mapping[str, Any]) -> Header:
     )
 
 
-def _packages(told: Mapping[str, Any]) -> Mapping[str, Any]:
-    packages = told.get("packages")
-    return packages if isinstance(packages, dict) else {}
-
-
-def _conversation(sample: Mapping[str, Any], ours: bool) -> ToldConversation:
-    attachments = sample.get("attachments")
-    attachments = attachments if isinstance(attachments, dict) else {}
+def _conversation(sample: dict[str, Any], ours: bool) -> ToldConversation:
+    attachments = object_at(sample, "attachments")
     listed = sample.get("messages")
     messages = messages_of(
         _piece(message, number, attachments)
@@ -120,10 +113,9 @@ def _conversation(sample: Mapping[str, Any], ours: bool) -> ToldConversation:
     )
     for message in messages:
         message.record = {"raw": message.raw}
-    metadata = sample.get("metadata")
-    condition = metadata.get("condition") if ours and isinstance(metadata, dict) else None
-    error, limit = sample.get("error"), sample.get("limit")
-    kind = str(limit.get("type")) if isinstance(limit, dict) else ""
+    condition = object_at(sample, "metadata").get("condition") if ours else None
+    kind = str(object_at(sample, "limit").get("type", ""))
+    said = str(object_at(sample, "error").get("message", ""))
     told = [*_scores(sample.get("scores"))]
     whole = next((score.value for score in told if score.name == "composite"), None) if ours else None
     if ours:  # the composite is made of the others
@@ -139,7 +131,7 @@ def _conversation(sample: Mapping[str, Any], ours: bool) -> ToldConversation:
         started_at=moment(sample.get("started_at")),
         ended_at=moment(sample.get("completed_at")),
         reason=_LIMITS.get(kind, "unknown"),
-        detail=str(error.get("message", "")) if isinstance(error, dict) else kind and f"{kind} limit",
+        detail=said or (kind and f"{kind} limit"),
         record={key: value for key, value in sample.items() if key not in _MODELLED},
         whole=whole,
     )
@@ -162,11 +154,9 @@ def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> ToldPie
         raise InputError(f"message {number}: `role` must be system, user, assistant or tool")
     text = _resolved(text_of(_without_reasoning(message.get("content"))), attachments)
     if role == "tool":
-        error = message.get("error")
-        told = text or (str(error.get("message", "")) if isinstance(error, dict) else "")
+        told = text or str(object_at(message, "error").get("message", ""))
         return ToldPiece("tool", "", message, outputs=[Output(told, str(message.get("tool_call_id") or ""))])
-    metadata = message.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = object_at(message, "metadata")
     return ToldPiece(
         role=role,
         text=text,

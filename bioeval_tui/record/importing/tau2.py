@@ -18,6 +18,7 @@ from bioeval_tui.record.importing.conversations import (
     messages_of,
     milliseconds,
     moment,
+    object_at,
     objects,
     whole_number,
 )
@@ -73,23 +74,19 @@ def read(file: Path) -> Iterator[Header | ToldConversation]:
     yield header
 
 
-def _take_info(header: Header, info: Mapping[str, Any]) -> None:
-    agent, user = info.get("agent_info"), info.get("user_info")
-    environment = info.get("environment_info")
-    if isinstance(agent, dict):
-        header.agent, header.model = str(agent.get("implementation") or ""), str(agent.get("llm") or "")
-    if isinstance(user, dict):
-        header.evaluator = " ".join(str(user[key]) for key in ("implementation", "llm") if user.get(key))
-    if isinstance(environment, dict) and environment.get("domain_name"):
-        header.name = f"τ²-bench {environment['domain_name']}"
+def _take_info(header: Header, info: dict[str, Any]) -> None:
+    agent, user = object_at(info, "agent_info"), object_at(info, "user_info")
+    header.agent, header.model = str(agent.get("implementation") or ""), str(agent.get("llm") or "")
+    header.evaluator = " ".join(str(user[key]) for key in ("implementation", "llm") if user.get(key))
+    if domain := object_at(info, "environment_info").get("domain_name"):
+        header.name = f"τ²-bench {domain}"
     header.record = {"info": dict(info)}
 
 
 def _conversation(data: Any, tasks: Mapping[str, Any]) -> ToldConversation:
     if not isinstance(data, dict) or "task_id" not in data:
         raise InputError("must be a JSON object with `task_id` and `messages`")
-    told = data.get("reward_info")
-    told = told if isinstance(told, dict) else {}
+    told = object_at(data, "reward_info")
     ended = str(data.get("termination_reason") or "")
     reason, fault = _ENDS.get(ended, ("unknown", "none"))
     messages = messages_of(_pieces(data.get("messages") or []))
@@ -144,8 +141,7 @@ def _one(message: Any) -> list[Any]:
 def _task(task: Any) -> tuple[str, str]:
     if not isinstance(task, dict):
         return "reward", ""
-    scenario = task.get("user_scenario")
-    instructions = scenario.get("instructions") if isinstance(scenario, dict) else None
+    instructions = object_at(task, "user_scenario").get("instructions")
     if isinstance(instructions, dict):
         wanted = "\n".join(
             str(instructions[key])
@@ -159,7 +155,5 @@ def _task(task: Any) -> tuple[str, str]:
 
 
 def _facts(task: Any) -> tuple[str, ...]:
-    scenario = task.get("user_scenario") if isinstance(task, dict) else None
-    instructions = scenario.get("instructions") if isinstance(scenario, dict) else None
-    known = instructions.get("known_info") if isinstance(instructions, dict) else None
+    known = object_at(task, "user_scenario", "instructions").get("known_info")
     return tuple(line.strip() for line in str(known).splitlines() if line.strip()) if known else ()

@@ -8,7 +8,14 @@ from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.importing.chat import chat
-from bioeval_tui.record.importing.conversations import GivenScore, Header, ToldConversation, in_unit, objects
+from bioeval_tui.record.importing.conversations import (
+    GivenScore,
+    Header,
+    ToldConversation,
+    in_unit,
+    object_at,
+    objects,
+)
 from bioeval_tui.record.importing.json_reading import lines, members
 from bioeval_tui.record.importing.looking import FileLook
 from bioeval_tui.text import compact_json
@@ -43,8 +50,7 @@ def read(file: Path) -> Iterator[Header | ToldConversation]:
 def _conversation(result: Any) -> ToldConversation:
     if not isinstance(result, dict) or "task_id" not in result:
         raise InputError("must be a JSON object with `task_id`, `reward` and `traj`")
-    info = result.get("info")
-    info = info if isinstance(info, dict) else {}
+    info = object_at(result, "info")
     messages = chat(result.get("traj") or [])
     stopped = any(message.role == "user" and STOP in message.text for message in messages[-2:])
     error = info.get("error")
