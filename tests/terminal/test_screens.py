@@ -33,7 +33,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.types("3", "› Runs    2 runs", "■ completed", "space replay")
         screen.opens_box(" ", "as recorded", "enter play")
         screen.closes_box()
-        screen.opens_box("mm=", "B against A", "too few to tell")
+        screen.opens_box("mm=", "B compared with A", "too few to tell")
         screen.closes_box()
         screen.opens_box(ENTER, "withheld", "mean (published formula)")
         screen.closes_box()

@@ -211,8 +211,8 @@ CHOICES: dict[str, dict[str, str]] = {
         "random": "random for each trial",
     },
     "at_once": {
-        "no": "one after the other",
-        "yes": "at the same time; the agent must keep sessions apart",
+        "no": "no: one condition after the other",
+        "yes": "yes: both at the same time; the agent must keep sessions apart",
     },
     "spans": {
         "job": "as set in the job",

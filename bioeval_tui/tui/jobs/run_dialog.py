@@ -80,7 +80,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             )
             yield self._choice("conditions", "conditions", form.conditions)
             yield self._choice("order", "order", form.order)
-            yield self._choice("held", "at_once", form.at_once)
+            yield self._choice("parallel", "at_once", form.at_once)
             if self._job.cases:
                 yield self._line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7")
                 yield self._line("sample", "sample", form.sample, "all; how many to draw at random")

@@ -56,27 +56,25 @@ class TasksPanel(Panel):
             title = left(row.title, width - NAME_WIDTH * len(cells) - 3)
             return Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ", title, *cells)
 
-        nothing = Content("" if tasks else "the job has no tasks")
-        cut = [f"{row.number} {row.title}" for row in tasks]
+        titles = [f"{row.number} {row.title}" for row in tasks]
 
         def foot(width: int) -> Content:
-            room = width - NAME_WIDTH * len(conversations) - 1
-            whole = [words for words in cut if cell_len(words) > room]
-            return (
-                Content("\n").join([Content.styled(words, "$quiet") for words in whole]) if tasks else nothing
-            )
+            if not tasks:
+                return Content("the job has no tasks")
+            return _in_full(titles, width - NAME_WIDTH * len(conversations) - 1)
 
         self.set_panel(
             lambda _: _names(state, both, NAME_WIDTH),
             len(tasks),
             paint_row,
             foot,
-            self._foot_lines(len(tasks)),
+            self.lines_below(len(tasks)),
         )
 
-    def _foot_lines(self, rows: int) -> int:
-        """Return the number of lines below the rows, where truncated titles are shown in full."""
-        return max(1, min(6, self.size.height - rows - 2))
+
+def _in_full(titles: Sequence[str], room: int) -> Content:
+    """Return the titles that do not fit in `room` cells, a line each."""
+    return Content("\n").join([Content.styled(title, "$quiet") for title in titles if cell_len(title) > room])
 
 
 class LatencyPanel(Panel):
@@ -146,6 +144,8 @@ class AssertionsPanel(Panel):
             [c.after_turn for row in checked for line in row.timelines.values() for c in line], default=0
         )
         longest = max([len(row.title) for row in checked], default=0)
+        titles = [f"{row.weight:g}× {row.title}" for row in checked]
+        below = self.lines_below(len(checked))
 
         def shown(width: int) -> tuple[int, str]:
             """Return how many turns fit, and the separator between them."""
@@ -168,14 +168,16 @@ class AssertionsPanel(Panel):
             newest = f"{turns - count + 1} to {turns}" if count < turns else ""
             fits = summary.cell_length + len("  turns ") + len(newest) <= width
             left_out = f"turns {newest}" if newest and fits else newest
-            return spread(summary, paint(Cell(left_out, "quiet")), width)
+            whole = _in_full(titles, width - column(width) * len(look.conditions)).wrap(width)[: below - 1]
+            whole += [Content("")] * (below - 1 - len(whole))
+            return Content("\n").join([*whole, spread(summary, paint(Cell(left_out, "quiet")), width)])
 
         uplift = panels_view.uplift(state, look.trial) if checked else Cell("the job has no assertions")
         summary = (
             paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
         )
         self.set_panel(
-            lambda width: _names(state, look.conditions, column(width)), len(checked), paint_row, foot
+            lambda width: _names(state, look.conditions, column(width)), len(checked), paint_row, foot, below
         )
 
 

@@ -60,6 +60,10 @@ class Panel(Vertical):
         yield self.rows
         yield self._foot
 
+    def lines_below(self, rows: int) -> int:
+        """Return the number of lines below the rows, where truncated titles are shown in full."""
+        return max(1, min(6, self.size.height - rows - 2))
+
     def set_panel(
         self, head: LinePainter, count: int, painter: RowPainter, foot: LinePainter, foot_lines: int = 1
     ) -> None:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from bioeval_tui.record.events import ConditionName
     from bioeval_tui.record.state import RunState
 
-COLUMN, WIDEST = 10, 16
-"""How wide the column of a condition is, and at most for a name that the job gives it."""
+COLUMN, WIDEST = 10, 14
+"""How wide a column is, and at most for a name that the job gives a condition."""
 GAINS_SHOWN, BAR, PLOT_ROWS = 5, 6, 5
 
 
@@ -206,8 +206,10 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _line(self, label: Cell, cells: list[Cell], uplift: Cell, width: int) -> Content:
         """Return a label, a column for each condition, and the difference if there are two."""
-        columns = [right(cell, self._column) for cell in (cells if len(cells) == 1 else [*cells, uplift])]
-        return Content.assemble(left(label, width - self._column * len(columns)), *columns)
+        columns = [right(cell, self._column) for cell in cells]
+        columns += [right(uplift, COLUMN)] if len(cells) > 1 else []
+        room = width - sum(column.cell_length for column in columns)
+        return Content.assemble(left(label, room), *columns)
 
     def _raise(self, width: int) -> Content:
         conversation = self._both.get(self._condition)
@@ -216,7 +218,7 @@ class ScoreCard(Dialog[CardEvidence]):
         lines = [
             paint(
                 Cell(
-                    f"why {value} ({self._state.condition_name(self._condition)}): what would raise it most",
+                    f"{self._state.condition_name(self._condition)} {value}: what would raise it most",
                     "quiet",
                 )
             )

@@ -199,7 +199,7 @@ class ReviewScreen(RefreshedScreen):
         )
         return Content.assemble(
             left(review_view.sign(item, self.me), 2),
-            left(Cell(review_view.where(item), "quiet"), WHERE),
+            left(Cell(review_view.where(item, WHERE), "quiet"), WHERE),
             " ",
             left(Cell(title), width - WHERE - OUTCOME - 4),
             " ",

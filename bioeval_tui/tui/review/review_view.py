@@ -60,15 +60,16 @@ def sign(item: ReviewItem, me: str) -> Cell:
     return Cell("✓" if mine.action == "accept" else "✎", "good")
 
 
-def where(item: ReviewItem) -> str:
-    """Return `withheld 1`, or the agent that handed a submission in."""
+def where(item: ReviewItem, width: int = 80) -> str:
+    """Return `withheld 1` in at most `width` characters, or the agent that handed a submission in."""
     if item.id.key is not None:
         case = (
             item.conversation.case.words
             if item.conversation is not None and item.conversation.case is not None
             else ""
         )
-        return f"{item.condition or item.id.key.condition} {case or item.id.key.trial}"
+        trial = case or str(item.id.key.trial)
+        return f"{shorten(item.condition or item.id.key.condition, max(7, width - 1 - len(trial)))} {trial}"
     return item.row.agent if item.row is not None else ""
 
 
@@ -139,7 +140,7 @@ def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list
     kept_back = hidden(item, blind, me)
     found: list[Line] = []
     if item.criteria:
-        found.append([label("must hold"), Cell(shorten(item.criteria, 400))])
+        found.append([label("criteria"), Cell(shorten(item.criteria, 400))])
     if kept_back:
         known = "; you have seen it, so yours is not blind" if seen else ""
         found.append([label("judge"), Cell(f"hidden until you have given your score{known}", "warn")])

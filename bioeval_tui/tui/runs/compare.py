@@ -60,7 +60,7 @@ class CompareDialog(Dialog[None]):
         " five pairs, and a difference in response times needs runs of equal concurrency. Press Enter to see "
         "what both runs did."
     )
-    HEADING: ClassVar[str] = "B against A"
+    HEADING: ClassVar[str] = "B compared with A"
     BINDINGS: ClassVar[list[BindingType]] = bindings("compare")
     DEFAULT_CSS = """
     CompareDialog > .dialog--box { width: 96%; max-width: 150; height: 90%; }
