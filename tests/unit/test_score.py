@@ -87,6 +87,11 @@ def test_a_part_that_could_not_be_measured_leaves_the_score_not_measured() -> No
     assert whole.reason == "task not measured: judge timed out"
 
 
+def test_assertions_that_could_not_be_measured_are_counted() -> None:
+    part = assertion_part([(1, True), (2, None), (1, None)])
+    assert (part.value, part.reason) == (None, "2 of 3 assertions could not be measured")
+
+
 def test_an_agent_that_never_answered_has_a_timing_of_zero_at_the_end() -> None:
     assert timing_part(1000, []).value is None
     assert timing_part(1000, [], ended=True).value == 0.0

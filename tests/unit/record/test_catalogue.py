@@ -137,6 +137,19 @@ def test_a_finished_run_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(catalogue.runs()) == 2
 
 
+def test_listing_runs_does_not_change_their_folder(tmp_path: Path) -> None:
+    """A changed folder would be searched again as a whole, each time."""
+    events = list(recorded())
+    path = write(tmp_path, ID, events[:5])
+    listed = Catalogue(tmp_path)
+    listed.runs()
+    before = tmp_path.stat().st_mtime_ns
+    with path.open("ab") as file:
+        file.write(b"".join(map(write_event, events[5:])))
+    assert [run.status for run in listed.runs()] == ["completed"]
+    assert tmp_path.stat().st_mtime_ns == before
+
+
 def test_a_resumed_run_is_listed_as_running(tmp_path: Path) -> None:
     path = write(tmp_path, ID, list(recorded()))
     os.utime(tmp_path, ns=(0, 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import RecordingError
-from bioeval_tui.record import events
+from bioeval_tui.record import events, reading
 from bioeval_tui.record import recorder as recorder_module
-from bioeval_tui.record.reading import follow, read_recording
+from bioeval_tui.record.reading import MAX_DAMAGED, follow, read_recording
 from bioeval_tui.record.recorder import Recorder
 
 
@@ -92,6 +93,44 @@ def test_partial_and_damaged_lines_are_reported_and_the_rest_is_read(tmp_path: P
         (2, "damaged line, left out"),
         (4, "the last line is torn; it is left out"),
     ]
+
+
+def test_after_ten_thousand_damaged_lines_the_rest_of_a_recording_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    line = events.write_event(note(1))
+    path.write_bytes(line + b"\n \n" + b"{\n" * MAX_DAMAGED + line + b"{\n" + line)
+    found = read_recording(path)
+    assert len(found.events) == 2, "before and among the damaged lines, and not after them"
+    assert len(found.problems) == MAX_DAMAGED + 1, "empty lines are no damage"
+    assert found.problems[-1].message == "more than 10,000 damaged lines; the rest is left out"
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_reading_a_recording_leaves_the_garbage_collector_as_it_was(tmp_path: Path, on: bool) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(events.write_event(note(1)))
+    (gc.enable if on else gc.disable)()
+    try:
+        read_recording(path)
+        assert gc.isenabled() is on
+    finally:
+        gc.enable()
+
+
+async def test_following_looks_at_the_file_sixty_times_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(events.write_event(note(1)))
+    waits: list[float] = []
+
+    async def slept(seconds: float) -> None:
+        waits.append(seconds)
+        path.write_bytes(events.write_event(note(1)) + events.write_event(end(2)))
+
+    monkeypatch.setattr(reading.asyncio, "sleep", slept)
+    assert [event.seq async for batch in follow(path) for event in batch] == [1, 2]
+    assert waits == [pytest.approx(1 / 60)]
 
 
 def test_a_file_without_an_event_is_not_a_recording(tmp_path: Path) -> None:

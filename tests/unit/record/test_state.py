@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from functools import lru_cache
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, read_event, write_event
 from bioeval_tui.record.state import ConversationKey, RunState, apply, apply_all
-from tests.unit.evaluate.conversation.fakes import FakeAgent, FakeEvaluator, Stage, job
+from tests.unit.evaluate.conversation.fakes import AT, FakeAgent, FakeEvaluator, Stage, job, where
 from tests.unit.evaluate.conversation.test_run_job import broken
 
 
@@ -68,6 +69,36 @@ def test_the_final_score_replaces_the_running_one() -> None:
     for talk in state.conversations.values():
         assert talk.score is not None
         assert state.running_score(talk) == talk.score.score
+
+
+def test_a_retried_answer_forgets_what_the_failed_attempt_streamed() -> None:
+    asked = events.MessageStarted(**where(message=2, turn=1, role="assistant", speaker="a"))
+    told = events.MessageDelta(**where(message=2, text="I will", generation=({"thought": "hm"},)))
+    failed = events.RequestFailed(**where(message=2, peer="agent", request_attempt=1, error="broken"))
+    started = [event for event in recorded() if event.kind in ("run_started", "conversation_started")][:2]
+    state = apply_all(RunState(), [*started, asked, told, failed])
+    (conversation,) = state.conversations.values()
+    message = conversation.message(2)
+    assert message is not None
+    assert (message.text, message.generation, message.failures) == ("I will", [{"thought": "hm"}], [failed])
+    apply(state, asked)
+    assert (message.text, message.generation, message.failures) == ("", [], [failed])
+
+
+@pytest.mark.parametrize(
+    ("mean", "scores", "measured"),
+    [
+        (0.5, {"withheld": 0.2, "supplied": 0.8}, True),
+        (None, {"withheld": 0.2, "supplied": None}, False),
+        (None, {"supplied": 0.8}, True),
+        (None, {"supplied": None}, False),
+    ],
+)
+def test_a_run_is_measured_when_every_condition_that_it_ran_has_a_score(
+    mean: float | None, scores: dict[events.ConditionName, float | None], measured: bool
+) -> None:
+    ended = events.RunEnded(run_id="r", seq=1, at=AT, status="completed", mean=mean, scores=scores)
+    assert ended.measured is measured
 
 
 def test_a_message_is_found_by_its_number_even_when_one_is_missing() -> None:

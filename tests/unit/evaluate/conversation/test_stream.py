@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bioeval_tui.evaluate.conversation.retry import stream_whole
-from bioeval_tui.evaluate.seams import Delta, PeerError, Reply
+from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
+from bioeval_tui.evaluate.conversation.retry import DeltaJoiner, stream_whole
+from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
+from tests.unit.evaluate.conversation.fakes import ListSink
 
 
 async def test_an_answer_without_its_end_is_not_retried_and_its_stream_is_closed() -> None:
@@ -24,3 +26,18 @@ async def test_an_answer_without_its_end_is_not_retried_and_its_stream_is_closed
         await stream_whole(cut_off(), None)
     assert not caught.value.retryable, "the agent may have acted on the message"
     assert closed
+
+
+async def test_tool_calls_without_text_are_recorded_and_nothing_is_recorded_for_nothing() -> None:
+    sink = ListSink()
+    joiner = DeltaJoiner(ConversationEmitter(Emitter("r", sink), "withheld", 1, 1), 2)
+
+    async def answer() -> AsyncIterator[Generation | Reply]:
+        yield Generation({"request": "look"})
+        yield Reply("", 0.0, 1.0)
+
+    await stream_whole(answer(), joiner)
+    joiner.flush()
+    assert [(delta.text, delta.generation) for delta in sink.of("message_delta")] == [
+        ("", ({"request": "look"},))
+    ]

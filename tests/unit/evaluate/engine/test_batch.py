@@ -405,6 +405,18 @@ async def test_a_batch_stops_after_the_same_trials_once_it_is_decided(stages: St
         assert not missing(state, state.started.trials)
 
 
+async def test_a_batch_whose_runs_share_a_graph_is_decided_one_conversation_at_a_time(stages: Stages) -> None:
+    async def shared() -> bool:
+        return True
+
+    plan = {"trials": 9, "shared_agent": 4}
+    runs = [stages.run(n, plan=plan, shares_graph=shared) for n in range(2)]
+    ended = await run_batch(runs, stages.folder, terms=BatchTerms(at_once=4), stopping=AfterRounds(2, 2))
+    assert [(end.status, end.trials) for end in ended] == [("completed", 2)] * 2
+    assert stages.most == 1
+    assert any("--parallel" in warning.message for warning in stages.state(1).warnings)
+
+
 async def test_a_failed_run_does_not_block_the_decision(stages: Stages) -> None:
     @contextlib.asynccontextmanager
     async def broken(control: Control) -> AsyncIterator[Parts]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from bioeval_tui.evaluate.engine import pace as pace_module
+from bioeval_tui.evaluate.engine.limited import LimitedAgent, LimitedEvaluator, LimitedJudge
 from bioeval_tui.evaluate.engine.pace import LONGEST_PAUSE_S, Pace
 
 
@@ -97,6 +100,15 @@ async def test_a_429_halves_the_concurrency_and_successes_restore_it(clock: Cloc
     assert pace.allowed == 1
 
 
+def test_429s_within_half_a_second_halve_the_concurrency_once(clock: Clock) -> None:
+    pace = Pace(8, clock=clock)
+    cuts = []
+    for _ in range(3):
+        cuts.append(pace.refused(None))
+        clock.now += 0.3
+    assert [cut and (cut.before, cut.after) for cut in cuts] == [(8, 4), None, (4, 2)]
+
+
 async def test_every_request_waits_as_long_as_retry_after_says_up_to_a_limit(clock: Clock) -> None:
     pace = Pace(4, clock=clock)
     pace.refused(7.0)
@@ -120,3 +132,10 @@ async def test_a_cancelled_request_frees_its_slot() -> None:
 async def _pass_through(pace: Pace) -> None:
     async with pace.request():
         pass
+
+
+@pytest.mark.parametrize("limited", [LimitedAgent, LimitedEvaluator, LimitedJudge])
+async def test_closing_a_rate_limited_peer_closes_its_connections(limited: Any) -> None:
+    peer = AsyncMock()
+    await limited(peer, Pace(1)).aclose()
+    peer.aclose.assert_awaited_once_with()

@@ -58,6 +58,14 @@ def test_names_and_identifiers_are_masked_in_any_spelling(rules: Rules, text: st
     assert rules.replace(masked) == masked
 
 
+def test_a_pattern_does_not_mask_what_is_already_masked(tmp_path: Path) -> None:
+    (tmp_path / "rules.yml").write_text(r"patterns: [{pattern: '\[?[A-Z]+-\w+\]?', as: CODE}]", "utf-8")
+    rules = load_rules(tmp_path / "rules.yml", tmp_path)
+    masked = rules.replace("see AB-12")
+    assert masked.startswith("see [CODE-")
+    assert rules.replace(masked) == masked
+
+
 def test_equal_matches_of_a_pattern_get_the_same_tag(rules: Rules, tmp_path: Path) -> None:
     first, second, third = (
         rules.replace("AB123456, XY987654 and again ab123456").replace(" and again", ",").split(", ")
