@@ -30,7 +30,7 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
 
 
 # What plug-ins take and return is in evaluate/seams.py and evaluate/job/models.py, and is not imported here: a metric's
-# plug-in waits for no job. `evaluate.wrapped` holds each to its seam.
+# plug-in should not wait for them. `evaluate.wrapped` checks each against its protocol.
 
 
 class MakeAgent(Protocol):

@@ -62,7 +62,7 @@ class Conclusion:
 
 
 def conclude(state: RunState) -> Conclusion:
-    """Return a run's conclusion, or why there is none."""
+    """Return a run's conclusion, or why it has none."""
     run = from_state(state)
     if run is None:
         return Conclusion("not_started", "The run never started, so nothing was measured.")

@@ -1,4 +1,4 @@
-"""The values of runs for statistics: one per conversation, or the reason why there is none."""
+"""The values of runs for statistics: one per conversation, or the reason why it is missing."""
 
 from __future__ import annotations
 

@@ -52,15 +52,15 @@ class CaseTable:
 
 @dataclass(frozen=True, slots=True)
 class CaseChoice:
-    """Which cases are wanted, as the command line says: another file, rows and ids (`1-20,case_7`), or how many at random."""
+    """The selection of cases from the command line: another file, rows and ids (`1-20,case_7`), or a random sample."""
 
     file: str | None = None
     only: str | None = None
     sample: int | None = None
     seed: int | None = None
-    """None: the job's own; without one 0, so that every run draws the same cases."""
+    """The seed; None for the job's own, otherwise 0, so that every run draws the same cases."""
     first: int | None = None
-    """Only this many of the first ones are checked."""
+    """Maximum number of cases that are checked."""
 
 
 def read_cases(path: Path, id_column: str | None) -> CaseTable:
@@ -89,7 +89,7 @@ def read_cases(path: Path, id_column: str | None) -> CaseTable:
 
 
 def near(name: str, columns: Sequence[str]) -> str:
-    """Return which column may have been meant, or which there are."""
+    """Return the column that was probably meant, or the existing columns."""
     close = difflib.get_close_matches(name, columns, 1, 0.6)
     named = ", ".join(clean_line(column, 60) for column in columns[:20])
     return f"; did you mean {clean_line(close[0], 60)!r}?" if close else f"; the columns are {named}"
@@ -146,7 +146,7 @@ def _numbered(rows: Iterator[tuple[int, dict[str, Any]]], shown: str) -> Iterato
 def _with_ids(
     rows: Sequence[tuple[int, dict[str, Any]]], id_column: str | None, shown: str
 ) -> Iterator[CaseRow]:
-    """Yield the rows with their ids; raise for ids that are missing, no text or not the row's own."""
+    """Yield the rows with their ids; raise for ids that are missing, not text or not unique."""
     problems: list[Problem] = []
     first: dict[str, int] = {}
     for number, (line, values) in enumerate(rows, start=1):

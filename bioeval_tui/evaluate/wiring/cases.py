@@ -1,4 +1,4 @@
-"""The cases of a job: each row of its table with each persona, as a job of its own with every gap filled."""
+"""The cases of a job: each row of its table with each persona, as a separate job with every placeholder filled."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class CaseJob:
-    """A case: its row (None where personas alone make cases), its persona's name, and the job that it makes."""
+    """A case: its row (None if the job has only personas), its persona's name, and its job."""
 
     row: CaseRow | None
     persona: str
@@ -47,14 +47,14 @@ class CaseJob:
         return self.row.id if self.row is not None else self.persona
 
     def recorded(self, template: EvaluationJob) -> JobCase:
-        """Return the case as a recording keeps it: what differs from the job as such."""
+        """Return the case in the form of the recording: the differences from the job."""
         before, now = job_snapshot(template), job_snapshot(self.job)
         parts = {key: value for key, value in now.items() if value != before[key]}
         return JobCase(name=self.name, persona=self.persona if self.row is not None else "", parts=parts)
 
 
 def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[JobCase, ...]:
-    """Return the cases of a run as its recording keeps them.
+    """Return the cases of a run in the form of its recording.
 
     Raises:
         UsageError: they are more than a run may have.
@@ -89,7 +89,7 @@ class Cases:
         self._tried = 0
         self.jobs: tuple[CaseJob, ...] = ()
         self.count = 0
-        """How many cases there are, those beyond the first that are looked at included."""
+        """The number of cases, including those that are not checked."""
         if self.table is None and not loaded.job.personas:
             self._refuse_gaps()
             return
@@ -135,7 +135,7 @@ class Cases:
         return Problem(clean_line(message), file, place.line, place.column, show_path(path))
 
     def _refuse_gaps(self) -> None:
-        """Without cases, a gap cannot become a list of items."""
+        """Reject a placeholder for a list of items in a job without cases."""
         items: list[tuple[FieldPath, object]] = [
             (("rubric", at), item) for at, item in enumerate(self.loaded.job.rubric)
         ]
@@ -148,7 +148,7 @@ class Cases:
         self._problems += [self._problem(path, message) for path, item in items if isinstance(item, str)]
 
     def _read_gaps(self) -> None:
-        """Read every text with gaps, and look whether the table has the columns that they take."""
+        """Read every text with placeholders, and check that the table has their columns."""
         for path, text in texts_of(job_snapshot(self.loaded.job)):
             if not has_gaps(text):
                 continue
@@ -189,7 +189,7 @@ class Cases:
                     yield case
 
     def tell(self, row: CaseRow | None, path: FieldPath, message: str) -> None:
-        """Note that a row fills a text of the job with what is wrong there. `path` may be that of the filled job."""
+        """Record that a row's value is wrong in a text of the job. `path` may be that of the filled job."""
         gap = next((gap for end in range(len(path), 0, -1) if (gap := self._gap_in(path[:end]))), None)
         self._rows.setdefault(gap.path if gap else path, []).append((row, message))
 
@@ -198,7 +198,7 @@ class Cases:
 
     @property
     def problems(self) -> list[Problem]:
-        """What keeps rows from making jobs, each at its row; what no row does right, once, where the job has the gap."""
+        """The problems of rows, each at its row; a problem of all rows is reported once, at the job's placeholder."""
         found = list(self._problems)
         for path, told in self._rows.items():
             columns = ", ".join(sorted(self.gaps[path].columns)) if path in self.gaps else ""

@@ -131,7 +131,7 @@ def _problems_in(
     *,
     with_cases: bool = False,
 ) -> list[Problem]:
-    """Return what is wrong with a job. `with_cases`: texts with gaps are looked at as its cases fill them."""
+    """Return what is wrong with a job. `with_cases`: texts with placeholders are checked as filled in by its cases."""
     return [
         *_text_problems(source, unrestricted_setups, with_cases),
         *(_refused_by_embedded(source) if embedded else ()),
@@ -223,7 +223,7 @@ def _persona_problems(source: JobSource) -> list[Problem]:
 
 
 def _language_problems(source: JobSource) -> list[Problem]:
-    """Return a warning where a model plays a user whose language most guards do not know."""
+    """Return a warning if a model plays a user whose language most guards don't support."""
     evaluator = source.part("evaluator")
     if evaluator.get("kind", "llm") != "llm" or evaluator.get("guards", "mark") in ("off", False):
         return []
@@ -242,7 +242,7 @@ def _language_problems(source: JobSource) -> list[Problem]:
 
 
 def _two_readings(source: JobSource, checked: _Text) -> tuple[str, int] | None:
-    """Return a warning and its column where a condition's verdict depends on `compat`, and the job does not say it."""
+    """Return a warning and its column if a condition's result depends on `compat` and the job does not set it."""
     text = checked.text
     if checked.path[-1] != "expression" or source.data.get("compat") is not None or "transcript" not in text:
         return None
@@ -255,7 +255,7 @@ def _two_readings(source: JobSource, checked: _Text) -> tuple[str, int] | None:
 
 
 def _refused_by_embedded(source: JobSource) -> list[Problem]:
-    """Return what Neo4j would answer and the embedded graph refuses, as warnings."""
+    """Return warnings for queries that Neo4j would answer but the embedded graph rejects."""
     found = []
     for part in ("setups", "assertions"):
         for index, item in items_of(source.data.get(part)):
@@ -276,7 +276,7 @@ def _refused_by_embedded(source: JobSource) -> list[Problem]:
 
 
 def _evaluator_wrong(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
-    """Yield what the script or the rules judge lacks."""
+    """Yield what is missing for the script or the rules judge."""
     evaluator, facts = source.part("evaluator"), source.data.get("facts")
     lines = evaluator.get("lines")
     if evaluator.get("kind") == "scripted" and not lines:

@@ -17,7 +17,7 @@ from bioeval_tui.evaluate.models.templates import Sandbox
 from bioeval_tui.evaluate.wiring.job_source import JobSource, items_of
 
 _RESERVED = ("model", "messages", "input", "stream")
-"""What of a request's body the program itself fills in."""
+"""Keys of a request's body that the program itself sets."""
 
 
 def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
@@ -42,7 +42,7 @@ def given_agent_problems(source: JobSource) -> list[Problem]:
 
 
 def _seed_problems(source: JobSource, protocol: AgentProtocol) -> list[Problem]:
-    """Return the texts for a knowledge service that the agent cannot have."""
+    """Return problems with text seeds for an agent that has no knowledge service."""
     if "texts" in protocol.takes:
         return []
     where = "in `target.systemPrompt`, or " if "systemPrompt" in protocol.uses else ""
@@ -69,7 +69,7 @@ def _unused(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) 
 
 
 def _unseen(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> list[Problem]:
-    """Return a warning for each expression that asks for a state which cannot be seen."""
+    """Return a warning for each expression that needs a state which this agent cannot provide."""
     if protocol.tells.get("state") != agent_protocols.BY_URL or target.get("objectContextUrl"):
         return []
     message = f"objectContext is null: the state of an agent that speaks {protocol.name} is read at target.objectContextUrl"

@@ -1,6 +1,6 @@
-"""Whether those answer whom a run would ask: the agent, and the models that play the user and judge.
+"""Checks whether the agent and the models of a run answer.
 
-Each is asked once, for nothing but a sign of life: no text of the job is sent, and a key only to the host it was given for.
+Each is called once, without any text from the job, and a key is sent only to its own host.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bioeval_tui.text import clean_line
 
 
 def connections(request: RunRequest, settings: Settings) -> list[Finding]:
-    """Return a finding for the agent and for each model that the first run of a request needs."""
+    """Return a finding for the agent and for each model of the request's first run."""
     spec = spec_of(request, settings.runs_dir)
     try:
         loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).required()

@@ -26,7 +26,7 @@ _ENDINGS = ("_API_KEY", "_TOKEN")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is asked. `account`: it is the user's OPENAI_BASE_URL, whose organisation and project go along."""
+    """The endpoint of a model. `account`: it is the user's OPENAI_BASE_URL, so organisation and project are sent, too."""
 
     base_url: str | None
     api_key: str | None
@@ -38,7 +38,7 @@ class Endpoint:
 def model_place(
     role: Role, asked: EvaluatorConfig | ScorerConfig, settings: Settings
 ) -> tuple[str | None, Provider]:
-    """Return the URL at which the evaluator or the judge is asked, and its provider.
+    """Return the endpoint's URL of the evaluator or the judge, and its provider.
 
     The URL is None where the provider's package derives it from the environment.
     """
@@ -52,7 +52,7 @@ def model_place(
 
 
 def model_host(role: Role, asked: EvaluatorConfig | ScorerConfig, settings: Settings) -> str:
-    """Return the host of the evaluator's or judge's model as it is named to people."""
+    """Return the displayed host of the evaluator's or judge's model."""
     url, provider = model_place(role, asked, settings)
     if url is None:
         from bioeval_tui.evaluate.models.model import provider_url  # the openai package knows where these are
@@ -156,7 +156,7 @@ def may_call(agent_url: str, url: str, allowed: Collection[str]) -> bool:
 
 
 def is_openai(url: str, settings: Settings) -> bool:
-    """Return whether a URL is on the user's OPENAI_BASE_URL, whose organisation and project go along."""
+    """Return whether a URL belongs to the user's OPENAI_BASE_URL, to which organisation and project are sent, too."""
     return _origin(url) == _origin(_openai_url(settings))
 
 

@@ -19,12 +19,12 @@ from bioeval_tui.evaluate.wiring.parts import prepare_run
 from bioeval_tui.settings import Settings
 
 MESSAGE_TOKENS = 200
-"""Taken for the length of a message, in tokens."""
+"""Assumed length of a message, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoleEstimate:
-    """One role of one run. `calls` is the most when no request fails; `cost` in dollars, None when unknown."""
+    """One role of one run. `calls` is the maximum if no request fails; `cost` is in dollars, None if unknown."""
 
     role: str
     model: str
@@ -47,7 +47,7 @@ class RunEstimate:
 
     @property
     def calls(self) -> int:
-        """The most calls of all roles together, when no request fails."""
+        """The maximum number of calls of all roles together, if no request fails."""
         return sum(role.calls for role in self.roles)
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,14 +82,14 @@ def estimate_batch(spec: EngineSpec, settings: Settings) -> list[RunEstimate]:
 
 
 def total_cost(estimates: Sequence[RunEstimate]) -> float | None:
-    """Return what all roles may cost together, None when one of them is unknown."""
+    """Return the maximum total cost; None if a role's is unknown."""
     costs = [role.cost for found in estimates for role in found.roles]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None
 
 
 def most_agent_calls(job: EvaluationJob) -> int:
-    """Return how often a conversation sends the agent a message: every second message, and seeded ones."""
+    """Return the number of messages that a conversation sends to the agent: every second message, and seeds."""
     seeded = sum(
         message.role == "user"
         for seed in job.seeds
@@ -100,7 +100,7 @@ def most_agent_calls(job: EvaluationJob) -> int:
 
 
 def most_evaluator_calls(job: EvaluationJob) -> int:
-    """Return how often a conversation asks the evaluator: all its messages but the greeting, each mended once."""
+    """Return the maximum number of evaluator calls of a conversation: two for each of its messages except the greeting."""
     return ((job.max_messages + 1) // 2 - 1) * 2
 
 
@@ -175,5 +175,5 @@ def _role(
 
 
 def _growing(job: EvaluationJob) -> list[float]:
-    """Return the tokens that a chat endpoint is sent with each message: everything said before."""
+    """Return the tokens of the history that is sent to a chat endpoint with each message."""
     return [(2 * turn + 1) * MESSAGE_TOKENS for turn in range(most_agent_calls(job))]

@@ -12,7 +12,7 @@ from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line
 
 ABOUT_S, MAX_ABOUT = 2.0, 100_000
-"""How long, and how many bytes, an agent may take to say who it is."""
+"""Timeout in seconds, and maximum bytes, of an agent's description of itself."""
 CHOICES = ("auto", "embedded", "neo4j", "none")
 
 
@@ -60,7 +60,7 @@ async def open_graph(
 
 
 async def require_reachable(spec: EngineSpec, settings: Settings) -> None:
-    """Ask the Neo4j that the sample agent is to use: it says better what is wrong than an agent that does not start.
+    """Check the sample agent's Neo4j first, because its error is clearer than that of an agent that does not start.
 
     Raises:
         PeerError: it cannot be reached, or refuses the password.
@@ -75,7 +75,7 @@ async def require_reachable(spec: EngineSpec, settings: Settings) -> None:
 
 
 def describe(spec: EngineSpec, settings: Settings) -> str | None:
-    """Return how the graph is named before it is opened."""
+    """Return the name of the graph before it is opened."""
     if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):
         return f"Neo4j at {host_of('http://' + settings.neo_uri.partition('://')[2].rpartition('@')[2])}"
     if spec.graph not in CHOICES:
@@ -86,7 +86,7 @@ def describe(spec: EngineSpec, settings: Settings) -> str | None:
 
 
 def is_embedded(settings: Settings, spec: EngineSpec | None = None) -> bool:
-    """Return whether Cypher is asked of the embedded graph, without a spec: if of any."""
+    """Return whether Cypher would run on the embedded graph, judging only by the settings."""
     if spec is None:
         return not _neo4j_is_set(settings)
     return spec.graph == "embedded" or (
@@ -116,8 +116,8 @@ def _neo4j_is_set(settings: Settings) -> bool:
 
 
 async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
-    """Return whether the agent is this program's sample agent on this very graph file."""
-    # For the engine alone: who starts it has a screen to paint.
+    """Return whether the agent is this program's sample agent with this graph file."""
+    # Only in the engine, because the process that starts it has a screen to paint.
     from bioeval_tui.evaluate.graphs.embedded import available
     from bioeval_tui.evaluate.http import client, failures
 
@@ -134,5 +134,5 @@ async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
 
 
 async def is_shared(spec: EngineSpec, settings: Settings, agent_url: str) -> bool:
-    """Return whether the run's conversations would all see one knowledge graph."""
+    """Return whether the run's conversations would share one knowledge graph."""
     return spec.sample_agent or await _choose(spec, settings, agent_url) != "none"

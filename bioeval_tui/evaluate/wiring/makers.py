@@ -74,7 +74,7 @@ class Makers:
         self.settings = settings
         self.model = model or job.target.model or DEFAULT_MODEL
         self._protocol = agent_protocols.find(job.target.protocol)
-        """How the agent is spoken to; None where a plug-in does."""
+        """The agent's protocol; None for a plug-in."""
         self.agent_model = self.model if self.pays_agent else model or job.target.model
         """The agent's model, or None if none was named: only a REST agent itself knows which model it uses."""
         url = spec.agent_url or job.target.url or settings.agent_url
@@ -183,7 +183,7 @@ class Makers:
         return allowed and (not self.job.sensitive or is_loopback(host_of(url)))
 
     def load_functions(self) -> None:
-        """Import the Python functions that the job names, so that what is wrong with one is said before the run.
+        """Import the Python functions that the job names, so that problems are reported before the run.
 
         Raises:
             UsageError: one cannot be loaded.
@@ -221,11 +221,11 @@ class Makers:
         )
 
     def evaluator_model(self) -> str:
-        """Return the model that plays the user where a model does."""
+        """Return the model that plays the user, if any."""
         return self.spec.evaluator_model or self.job.evaluator.model or self.settings.evaluator_model
 
     def judge_models(self) -> tuple[str, ...]:
-        """Return the models that judge; none where rules do."""
+        """Return the judge's models; none for the rules judge."""
         if self.job.scorer.kind != "llm":
             return ()
         models = self.spec.judge_model or self.job.scorer.model or self.settings.judge_model
@@ -252,14 +252,14 @@ class Makers:
         )
 
     def grade_medal(self) -> GradeMedal:
-        """Return what grades a file for a medal assertion."""
+        """Return the function that grades a file for a medal assertion."""
         from bioeval_tui.evaluate.assertions.medal import medal_grader
 
         settings = replace(self.settings, leaderboard=self.spec.leaderboard)
         return medal_grader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))
 
     def hosts(self) -> tuple[str, ...]:
-        """Return every host that will receive transcripts, or texts that the job hands to the agent."""
+        """Return every host that will receive transcripts, or texts from the job for the agent."""
         found = ["127.0.0.1" if self.spec.sample_agent else self.agent_host()]
         if self._protocol is not None and self._protocol.is_function:
             found = [f"wherever {self.agent_host()} sends them"]
@@ -287,7 +287,7 @@ class Makers:
         return self.job.target.knowledge_url or self.settings.knowledge_url
 
     def agent_host(self) -> str:
-        """Return the agent's host, or its function, as it is named to people."""
+        """Return the displayed host of the agent, or its function."""
         if self._protocol is not None and self._protocol.is_function:
             return clean_line(self.job.target.function or "", 200)
         return host_of(self.agent_url, any_scheme=self._protocol is None)
@@ -307,7 +307,7 @@ class Makers:
         return "llm" in (self.job.evaluator.kind, self.job.scorer.kind)
 
     def prompt_hashes(self) -> dict[str, str]:
-        """Return what identifies the prompts that models are given."""
+        """Return the hashes of the models' prompts."""
         if not self.uses_models():
             return {}
 
@@ -325,7 +325,7 @@ class Makers:
         return f"the judge ({where}) is also shown the agent's tool calls{more} (scorer.context: {shown})"
 
     def rates(self) -> Rates:
-        """Return what calls cost.
+        """Return the cost of calls.
 
         Raises:
             UsageError: the cost is to be bounded, and a price is unknown.
@@ -349,7 +349,7 @@ class Makers:
         )
 
     def agent_price(self, prices: Prices) -> Price | None:
-        """Return the price of the agent's model where this program pays for it: a chat endpoint."""
+        """Return the price of the agent's model, if it is a chat endpoint that this program's user pays for."""
         return prices.of(self.model, self.agent_host()) if self.pays_agent else None
 
     def _need_prices(self, prices: Prices) -> None:
@@ -366,7 +366,7 @@ class Makers:
             )
 
     def endpoint(self, role: Role) -> Endpoint:
-        """Return where, and with which key, the evaluator's or the judge's model is asked.
+        """Return the endpoint and key of the evaluator's or the judge's model.
 
         Raises:
             UsageError: a key is missing, or was not given for that host.

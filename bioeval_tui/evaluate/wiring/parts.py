@@ -90,7 +90,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
 def assemble(
     spec: EngineSpec, makers: Makers, plan: RunPlan, warnings: tuple[str, ...], settings: Settings
 ) -> PreparedRun:
-    """Return the run with its parts; `plan` says what, this adds with whom and how.
+    """Return the run with its parts, for its `plan`.
 
     Raises:
         UsageError: a part cannot be made, or the job is sensitive and a host is not this machine.
@@ -167,7 +167,7 @@ async def _open_parts(
 
 
 def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
-    """Let a person play the user from the beginning; the screen opens its input line."""
+    """Let a person play the user from the start, for which the screen opens its input line."""
     makers.control = control
     for condition in spec.conditions:
         control.of(condition).person = lambda text: None  # until the conversation has its evaluator
@@ -175,7 +175,7 @@ def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
 
 
 def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
-    """Return how the run was asked for, as `evaluate.wiring.resume` reads it back."""
+    """Return the run's options, in the form that `evaluate.wiring.resume` reads."""
     return {
         **spec.recorded(),
         "job_file": str((makers.job_dir or Path()).absolute() / Path(plan.job_path).name),
@@ -192,8 +192,8 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
 
 
 def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> RunLimits:
-    """Return the usual limits, wider where a person types or requests wait for their turn."""
-    # A moment longer than the model's own limit, whose sentence names the host.
+    """Return the default limits, which are wider if a person types or requests wait for the rate limiter."""
+    # Slightly longer than the model's own timeout, whose error names the host.
     answer_s = settings.model_timeout_s + 1.0
     longest_s = settings.longest_wait_s
     usual = RunLimits(
@@ -221,7 +221,7 @@ def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> RunLimi
 
 
 def with_agent(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
-    """Return the job with the function that a program gave as its agent, if it gave one."""
+    """Return the job with the function that a Python program passed as its agent, if any."""
     if spec.agent_function is None:
         return job
     name = python_code.reference_to(spec.agent_function)
@@ -231,7 +231,7 @@ def with_agent(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
 
 
 def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
-    """Return the job with the evaluator and judge that were asked for.
+    """Return the job with the requested evaluator and judge.
 
     Raises:
         UsageError: a rehearsal is requested, but the job has no script or rules.

@@ -36,7 +36,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Rescored:
-    """One conversation's new verdict and score, or the reason why there is none."""
+    """One conversation's new verdict and score, or the reason why it has none."""
 
     key: ConversationKey
     verdict: events.TranscriptScored | None = None

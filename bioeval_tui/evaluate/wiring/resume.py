@@ -78,7 +78,7 @@ def resume_spec(
     if imported and missing(state, trials):
         _require_repeated(path, started, job_file, agent_url)
     before = options_of(known)
-    # Recordings of version 1 say it by the agent's name alone.
+    # Recordings of version 1 have only the agent's name.
     sample_agent = bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None
     asked = replace(
         before,
@@ -108,7 +108,7 @@ def resume_spec(
 
 
 def _require_repeated(path: Path, started: RunStarted, job_file: Path | None, agent_url: str | None) -> None:
-    """Refuse to do what an imported recording says, until the user says it."""
+    """Reject an imported recording's own job file and agent URL, unless the user passes them."""
     known = started.options
     needed = []
     if job_file is None:
@@ -151,7 +151,7 @@ def _case_order(state: RunState) -> list[int]:
 
 
 def rerun_offer(path: Path) -> str:
-    """Return what makes up for trials that could not be measured, in a sentence; empty when nothing is owed."""
+    """Return how to replace trials that could not be measured, in a sentence; empty if all were measured."""
     owed = owed_reruns(path)
     if not owed:
         return ""
@@ -191,7 +191,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         conditions=started.conditions,
         trials=spec.trials,
     )
-    # Only the end is missing: nothing is called, so changes of the job don't matter.
+    # Only the last event is missing: nothing is called, so changes of the job don't matter.
     if not missing(state, spec.trials):
         return _end_alone(path, started, plan)
     makers = Makers(job, job_path.parent, spec, run.model, settings)
@@ -221,7 +221,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
 
 
 def _end_alone(path: Path, started: RunStarted, plan: RunPlan) -> PreparedRun:
-    """Return a run that lacks only its last event, which needs no agent or model."""
+    """Return a run that lacks only its last event, and so needs no agent or model."""
 
     def nobody(control: Control) -> AbstractAsyncContextManager[Parts]:
         raise UsageError("the recording has changed; resume the run again")
@@ -250,7 +250,7 @@ def _job_changes(recorded: EvaluationJob, path: Path) -> list[str]:
         now = load_job(path).job
     except JobError as error:
         return [f"{path} can no longer be loaded: {error}"]
-    # A rehearsal, or one with models, was asked for on the command line: no change of the file.
+    # A rehearsal, or a run with models, was requested on the command line, which is no change of the file.
     now = now.model_copy(
         update={
             "evaluator": now.evaluator.model_copy(update={"kind": recorded.evaluator.kind}),

@@ -31,7 +31,7 @@ from bioeval_tui.terminal import say
 STOP_S = 8.0
 FRAME_S = 0.05
 SLOW_FRAME_S = 0.25
-"""Between two looks at the recording of one run, and at each of many: they share the engine's event loop."""
+"""Intervals between reads of a recording, for one run and for many, because they share the engine's event loop."""
 
 Show = Callable[[RunState, events.RunEvent, Change], None]
 """Receives each event of a run with the state after it and the changes."""
@@ -128,7 +128,7 @@ async def run_prepared(
     stopping: Stopping | None = None,
     stop: asyncio.Event | None = None,
 ) -> list[events.RunEnded]:
-    """Run a batch in this process; SIGINT and SIGTERM cancel it in order, recording and all.
+    """Run a batch in this process; SIGINT and SIGTERM cancel it cleanly.
 
     A program that handles signals itself sets `stop` instead.
 
@@ -165,11 +165,11 @@ def _stop_at_signals(stop: asyncio.Event, on_interrupt: Callable[[], None]) -> N
 async def run_followed(
     running: Coroutine[Any, Any, object], spec: EngineSpec, settings: Settings, show: Show
 ) -> list[RunState]:
-    """Run a batch in this process and `show` what its recordings say meanwhile; return the runs, folded.
+    """Run a batch in this process and pass its events to `show`; return the runs' states.
 
-    Of many conversations none is kept once it is scored: memory must not grow with the batch.
+    In large batches, conversations are dropped once they are scored, so that memory does not grow.
     """
-    # What a resumed run had said before is not said again.
+    # Events from before a run was resumed are not shown again.
     ends = [ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0 for run in spec.runs]
     task = asyncio.create_task(running)
     following = [
@@ -201,7 +201,7 @@ async def _follow(
 
 
 async def _receive_spans(prepared: Sequence[PreparedRun], stack: contextlib.AsyncExitStack) -> Traces | None:
-    """Receive the agents' spans until `stack` is closed, where the batch wants them.
+    """Receive the agents' spans until `stack` is closed, if the batch uses them.
 
     Raises:
         UsageError: the port is taken, or jobs name different ones.
@@ -212,7 +212,7 @@ async def _receive_spans(prepared: Sequence[PreparedRun], stack: contextlib.Asyn
     if len(ports) > 1:
         listed = ", ".join(map(str, sorted(ports)))
         raise UsageError(f"the jobs name different ports for spans ({listed}); --otlp PORT gives one for all")
-    # Only where spans are received: the messages of OTLP take 0.1 s to load.
+    # Only if spans are received, because OTLP's messages take 0.1 s to load.
     from bioeval_tui.evaluate.traces.receiver import receive_spans
 
     traces = Traces()
@@ -222,7 +222,7 @@ async def _receive_spans(prepared: Sequence[PreparedRun], stack: contextlib.Asyn
 
 
 async def stop_run(view: FollowedRun) -> None:
-    """Cancel a run that was started from here, and wait until its engine and servers are gone."""
+    """Cancel a run that was started from here, and wait until its engine and servers have ended."""
     process = view.process
     if process is None or process.poll() is not None:
         return

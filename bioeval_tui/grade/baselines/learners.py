@@ -66,7 +66,7 @@ def matrices(train: pd.DataFrame, test: pd.DataFrame) -> tuple[NDArray[Any], NDA
 
 
 def _column(values: pd.Series, known: int) -> NDArray[Any]:
-    """Return one or more columns of numbers: as they are, by category, or counts of characters and pairs."""
+    """Return one or more columns of numbers: unchanged, by category, or counts of characters and pairs."""
     if pd.api.types.is_numeric_dtype(values):
         middle = values.iloc[:known].median()
         numbers: NDArray[Any] = values.fillna(0.0 if pd.isna(middle) else middle).to_numpy(float)[:, None]

@@ -234,7 +234,7 @@ def _environment() -> dict[str, str]:
     # No credentials: a grader needs none, and cannot leak what it does not get.
     kept = {key: value for key, value in os.environ.items() if key in _PASSED_ON or key.startswith("LC_")}
     one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-    # Blocks up to 1 GiB stay the worker's own between submissions (glibc): to get large arrays from the system anew each
+    # Blocks up to 1 GiB stay allocated between submissions (glibc): getting large arrays from the system again each
     # time takes a third of what comparing two h5ad files does.
     kept_memory = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), str(1 << 30))
     return {**kept, **dict.fromkeys(one_thread, "1"), **kept_memory, "PYTHONWARNINGS": "ignore"}

@@ -57,7 +57,7 @@ def of_h5ad(scorer: Any, path: Path, by: str | None, told: Disclosure) -> list[S
 
 
 def _columns(frame: Any, told: Disclosure) -> list[Any]:
-    """Return the available columns; of private answers only those with few values, each of which covers many rows."""
+    """Return the available columns; for private answers, only those with few values that each cover many rows."""
     return [name for name in frame.columns if told.open or _has_groups(frame[name])]
 
 

@@ -1,4 +1,4 @@
-"""Graded reports as one HTML file, Markdown, CSV or JSON. The published keys stay as they are in JSON."""
+"""Graded reports as one HTML file, Markdown, CSV or JSON. JSON keeps the published keys."""
 
 from __future__ import annotations
 

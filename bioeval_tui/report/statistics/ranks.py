@@ -130,7 +130,7 @@ def _critical(
     # The quantile's own 99 % limit: a thousand draws know it only so far, and must not narrow anything.
     upper = LEVEL * len(noise) + 2.326 * sqrt(LEVEL * (1 - LEVEL) * len(noise))
     z = largest[min(len(largest) - 1, ceil(upper))]
-    # The statistic's error is estimated anew after the flips; flips keep the sum of squares, so t grows with z.
+    # The statistic's error is estimated again after the flips; flips keep the sum of squares, so t grows with z.
     return z * sqrt((cases - 1) / cases) / sqrt(max(1e-12, 1 - z * z / cases))
 
 

@@ -16,7 +16,7 @@ from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.realism_phrases import HEDGE, OUT_OF_ROLE, STOP_WORDS
 
 TOLD = 0.5
-"""A fact counts as told if the message has at least this share of its content words."""
+"""A fact counts as given if the message has at least this share of its content words."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _LABEL = re.compile(r"^\s*[*_]{0,2}([^\W\d_][^:\n*]{0,30}?)[*_]{0,2}:[*_]{0,2}\s+")

@@ -1,4 +1,4 @@
-"""The input of summaries: one value per conversation, or the reason why there is none."""
+"""The input of summaries: one value per conversation, or the reason why it is missing."""
 
 from __future__ import annotations
 

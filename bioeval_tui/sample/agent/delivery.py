@@ -34,7 +34,7 @@ def body_of(session: ChatSession, answer: Answer) -> dict[str, Any]:
 
 
 class Delivery:
-    """Sends one answer and measures it from the request's arrival to the last byte handed to the socket."""
+    """Sends one answer and measures the time from the request's arrival to the last byte written to the socket."""
 
     def __init__(
         self, request: web.Request, session: ChatSession, received: float, received_at: float

@@ -117,7 +117,7 @@ class JobsScreen(ListScreen[JobItem]):
         self.query_one(SourceView).show(item.path, item.text, item.problems)
 
     def on_resize(self) -> None:
-        """Lay out the head anew."""
+        """Lay out the heading again."""
         self.call_after_refresh(lambda: self.look(self.looked_at))
 
     # Keys

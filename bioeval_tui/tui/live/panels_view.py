@@ -99,7 +99,7 @@ def final_mark(check: AssertionChecked | None) -> Cell | None:
 
 
 def uplift(state: RunState, trial: int) -> Cell | None:
-    """Return supplied − withheld once both have their scores, or why there is none; None of one condition alone.
+    """Return supplied − withheld once both have their scores, or why it is missing; None for a single condition.
 
     Before that, a difference would only show which conversation has progressed further.
     """

@@ -157,7 +157,7 @@ def reviewed_words(state: RunState, found: ReviewedScores, *, wide: bool = True)
 
 
 def total_uplift(state: RunState, trial: int) -> Cell:
-    """Return supplied − withheld of the composite, or why there is none."""
+    """Return supplied − withheld of the composite, or why it is missing."""
     if state.only_condition:
         return Cell(composite.NEEDS_BOTH, "quiet")
     if not state.clean:

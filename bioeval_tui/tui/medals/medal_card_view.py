@@ -113,7 +113,7 @@ def _chance_line(name: str, share: float) -> Line:
 
 
 def _scale_lines(row: MedalRow, scale: medal_scale_view.Scale, width: int, *, tall: bool) -> list[Line]:
-    """Return the board as columns in medal colours, the axis, where the score stands, and the medals enlarged."""
+    """Return the leaderboard as columns in medal colours, the axis, the score's position, and the medals enlarged."""
     start = f"{'◂ ' if scale.cut else ''}{number(scale.worst)}"
     end = number(scale.best)
     score = number(row.report.score if row.report else None)

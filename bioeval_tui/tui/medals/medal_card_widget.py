@@ -1,4 +1,4 @@
-"""The medal card: where one submission stands on its leaderboard."""
+"""The medal card: the place of one submission on its leaderboard."""
 
 from __future__ import annotations
 

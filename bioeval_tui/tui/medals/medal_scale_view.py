@@ -85,7 +85,7 @@ def axis(scale: Scale, width: int) -> list[Cell]:
 
 
 def pointer(scale: Scale, width: int, words: str) -> list[Cell]:
-    """Return the line under an axis with `▲` where the score stands, and words beside it."""
+    """Return the line under an axis with `▲` at the score, and words beside it."""
     at = _column(scale.own, width)
     label = f"▲ {words}"
     if at + len(label) > width:
@@ -95,7 +95,7 @@ def pointer(scale: Scale, width: int, words: str) -> list[Cell]:
 
 
 def crowded(scale: Scale, width: int) -> bool:
-    """Return whether medals stand so close on the axis that their names could not stand under them."""
+    """Return whether medals are too close on the axis for their names to fit below them."""
     places = [_column(mark.at, width) for mark in scale.marks if mark.name in MEDAL_NAMES]
     return any(later - before < CLOSE for before, later in pairwise(places))
 

@@ -105,7 +105,7 @@ class MedalTable:
             self.add(rows.get(id(entry.row), entry.row))
 
     def arrange(self) -> None:
-        """Filter and sort. All words of the filter must be found; equal ones stand in the order of their names."""
+        """Filter and sort. All words of the filter must be found; equal rows are ordered by name."""
         known = len(self._by_name)
         self._by_name.extend(range(known, len(self.entries)))
         if known < len(self.entries):

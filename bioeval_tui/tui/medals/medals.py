@@ -177,7 +177,7 @@ class MedalsScreen(BaseScreen):
             self.submissions.read_marks()
 
     def show_card(self) -> None:
-        """Show the card of the row that is looked at."""
+        """Show the card of the selected row."""
         row = self.looked_at.row if self.looked_at else None
         self.query_one(MedalCard).show(row, self.submissions.opinions)
         said = conclude_grading(row.report).sentence if row and row.report else ""

@@ -68,13 +68,13 @@ def number(value: float | None) -> str:
 
 
 def column_number(value: float | None) -> str:
-    """Return a score for a column: decimal points stand under one another."""
+    """Return a score for a column, with aligned decimal points."""
     text = number(value)
     return text if "." not in text else text + " " * (5 - len(text.partition(".")[2]))
 
 
 def next_medal(row: MedalRow) -> Cell:
-    """Return the next better medal and its distance, or why there is none."""
+    """Return the next better medal and its distance, or why the submission has none."""
     report = row.report
     if report is None:
         return Cell(row.not_graded or "not graded", "warn")

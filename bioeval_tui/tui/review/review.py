@@ -172,11 +172,11 @@ class ReviewScreen(RefreshedScreen):
     # Drawing
 
     def redraw(self) -> None:
-        """Bring everything into step with the items; the cursor stays on its item, or goes to the one wished for."""
+        """Refresh everything from the items; the cursor stays on its item, or goes to the requested one."""
         at = self.wished or (self.looked_at.id if self.looked_at else None)
         self.shown = [item for item in self.items if not self.only_to_do or review_view.to_do(item, self.me)]
         if self.only_to_do and at is not None and at not in {item.id for item in self.shown}:
-            # What was just reviewed stays until the reader goes on.
+            # The item that was just reviewed stays until the user moves on.
             stays = next((item for item in self.items if item.id == at), None)
             self.shown = [item for item in self.items if item in self.shown or item is stays]
         self.set_class(bool(self.items), "-filled")
@@ -310,7 +310,7 @@ class ReviewScreen(RefreshedScreen):
         return True
 
     def _own_last(self) -> str | None:
-        """Return the id of my newest entry on the item looked at."""
+        """Return the id of my newest entry on the selected item."""
         item = self.looked_at
         if item is None:
             return None

@@ -61,7 +61,7 @@ def sign(item: ReviewItem, me: str) -> Cell:
 
 
 def where(item: ReviewItem, width: int = 80) -> str:
-    """Return `withheld 1` in at most `width` characters, or the agent that handed a submission in."""
+    """Return `withheld 1` in at most `width` characters, or the agent of a submission."""
     if item.id.key is not None:
         case = (
             item.conversation.case.words
@@ -108,7 +108,7 @@ def mark_lines(opinions: Mapping[str, Reviewed]) -> list[Line]:
     return [head, *(_said(entry) for entry in opinions.values()), []]
 
 
-# The item looked at
+# The selected item
 
 
 LABEL = 11
@@ -238,7 +238,7 @@ def quotes(item: ReviewItem, blind: bool, me: str) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True, slots=True)
 class ReviewForm:
-    """A form as it stands: texts as typed, choices by their value."""
+    """The current form: texts as typed, choices by their value."""
 
     kind: Kind
     score: str = ""

@@ -9,7 +9,7 @@ WAIT, STREAM, TARGET, CROSSED = "─", "━", "│", "┿"
 
 
 def scale_of(bars: list[Bar], target_ms: float) -> float:
-    """Return the time in ms that a full-width bar stands for: the longest answer or the target, and a bit."""
+    """Return the time in ms of a full-width bar: slightly more than the longest answer or the target."""
     return max([bar.ms for bar in bars] + [target_ms, 1.0]) * 1.05
 
 

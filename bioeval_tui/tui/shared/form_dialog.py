@@ -28,7 +28,7 @@ class FormField(Input):
 
 
 class FormDialog(Dialog[Form]):
-    """The result is the form, complete; None when it was closed. A subclass draws `#hint` below its lines."""
+    """The result is the complete form; None if it was closed. A subclass draws `#hint` below its lines."""
 
     LABEL_WIDTH: ClassVar[int] = 16
     DEFAULT_CSS = """

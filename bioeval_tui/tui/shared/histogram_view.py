@@ -69,7 +69,7 @@ def histogram(board: Board, bins: int) -> Histogram:
 
 
 def steps(entries: int, width: int) -> tuple[int, int]:
-    """Return into how many steps so many entries are sorted, and the cells for each: few entries, wide steps."""
+    """Return the number of steps for that many entries, and the cells for each: few entries have wide steps."""
     wanted = max(6, min(width, round(2 * entries**0.5)))
     each = max(1, width // wanted)
     return (width // each if each == 1 else wanted), each

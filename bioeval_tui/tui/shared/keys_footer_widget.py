@@ -152,7 +152,7 @@ class KeysFooter(Widget):
         self.app.screen_change_signal.subscribe(self, lambda _: self.refresh())
 
     def render(self) -> Content:
-        """Draw the keys, and remember where each stands. Behind a box none applies."""
+        """Draw the keys, and remember the position of each. Behind a dialog, none applies."""
         width = self.size.width
         if self.app.screen is not self.screen:
             self._places = []

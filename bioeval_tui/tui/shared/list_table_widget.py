@@ -71,7 +71,7 @@ class TableHead(Widget):
             chosen = at == self._sorting.column
             sign = ("▴" if self._sorting.reverse else "▾") if chosen else ""
             names[column.name] = Cell(column.name + sign, "strong" if chosen else "quiet")
-        # One cell less than the rows have: their scrollbar stands there.
+        # One cell less than the rows have, because of their scrollbar.
         return line_of(fit(self._columns, self.size.width - 1, self._least), names)
 
     def on_click(self, event: events.Click) -> None:

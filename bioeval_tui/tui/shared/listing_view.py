@@ -12,13 +12,13 @@ Key = tuple[int, float, str]
 
 
 class Column(NamedTuple):
-    """A column: its heading, its width in cells, whether numbers stand on the right, and when it goes."""
+    """A column: its heading, its width in cells, whether it is right-aligned, and when it is left out."""
 
     name: str
     width: int
     numeric: bool = False
     spare: int = 0
-    """How early it is left out when there is no room: higher goes first."""
+    """The order in which columns are left out if there is no room: higher first."""
 
 
 def fit(columns: Sequence[Column], width: int, least: int = 16) -> list[Column]:

@@ -1,4 +1,4 @@
-"""A scrollbar that costs little where text streams in: Textual draws every one of its rows anew with each line."""
+"""A scrollbar that is cheap while text streams in, because Textual's own redraws all of its rows with each line."""
 
 from __future__ import annotations
 

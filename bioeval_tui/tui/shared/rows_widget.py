@@ -111,7 +111,7 @@ class RowList(ScrollView, can_focus=True):
         before, seen = self.cursor, self.scroll_offset
         self.cursor = max(0, min(index, self._row_count - 1))
         self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, immediate=True)
-        # Two rows look different now; a list that scrolled is painted anew, from lines that are kept.
+        # Two rows look different now; a list that scrolled is repainted from cached lines.
         if self.scroll_offset == seen:
             self.refresh_line(before)
             self.refresh_line(self.cursor)
@@ -189,7 +189,7 @@ class RowList(ScrollView, can_focus=True):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def refresh_line(self, y: int) -> None:
-        """Draw one row again, from what it holds now."""
+        """Redraw one row with its current content."""
         for key in [key for key in self._drawn if key[0] == y]:
             del self._drawn[key]
         super().refresh_line(y)

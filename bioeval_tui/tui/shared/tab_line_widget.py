@@ -43,7 +43,7 @@ class TabLine(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the tabs and remember where each stands."""
+        """Draw the tabs and remember the position of each."""
         self._places = []
         pieces: list[Content] = []
         at = 0

@@ -107,7 +107,7 @@ def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
 
 
 def head_blocks(conversation: ConversationState | None, choices: Choices) -> list[Block]:
-    """Return what comes before the first message: setups, seeds, warnings, or that there is none yet."""
+    """Return what comes before the first message: setups, seeds, warnings, or a note that there is no message yet."""
     if conversation is None:
         return [Block("note", "no conversation yet", style="note")]
     blocks = list(_preparation(conversation, choices))

@@ -49,7 +49,7 @@ class Fence:
 
 @dataclass(eq=False, slots=True)
 class Chunk:
-    """One piece of a text, told apart from others by identity.
+    """One piece of a text, distinguished from others by identity.
 
     `start` is its offset in the text and `fence` the code fence that was open there, so that cutting can
     go on from it. `text` is without fence lines. `heading` is a table's first two lines, repeated when a

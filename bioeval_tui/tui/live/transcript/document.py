@@ -69,7 +69,7 @@ class Document:
         return conversation.messages[-1]
 
     def show(self, conversation: ConversationState | None) -> None:
-        """Take another conversation, or the same one anew."""
+        """Show another conversation, or the same one from the start."""
         if conversation is not self.conversation:
             self.choices.opened.clear()
         self.conversation = conversation
@@ -175,7 +175,7 @@ class Document:
         return Spot(index, max(0, last), max(0, blocks[last].height - 1) if blocks else 0)
 
     def top(self, spot: Spot) -> int:
-        """Return the line of the page at which `spot` stands now."""
+        """Return the current line of the page at `spot`."""
         if not self.items:
             return 0
         index = min(spot.item, len(self.items) - 1)
@@ -214,7 +214,7 @@ class Document:
         return [block.fold for block in self.blocks(index) if block.fold is not None]
 
     def spot_of(self, fold: Fold) -> Spot | None:
-        """Return where a line that can be opened stands, or None when it is not there."""
+        """Return the position of an expandable line; None if it does not exist."""
         index = self.numbers.get(fold.message, 0)
         for number, block in enumerate(self.blocks(index)):
             if block.fold == fold:

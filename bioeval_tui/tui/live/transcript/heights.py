@@ -54,7 +54,7 @@ class Heights:
         return total
 
     def find(self, line: int) -> tuple[int, int]:
-        """Return the item that holds `line` (from 0) and the line within it; past the end, the last item's last line."""
+        """Return the item that contains `line` (from 0), and the line within it; past the end, the last item's last line."""
         if not self._values:
             return 0, 0
         if line >= self.total:

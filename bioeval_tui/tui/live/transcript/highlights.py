@@ -104,7 +104,7 @@ class Highlights:
         return found.get(item)
 
     def point_out_all(self, quotes: Iterable[tuple[int, str]]) -> dict[int, re.Pattern[str]]:
-        """Mark several quotations as (item, quote), in the place of those before; return the patterns by item."""
+        """Mark several quotations as (item, quote), instead of the previous ones; return the patterns by item."""
         by_item: dict[int, list[str]] = {}
         for item, quote in quotes:
             if (pattern := pattern_of(quote)) is not None:

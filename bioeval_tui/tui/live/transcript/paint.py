@@ -158,7 +158,7 @@ class Painter:
         timer: bool = False,
         was: Line | None = None,
     ) -> Line:
-        """Return a line; `was` itself where it would be the same: its strip holds what the compositor made of it."""
+        """Return a line, or `was` itself if it would be the same, because its strip caches the compositor's work."""
         side, gutter = self._side(block), self._gutter(block if first else None)
         right = self._mark_segments(marks)
         parts = (side, gutter, tuple(row), tuple(right))

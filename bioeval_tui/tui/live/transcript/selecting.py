@@ -1,4 +1,4 @@
-"""Selecting text in a page most of which was never painted.
+"""Selection of text in a page that is mostly unpainted.
 
 A line is named by a number that keeps its order and does not change when other messages grow:
 item, block and line in one integer. That is the `y` of selection offsets.

@@ -94,7 +94,7 @@ class Transcript(PageView, can_focus=True):
     # What screens call.
 
     def show(self, conversation: ConversationState | None) -> None:
-        """Bind to a conversation and read all of it; None shows that there is none."""
+        """Bind to a conversation and read all of it; None shows an empty transcript."""
         fresh = conversation is not self._page.conversation
         self._waiting.clear()
         self._page.show(conversation)
@@ -186,7 +186,7 @@ class Transcript(PageView, can_focus=True):
 
     @property
     def chosen_message(self) -> int | None:
-        """The number of the message that is looked at: the marked line's, else the newest while following, else the top one."""
+        """The number of the current message: the marked line's, otherwise the newest while following, otherwise the top one."""
         if self._cursor is not None and self._cursor.message and self._page.spot_of(self._cursor) is not None:
             return self._cursor.message
         if self.following or self.top_message is None:

@@ -7,9 +7,9 @@ from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
+from bioeval_tui.evaluate.engine.limited import LimitedAgent, LimitedEvaluator, LimitedJudge
 
 from bioeval_tui.evaluate.engine import pace as pace_module
-from bioeval_tui.evaluate.engine.limited import LimitedAgent, LimitedEvaluator, LimitedJudge
 from bioeval_tui.evaluate.engine.pace import LONGEST_PAUSE_S, Pace
 
 

@@ -10,7 +10,7 @@ from bioeval_tui.sample.tasks.common import publish_csv_task
 
 DATA = Path(__file__).parent / "peptides.csv"
 SHARED = 8
-"""Peptides that share so many residues in a row stay on one side of the split."""
+"""Peptides that share this many residues in a row are on the same side of the split."""
 
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
