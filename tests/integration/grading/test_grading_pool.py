@@ -56,9 +56,15 @@ def task_id(tasks) -> str:
     return tasks.add("lab/wild-grader", code=CODE, sample="do\nfine\n")
 
 
+def pool_of(tasks, what: str = "") -> GraderPool:
+    """Return a pool with a short time limit where a grader never ends, and a generous one elsewhere."""
+    limit_s = 1.5 if what in ("hang", "spin") else 60.0
+    return GraderPool(tasks.registry, workers=2, time_limit_s=limit_s, memory_limit_mb=512)
+
+
 @pytest.fixture
 def pool(tasks, task_id: str) -> Iterator[GraderPool]:
-    with GraderPool(tasks.registry, workers=2, time_limit_s=1.5, memory_limit_mb=512) as pool:
+    with pool_of(tasks) as pool:
         yield pool
 
 
@@ -88,16 +94,15 @@ FATAL = {
         for what in FATAL
     ],
 )
-def test_a_crashing_grader_loses_one_submission_with_the_reason(
-    tasks, task_id: str, pool: GraderPool, what: str
-) -> None:
+def test_a_crashing_grader_loses_one_submission_with_the_reason(tasks, task_id: str, what: str) -> None:
     # The grader does the same to the task's own sample submission: nothing shows that the file is at fault.
     itself = tasks.add(f"lab/{what}", code=CODE, sample=f"do\n{what}\n")
-    outcome = pool.grade(ask(tasks, what), itself)
-    assert isinstance(outcome, NotGraded)
-    assert FATAL[what] in outcome.reason
-    assert outcome.attempts == 2
-    assert isinstance(pool.grade(ask(tasks, "fine"), task_id), TaskReport)
+    with pool_of(tasks, what) as pool:
+        outcome = pool.grade(ask(tasks, what), itself)
+        assert isinstance(outcome, NotGraded)
+        assert FATAL[what] in outcome.reason
+        assert outcome.attempts == 2
+        assert isinstance(pool.grade(ask(tasks, "fine"), task_id), TaskReport)
 
 
 @posix
@@ -129,14 +134,15 @@ def test_graders_see_no_credentials(tasks, task_id: str, monkeypatch: pytest.Mon
 
 @posix
 @pytest.mark.long
-def test_in_a_batch_every_submission_has_exactly_one_outcome(tasks, task_id: str, pool: GraderPool) -> None:
+def test_in_a_batch_every_submission_has_exactly_one_outcome(tasks, task_id: str) -> None:
     (
         tasks.data / task_id / "prepared" / "public" / "sample_submission.csv"
     ).unlink()  # nothing to compare with
     wishes = (
         ["fine"] * 30 + ["crash", "hang", "invalid", "exit", "memory"] + ["fine"] * 30 + ["kill", "raise"]
     )
-    outcomes = list(pool.grade_many([(task_id, ask(tasks, what)) for what in wishes]))
+    with pool_of(tasks, "hang") as pool:
+        outcomes = list(pool.grade_many([(task_id, ask(tasks, what)) for what in wishes]))
     assert sorted(number for number, _ in outcomes) == list(range(len(wishes)))
     by_number = dict(outcomes)
     for number, what in enumerate(wishes):
@@ -270,11 +276,10 @@ def test_workers_end_when_their_program_is_killed(tasks, task_id: str) -> None:
 @posix
 @pytest.mark.parametrize("what", ["hang", "crash", "memory", "exit"])
 @pytest.mark.long
-def test_a_file_that_crashes_the_grader_is_invalid_if_validation_finds_its_error(
-    tasks, pool: GraderPool, what: str
-) -> None:
+def test_a_file_that_crashes_the_grader_is_invalid_if_validation_finds_its_error(tasks, what: str) -> None:
     task = tasks.add(code=CODE)  # its sample submission has the columns id and y
-    outcome = pool.grade(ask(tasks, what), task)
+    with pool_of(tasks, what) as pool:
+        outcome = pool.grade(ask(tasks, what), task)
     assert isinstance(outcome, Invalid)
     assert "column `id` is missing; the file has do" in outcome.reason
 

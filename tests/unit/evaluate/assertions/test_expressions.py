@@ -104,6 +104,27 @@ def test_an_expression_that_is_too_long_or_too_deep_is_refused_when_parsed() -> 
             parse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("listOf(1, 2) * 3 == 6", r"\* does not work on List<Int> and Int"),
+        ("mapOf(1 to listOf(2))[1] + listOf(3) == null", "null is not allowed here, give a default with"),
+        ("for (i in 1..3) { i }", "loops are not supported; use any, all"),
+        ("fun twice(x: Int) = 2", "functions cannot be declared"),
+    ],
+)
+def test_what_kotlin_does_not_allow_or_is_not_supported_says_why(text: str, says: str) -> None:
+    with pytest.raises(ExpressionError, match=says):
+        parse(text)
+
+
+def test_as_many_calls_in_a_row_as_the_limit_are_parsed() -> None:
+    limits = Limits(depth=5)
+    parse("1" + ".toLong()" * 5, limits)
+    with pytest.raises(ExpressionError, match="more than 5 calls in a row"):
+        parse("1" + ".toLong()" * 6, limits)
+
+
 def test_the_caret_is_under_the_column_of_the_error() -> None:
     error = _error("true &&\n  objectContext.nope")
     assert caret(error) == "  objectContext.nope\n                ^"

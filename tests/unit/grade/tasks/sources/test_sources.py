@@ -140,10 +140,11 @@ def test_the_leaderboard_is_one_line_of_the_table_best_first(server: Server) -> 
     assert board == [BoardRow("high", 0.75, "2024-01-01"), BoardRow("low", 0.25, "2024-01-01")]
 
 
-def test_a_busy_server_is_retried(server: Server) -> None:
-    server.answers[BOARD] = [(503, b""), (429, b""), (200, b",m\nA,0.5\n")]
+@pytest.mark.parametrize("statuses", [(503, 429), (408, 500), (425, 504), (502,)])
+def test_a_busy_server_is_retried(server: Server, statuses: tuple[int, ...]) -> None:
+    server.answers[BOARD] = [*((status, b"") for status in statuses), (200, b",m\nA,0.5\n")]
     assert gym(server).leaderboard({"benchmark_id": "A"})[0].score == 0.5
-    assert len(server.asked) == 3
+    assert len(server.asked) == len(statuses) + 1
 
 
 @pytest.mark.parametrize("status", [404, 403, 503])
