@@ -68,7 +68,8 @@ async def test_enter_on_a_task_goes_to_its_evidence(size: tuple[int, int]) -> No
 
 async def test_enter_on_an_assertion_goes_to_the_turn_that_decided_it() -> None:
     async with card() as (app, pilot):
-        await pilot.press("tab", "down", "down", "down", "enter")
+        await pilot.press("tab")  # the other condition
+        await pilot.press("down", "down", "down", "enter")  # its first assertion
         await until(pilot, lambda: app.screen is app.live)
         await loaded(app, pilot)
         assert app.live.watched.condition == "supplied"

@@ -49,6 +49,15 @@ def test_each_realism_figure_equals_a_calculation_by_hand() -> None:
     assert found.words_per_turn.interval is None  # one conversation
 
 
+@pytest.mark.parametrize(
+    ("fact", "said", "told"), [("Pains", "It is a pain.", 1), ("Legs", "It is a leg.", 0)]
+)
+def test_a_fact_told_with_another_ending_is_told_but_short_words_must_match(
+    fact: str, said: str, told: float
+) -> None:
+    assert realism([user(said, facts=(fact,))]).facts_in_first_answer.value == told
+
+
 def test_a_patient_model_that_mentions_its_vignette_is_detected() -> None:
     found = realism(published())
     assert found.out_of_role.value is not None
