@@ -1,4 +1,4 @@
-"""What concerns all tests: those that share a real server stay in one process when tests run side by side.
+"""Shared settings of all tests; tests that share a real server run in one process.
 
 Hypothesis tries the same examples in every run, so that a red run means a change and not luck, and sets no
 deadline, as time is measured in benchmarks/ only. `HYPOTHESIS_PROFILE=search` looks for new examples.

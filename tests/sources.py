@@ -1,4 +1,4 @@
-"""The project's own Python files, parsed once for all tests that judge them.
+"""The project's own Python files, parsed once for all tests that examine them.
 
 Tests that read them are one group (`pytestmark = GROUP`), so that one process parses them.
 """

@@ -1,4 +1,4 @@
-"""A program in a pseudo-terminal of its own: what is typed goes in, every byte that it writes comes out.
+"""A program in its own pseudo-terminal: send keys, and read every byte that it writes.
 
 It is the program's controlling terminal, as in life. However a test ends, its end of the terminal is closed with it,
 and the system hangs up: no program is left behind.

@@ -1,4 +1,4 @@
-"""The structure of the package: no circle of imports, few imports inside functions, one way to start processes.
+"""The structure of the package: no import cycles, few imports inside functions, one way to start processes.
 
 Imports inside functions and under TYPE_CHECKING count: they tie two files together as any other import does.
 """

@@ -1,4 +1,4 @@
-"""Nothing heavy is imported before it is needed: proved in a process of its own."""
+"""Heavy modules are imported only when they are needed, seen in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/architecture.md, walked: one file and one line in one table each."""
+"""The recipes in docs/architecture.md: one file and one line in one table each."""
 
 from __future__ import annotations
 

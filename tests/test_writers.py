@@ -1,4 +1,4 @@
-"""Nothing goes around the modules that print and that write files: `terminal` and `consoles`, and `files`.
+"""Only `terminal` and `consoles` print, and only `files` writes files.
 
 What they promise (cleaned text; whole files, synced, a full disk said to be one) holds for what goes through them.
 """

@@ -1,4 +1,4 @@
-"""What Kotlin 1.9.25 says of expressions that authors of jobs write, and what this program says of the same.
+"""Expressions that authors of jobs write, with the results of Kotlin 1.9.25 and of this program.
 
 The verdicts of both golden files were printed by Kotlin's own script engine (kotlin-scripting-jsr223 1.9.25), with the
 published classes and the state of kotlin_state.json. "error" is what does not compile, or throws.

@@ -1,4 +1,4 @@
-"""The agent protocol, held by the REST agent against the sample agent over real HTTP."""
+"""The agent protocol: the REST agent against the sample agent over real HTTP."""
 
 from __future__ import annotations
 

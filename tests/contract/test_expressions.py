@@ -1,4 +1,4 @@
-"""The expression language is Kotlin's, where both have something: values, and columns of errors."""
+"""The values and error columns of documented and hostile expressions."""
 
 from __future__ import annotations
 

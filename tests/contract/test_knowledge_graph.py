@@ -1,4 +1,4 @@
-"""What every knowledge graph does, whichever stands behind the protocol."""
+"""What every knowledge graph does, whatever implements the protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An expression has Kotlin's verdict, or is refused when the job is checked; it never has another verdict."""
+"""An expression has Kotlin's result or is refused when the job is checked; it never has another result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cell of the matrix is."""
+"""A cell of the matrix of faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents and models that fail in every way a network knows: raw sockets, in a thread of their own.
+"""Agents and models that fail in every way a network allows: raw sockets, in a thread of their own.
 
     with serving(Agent(fault=silent)) as peer:
         …  # peer.url

@@ -1,4 +1,4 @@
-"""One run of the whole command line in this process: argv in, exit code, words and recording out.
+"""Run the whole command line in this process: arguments in; exit code, output and recording out.
 
 In this process, because it is quick, and because tasks, threads, files and child processes that were left
 behind can be counted here.

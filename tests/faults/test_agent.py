@@ -1,4 +1,4 @@
-"""An agent that fails, each way once: how the conversation ends, whose fault it is, the exit code, one sentence."""
+"""Failing agents: how the conversation ends, whose fault it is, the exit code and the message."""
 
 from __future__ import annotations
 

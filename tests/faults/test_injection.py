@@ -1,4 +1,4 @@
-"""An agent that tells the judge what to give: the words stay data, for the rules and in the prompt of a model.
+"""An agent that tries to instruct the judge: its text stays data, for rules and in the prompt of a model.
 
 Whether a model obeys what it reads is the model's; that it can tell data from orders, that no delimiter can be
 forged, and that an answer outside the schema is not taken, is ours.

@@ -1,4 +1,4 @@
-"""This machine fails: disk, folder, clock, signals, `kill -9`, two programs on one folder."""
+"""Failures of this machine: disk, folder, clock, signals, `kill -9`, two programs on one folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that fail, as the evaluator and as the judge: spoilt conversations are named, and excluded, never 0."""
+"""Failing evaluators and judges: their conversations are excluded with the reason and never count as 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neo4j fails under a whole run: absent, gone in mid-run, back again, slow. A job asks it about its end.
+"""Neo4j fails during a whole run: absent, gone in mid-run, back again, slow.
 
 A wrong password, a write that the server refuses, a huge result and a server that is killed and started again
 are in `tests/integration/neo4j`.

@@ -1,4 +1,4 @@
-"""A small soak: sixty conversations, twenty at once, a tenth of them with a failing peer."""
+"""A small soak test: sixty conversations, twenty at once, a tenth of them with a failing peer."""
 
 from __future__ import annotations
 

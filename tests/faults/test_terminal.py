@@ -1,4 +1,4 @@
-"""The terminal and the screen fail, the run does not: resized, killed, closed; and an engine killed under its screen."""
+"""A run survives its terminal and its screen: resized, killed, closed; a screen survives its engine."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Broken and hostile files, texts and answers, thousands of each: nothing but a sentence may come of them."""
+"""Fuzzing: thousands of damaged and hostile files, texts and answers give one sentence each and no crash."""

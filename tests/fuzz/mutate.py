@@ -1,4 +1,4 @@
-"""Hypothesis strategies that break real files: bytes cut, doubled, replaced; values of another kind put in."""
+"""Hypothesis strategies that damage real files: bytes removed, doubled or replaced; values of another type."""
 
 from __future__ import annotations
 

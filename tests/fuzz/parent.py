@@ -1,4 +1,4 @@
-"""Starts the process that tries cases (`child`), and another where one died or went silent: that is a finding, too."""
+"""Starts the process that tries cases (`child`), and another when one dies or hangs; that is a finding, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hundred cases of each kind, the same in every run, and every case that ever was a finding (`found/`).
+"""A hundred cases of each kind, the same in every run, and every earlier finding (`found/`).
 
 `scripts/long-fuzz` tries thousands. Each kind has a process of its own, because HDF5 and others can take theirs down.
 """

@@ -1,4 +1,4 @@
-"""Watches one process: what it writes, calls and starts; how long one case takes and how much memory.
+"""Watches one process: the files it writes, calls and starts; the time and memory of each case.
 
 Python's audit events show what Python code opens, connects to and starts. Libraries in C (HDF5, SQLite, Arrow)
 do not announce what they open, so files that nobody may touch are watched by the kernel (`Canaries`).

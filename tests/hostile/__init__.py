@@ -1,1 +1,1 @@
-"""Attempts to get out: of expressions, templates, YAML, queries and paths; into the terminal; at the credentials."""
+"""Attempts to escape from expressions, templates, YAML, queries and paths, to the terminal and to credentials."""

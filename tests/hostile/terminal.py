@@ -1,4 +1,4 @@
-"""Somebody types into the program in a terminal and leaves it."""
+"""Type into the program in a terminal and leave it."""
 
 from __future__ import annotations
 

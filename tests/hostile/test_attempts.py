@@ -1,4 +1,4 @@
-"""Every attempt of attempts.txt, tried: refused, or come to nothing. What is touched, called or started is watched."""
+"""Every attempt in attempts.txt is refused or has no effect; files, calls and processes are watched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marked credentials in every place that takes one: they appear nowhere but at the peer that they are for."""
+"""Marked credentials in every place that takes one appear only at the peer that they are for."""
 
 from __future__ import annotations
 

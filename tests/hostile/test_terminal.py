@@ -1,4 +1,4 @@
-"""Hostile files, the real program, a real terminal: not one sequence of theirs comes out, and nothing runs."""
+"""Hostile files in the real program in a real terminal: no escape sequence of theirs is printed, nothing runs."""
 
 from __future__ import annotations
 

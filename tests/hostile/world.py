@@ -1,4 +1,4 @@
-"""A user's folders in which every text that somebody else wrote is hostile: jobs, recordings, reports, tasks, submissions."""
+"""A user's folders with hostile text in every job, recording, report, task and submission."""
 
 from __future__ import annotations
 

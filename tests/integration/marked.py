@@ -1,4 +1,4 @@
-"""A recording that names a person wherever a person can be named, and the rules that mask them."""
+"""A recording that names a person everywhere, and the rules that mask the name."""
 
 from __future__ import annotations
 

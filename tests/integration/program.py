@@ -1,4 +1,4 @@
-"""Start the real program in processes of its own, and wait for what it writes."""
+"""Start the real program in other processes, and wait for what it writes."""
 
 from __future__ import annotations
 

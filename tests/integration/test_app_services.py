@@ -1,4 +1,4 @@
-"""What the screens are given, with real files and real worker processes."""
+"""The services of the screens, with real files and real worker processes."""
 
 from __future__ import annotations
 

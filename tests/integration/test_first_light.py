@@ -1,4 +1,4 @@
-"""The real program, in real processes, over real HTTP: what a stranger does first."""
+"""The real program over real HTTP: what a new user does first."""
 
 from __future__ import annotations
 

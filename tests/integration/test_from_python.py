@@ -1,4 +1,4 @@
-"""What docs/python.md shows runs as it stands there, and a run held by a program is a run like any other."""
+"""The examples in docs/python.md run as printed, and a run from Python is like any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that meet hundreds of connections which say nothing, or half of something, still answer their owner."""
+"""Servers with hundreds of half-sent requests still answer their owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job that names hosts and variables of keys: nothing reaches a host that the user did not name."""
+"""A job that names hosts and variables of keys: nothing is sent to a host that the user did not name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An address, a key or a service that is not the agent's: not measured, exit 3, and the sentence that says what to set."""
+"""A wrong URL, key or service: not measured, exit code 3, and what to set."""
 
 from __future__ import annotations
 

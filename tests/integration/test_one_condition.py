@@ -1,4 +1,4 @@
-"""One condition held alone, by a real agent over HTTP: what is held, resumed, reported, and refused."""
+"""A run of one condition with a real agent over HTTP: run, resumed, reported, and refused."""
 
 from __future__ import annotations
 

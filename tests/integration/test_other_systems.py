@@ -1,4 +1,4 @@
-"""What only POSIX has is guarded: with it hidden from every process, the main paths work all the same.
+"""The main features work without what only POSIX has.
 
 This is no test on Windows or macOS, where the program was never run; it finds an import or a call without a guard.
 """

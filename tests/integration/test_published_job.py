@@ -1,4 +1,4 @@
-"""The job of the published README against the sample agent: real clients, real HTTP, a local server for the models."""
+"""The job of the published README with the sample agent, real HTTP, and a local server for the models."""
 
 from __future__ import annotations
 

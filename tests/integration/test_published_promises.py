@@ -1,4 +1,4 @@
-"""What embabel-agent-eval promises and does not do, or does otherwise on purpose: each row shown by a run.
+"""What embabel-agent-eval documents and does not do, or does differently on purpose.
 
 The rows are those of the published README read beside its code: withholding, seeds, the retried greeting; and
 those where this program differs: setups before each condition, jobs without assertions or tasks, latency,

@@ -1,4 +1,4 @@
-"""Batches in the real program: many jobs, models and trials against one agent that can take only so much."""
+"""Batches in the real program: many jobs, models and trials with one agent of limited capacity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate as CI sees it: the examples of docs/ci.md and the pytest plugin, run as they stand there."""
+"""The gate in CI: the examples in docs/ci.md and the pytest plugin run as printed."""
 
 from __future__ import annotations
 

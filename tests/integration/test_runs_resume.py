@@ -1,4 +1,4 @@
-"""Runs that were killed or stopped go on; what is recorded is judged again, sent away and deleted."""
+"""Killed and cancelled runs resume; recorded runs are rescored, imported and deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bioeval-tui serve`: what a real browser sees, and what anybody else is refused."""
+"""`bioeval-tui serve`: what a real browser shows, and what others are refused."""
 
 from __future__ import annotations
 

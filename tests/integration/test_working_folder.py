@@ -1,4 +1,4 @@
-"""Started in a folder of files that carry the names of modules and settings, the program opens none of them."""
+"""Started in a folder whose files have the names of modules and settings, the program opens none of them."""
 
 from __future__ import annotations
 

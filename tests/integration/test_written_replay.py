@@ -1,4 +1,4 @@
-"""A replay in a file shows what the screen showed: an asciicast in a terminal emulator, the HTML player in a browser."""
+"""A replay in a file shows what the screen showed, in a terminal emulator and in a browser."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Take from every Python that has this folder on its PYTHONPATH what POSIX alone has, as Windows would.
+"""Remove what only POSIX has from every Python with this folder on its PYTHONPATH.
 
 What the standard library itself needs on this system is imported before.
 """

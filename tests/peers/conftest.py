@@ -1,4 +1,4 @@
-"""Leave out the comparisons with packages that are not installed."""
+"""Skip comparisons with packages that are not installed."""
 
 from importlib.util import find_spec
 

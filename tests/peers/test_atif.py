@@ -1,4 +1,4 @@
-"""Exported trajectories are valid by the published models of ATIF.
+"""Exported trajectories are valid according to ATIF's published models.
 
     uv run --with atif==1.8.0 pytest tests/peers/test_atif.py
 

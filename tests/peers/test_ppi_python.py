@@ -1,4 +1,4 @@
-"""Corrected scores beside ppi-python itself, which is too large to come with every clone.
+"""Corrected scores compared with ppi-python itself, which is too large for every clone.
 
     uv run --with ppi-python==0.2.3 pytest tests/peers/test_ppi_python.py
 

@@ -1,4 +1,4 @@
-"""LiteLLM's proxy, an OpenAI-compatible server of others, on 127.0.0.1 with mock answers.
+"""LiteLLM's proxy on 127.0.0.1 with mock answers.
 
 It pins too much to stand beside this project: BIOEVAL_LITELLM_PYTHON names the Python of an environment of its own.
 """

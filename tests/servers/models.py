@@ -1,4 +1,4 @@
-"""What a local OpenAI-compatible server says in the place of models: a user who keeps to a script, a steady judge.
+"""Answers of a local OpenAI-compatible server: a user that follows a script, and a consistent judge.
 
     models = StandIns(script, evaluator_first=[say("How can I help you?")], judge_first=[say("Well done.")])
     async with OpenAIServer(otherwise=models) as server: …

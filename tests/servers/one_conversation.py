@@ -1,4 +1,4 @@
-"""One agent with a tool, served over every protocol: what it says depends on nothing but what the user has said.
+"""One agent with a tool, served over every protocol; its answers depend only on the user's messages.
 
 async with served("a2a") as (target, options):
     …  # the keys of the job's target, and the options of the run

@@ -1,4 +1,4 @@
-"""A local OpenAI-compatible chat server that answers as it is told: for tests, on 127.0.0.1, port 0.
+"""A local OpenAI-compatible chat server with scripted answers, on 127.0.0.1, port 0.
 
     async with OpenAIServer() as server:
         server.will(status(429, retry_after="0"), say("Hello there"))

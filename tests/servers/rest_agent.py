@@ -1,4 +1,4 @@
-"""A small agent that speaks the REST protocol and refuses more than it can take: for tests, on 127.0.0.1, port 0.
+"""A small agent with the REST protocol and limited capacity, on 127.0.0.1, port 0.
 
 async with RestAgentServer(at_once=2) as server:
     …  # server.url; server.refused counts 429s, server.messages counts answers

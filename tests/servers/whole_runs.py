@@ -1,4 +1,4 @@
-"""A whole run in this process: the job file checked, the parts wired, real clients over real HTTP, the file read back."""
+"""A whole run in this process: job check, wiring, real clients over real HTTP, and the recording."""
 
 from __future__ import annotations
 

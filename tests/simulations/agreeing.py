@@ -1,4 +1,4 @@
-"""Whether the intervals of kappa, alpha, sensitivity and pass^k hold the truth, with clustered verdicts."""
+"""Whether the intervals of kappa, alpha, sensitivity and pass^k contain the true value, with clustered verdicts."""
 
 from __future__ import annotations
 

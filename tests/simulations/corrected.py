@@ -1,4 +1,4 @@
-"""How often the corrected score's interval holds the truth, on a published table and with clustered verdicts."""
+"""How often the corrected score's interval contains the true value: a published table, and clustered verdicts."""
 
 from __future__ import annotations
 

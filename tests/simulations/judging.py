@@ -1,4 +1,4 @@
-"""Synthetic judges with one planted defect each, and a sound but noisy one."""
+"""Synthetic judges with one planted defect each, and one that is noisy but unbiased."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a plan keeps its promise: how often the planned design tells the difference, and how wide intervals get."""
+"""Whether plans keep their promise: how often the design detects the difference, and how wide intervals are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often all rank intervals together hold the true ranks: 7 agents, 50 tasks, 2 judges."""
+"""How often all rank intervals together contain the true ranks: 7 agents, 50 tasks, 2 judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a batch that is looked at after each trial stops wrongly, and how soon it stops rightly."""
+"""How often a batch that is checked after each trial stops wrongly, and how early it stops rightly."""
 
 from __future__ import annotations
 

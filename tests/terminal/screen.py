@@ -1,4 +1,4 @@
-"""The program in a real terminal: keys go in, and what a person would see on the screen is read back."""
+"""The program in a real terminal: send keys, and read what a person would see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each command starts its screen, each dialog opens and closes by its keys, and leaving gives the right exit code."""
+"""Each command opens its screen, keys open and close each dialog, and quitting gives the right exit code."""
 
 from __future__ import annotations
 

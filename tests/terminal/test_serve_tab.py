@@ -1,4 +1,4 @@
-"""A tab of `serve`: drawn over the WebSocket, driven by keys, left, and crashed."""
+"""A tab of `serve`: drawn over the WebSocket, controlled by keys, closed, and crashed."""
 
 from __future__ import annotations
 

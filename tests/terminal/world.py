@@ -1,4 +1,4 @@
-"""What the screens of these tests show: recorded runs, graded submissions, and a run that waits for nobody."""
+"""What the screens in these tests show: recorded runs and graded submissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Screens are drawn with all colours, whatever terminal the tests run in."""
+"""Screens are drawn in full colour, whatever terminal the tests run in."""
 
 import pytest
 

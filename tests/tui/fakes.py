@@ -1,4 +1,4 @@
-"""Services without a world behind them: a scripted run, and graded submissions."""
+"""Services in memory: a scripted run and graded submissions."""
 
 from __future__ import annotations
 

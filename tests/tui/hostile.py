@@ -1,4 +1,4 @@
-"""Hostile texts, put into every free text of a value: events, jobs, runs, tasks, reports.
+"""Hostile texts in every free text of events, jobs, runs, tasks and reports.
 
 Nothing is cleaned on the way, as if a hole in the ingestion had let everything through.
 """

@@ -1,4 +1,4 @@
-"""Comparing a screen with a picture of it that was looked at: by its lines of text and their colours.
+"""Compare a screen with its snapshot, by lines of text and their colours.
 
 The files in tests/snapshots hold what an SVG screenshot is made of, in a form whose differences can be read.
 `UPDATE_SNAPSHOTS=1 pytest tests/tui/test_snapshots.py` writes them anew; look at the pictures first.

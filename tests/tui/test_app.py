@@ -1,4 +1,4 @@
-"""What works on every screen: quitting, screenshots, themes, the palette, safe lines."""
+"""What works on every screen: quitting, screenshots, themes, the palette, safe text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo directs itself: captions, scenes in their order, and it stops for whoever wants it to."""
+"""The demo runs by itself with captions and scenes, and stops when you press a key."""
 
 from __future__ import annotations
 

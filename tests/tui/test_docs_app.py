@@ -1,4 +1,4 @@
-"""`bioeval-tui docs`: the pages that come with the program, read in the terminal."""
+"""`bioeval-tui docs`: the included documentation, read in the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many conversations at a glance: of a run of several trials, and of a batch."""
+"""The grid of many conversations, of a run with several trials and of a batch."""
 
 from __future__ import annotations
 

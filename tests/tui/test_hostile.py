@@ -1,4 +1,4 @@
-"""Hostile text in every place that shows foreign text, and clicked on: it is shown, and does nothing."""
+"""Hostile text in every place that shows recorded text, and clicked on: it is shown and does nothing."""
 
 from __future__ import annotations
 

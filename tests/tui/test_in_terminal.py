@@ -1,4 +1,4 @@
-"""The real program in a real terminal: what reaches it, and that it is left as it was found."""
+"""The real program in a real terminal: what is written to it, and how it is left."""
 
 from __future__ import annotations
 

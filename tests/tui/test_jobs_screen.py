@@ -1,4 +1,4 @@
-"""The screen of jobs: its keys, the run dialog, and what it says when there is nothing or something is wrong."""
+"""The list of jobs: its keys, the run dialog, and its messages when it is empty or something is wrong."""
 
 from __future__ import annotations
 

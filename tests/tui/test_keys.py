@@ -1,4 +1,4 @@
-"""One table of keys: bindings, help and docs/screens.md say the same, and a letter means one thing everywhere."""
+"""One table of keys: bindings, help and docs/screens.md agree, and a letter means the same everywhere."""
 
 from __future__ import annotations
 

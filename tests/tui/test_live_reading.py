@@ -1,4 +1,4 @@
-"""Reading two conversations: turn by turn, dense or not, and copying."""
+"""Reading two conversations: turn by turn, compact or not, and copying."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A replay's keys: pause, step, back, turns, speed, next failed assertion; and the presentation."""
+"""A replay's keys: pause, step, back, turns, speed, next failed assertion; and presentation mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans on the live screen: lines below the answer as they come, and the waterfall of a turn."""
+"""Spans on the live screen: lines below the answer as they arrive, and the waterfall of a turn."""
 
 from __future__ import annotations
 

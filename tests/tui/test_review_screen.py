@@ -1,4 +1,4 @@
-"""The review screen: accept, judge otherwise, blame, note, undo; blind; submissions; what others say."""
+"""The review screen: accept, override, fault, note, undo, blind reviews and submissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Four stable states look as they did when somebody looked at them."""
+"""Four stable states look as in their snapshots."""
 
 from __future__ import annotations
 

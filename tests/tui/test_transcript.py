@@ -1,4 +1,4 @@
-"""What a reader of a transcript relies on, tried with keys, mouse and a growing conversation."""
+"""The transcript with keys, mouse and a growing conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transcript and its scrollbar give the compositor lines of their own making: what Textual's way would show."""
+"""The transcript and its scrollbar paint the same lines as Textual would."""
 
 from __future__ import annotations
 

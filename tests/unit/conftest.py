@@ -1,4 +1,4 @@
-"""The scripted run of the pilot tests is used here, too."""
+"""Make the scripted run of the screen tests importable."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A server's newcomers: closed when they say nothing, too much, or too slowly; the oldest goes first."""
+"""New connections of a server: closed when they send nothing, too much, or too slowly; the oldest first."""
 
 from __future__ import annotations
 

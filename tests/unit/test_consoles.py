@@ -1,4 +1,4 @@
-"""What goes to a pipe or a file is neither wrapped nor cut, whatever the terminal beside it."""
+"""Output to a pipe or file is neither wrapped nor cut, and never controls the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`.env` is read where the user asks for it, and nowhere else."""
+"""`.env` is read only where the user asks for it."""
 
 from __future__ import annotations
 

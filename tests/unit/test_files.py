@@ -1,4 +1,4 @@
-"""A file is under its name whole or not at all, and a full disk is called one."""
+"""A file is written completely or not at all, and a full disk is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plug-ins: found without being imported, loaded when named, and the example of the docs works."""
+"""Plug-ins are found without importing them and loaded when named; the documented example works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/ tell people to import keeps its name, and is the very thing that the program uses."""
+"""Names that docs/ tell people to import stay available."""
 
 from __future__ import annotations
 

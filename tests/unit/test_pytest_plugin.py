@@ -1,4 +1,4 @@
-"""What tests may hold against an evaluation."""
+"""What tests can assert about an evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The composite against an independent one-line oracle, and the parts that can be missing."""
+"""The composite score compared with an independent one-line formula, and its optional parts."""
 
 from __future__ import annotations
 

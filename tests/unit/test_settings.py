@@ -1,4 +1,4 @@
-"""What the environment sets: the page that lists it, and a data folder that is none."""
+"""Settings from the environment, and their documentation."""
 
 from __future__ import annotations
 

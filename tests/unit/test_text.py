@@ -1,4 +1,4 @@
-"""Untrusted text: nothing that a terminal acts on survives, and cleaning twice changes nothing more."""
+"""Untrusted text: no control sequence survives, and cleaning twice changes nothing more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is fuzzed: each kind makes its cases and says what came of one. Anything that it raises is a finding."""
+"""What is fuzzed: each kind creates its cases and reports their outcome. An exception is a finding."""
 
 from __future__ import annotations
 

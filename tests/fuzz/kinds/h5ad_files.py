@@ -1,4 +1,4 @@
-"""h5ad files made wrong on purpose, each in one way."""
+"""Damaged h5ad files, each wrong in one way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent and a model answer over HTTP."""
+"""Responses of agents and models over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Submissions: CSV and h5ad, graded and examined as a worker does."""
+"""Submissions: CSV and h5ad files, graded and validated as in a worker."""
 
 from __future__ import annotations
 

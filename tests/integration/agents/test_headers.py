@@ -1,4 +1,4 @@
-"""Headers and keys of a job: from the environment, to the host that they were given for, and into no recording."""
+"""A job's headers and keys: taken from the environment, sent only to their host, and in no recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same conversation over every protocol: the same transcript, scores and report, save what the protocol cannot tell."""
+"""The same conversation over every protocol gives the same transcript, scores and report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans of an agent with the real OpenTelemetry SDK and its OTLP exporter: each stands at the turn that it belongs to."""
+"""Spans of an agent with the real OpenTelemetry SDK and its OTLP exporter belong to the right turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same tasks on the spot as the unit tests of grading have."""
+"""The temporary tasks of the unit tests of grading."""
 
 import runpy
 from pathlib import Path

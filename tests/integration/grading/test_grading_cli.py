@@ -1,4 +1,4 @@
-"""The grading commands as a user runs them: stdout is data, stderr is talk, exit codes mean something."""
+"""The grading commands as a user runs them: data on stdout, messages on stderr, documented exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real Dask cluster of two worker processes, one of them killed in the middle of a batch."""
+"""A real Dask cluster of two workers, one of them killed in the middle of a batch."""
 
 from __future__ import annotations
 

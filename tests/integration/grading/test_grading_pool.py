@@ -1,4 +1,4 @@
-"""The pool against graders that hang, exit, crash, eat memory, print, fork: each costs one submission."""
+"""The grading pool with graders that hang, exit, crash, use too much memory, print or fork: one submission is lost."""
 
 from __future__ import annotations
 

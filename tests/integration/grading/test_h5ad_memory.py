@@ -1,4 +1,4 @@
-"""A worker that reads an h5ad file handed in takes no more memory than the answers can need."""
+"""A worker that reads a submitted h5ad file uses no more memory than the answers can need."""
 
 from __future__ import annotations
 

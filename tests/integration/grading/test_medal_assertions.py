@@ -1,4 +1,4 @@
-"""Medal assertions of a job: the file that the agent leaves is graded, and the report becomes part of the run."""
+"""Medal assertions: the file that the agent leaves is graded, and the report becomes part of the run."""
 
 from __future__ import annotations
 

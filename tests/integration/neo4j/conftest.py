@@ -1,4 +1,4 @@
-"""The Neo4j for tests, and its graph without anything in it."""
+"""The Neo4j for tests, with an empty graph."""
 
 from __future__ import annotations
 

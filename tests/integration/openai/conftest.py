@@ -1,4 +1,4 @@
-"""A server for each test, and jobs to go with it."""
+"""A model server for each test, and jobs that use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chat and Responses agents with tools of the job's, headers and a body of their own, over real HTTP."""
+"""Chat and Responses agents with the job's own tools, headers and body, over real HTTP."""
 
 from __future__ import annotations
 

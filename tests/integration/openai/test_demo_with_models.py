@@ -1,4 +1,4 @@
-"""`demo --llm` as a user types it: the program in a process of its own, models behind a real HTTP server."""
+"""`demo --llm` as a user types it, with models behind a real HTTP server."""
 
 from __future__ import annotations
 

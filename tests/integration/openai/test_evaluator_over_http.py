@@ -1,4 +1,4 @@
-"""The evaluator's model over real HTTP: what it is told, what it says, and every way in which it fails."""
+"""The evaluator's model over real HTTP: its prompt, its messages, and every way to fail."""
 
 from __future__ import annotations
 

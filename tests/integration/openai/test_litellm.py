@@ -1,4 +1,4 @@
-"""Models behind a server that nobody here wrote: LiteLLM's proxy, streamed and whole, both of OpenAI's APIs."""
+"""Models behind LiteLLM's proxy, streamed and whole, over both of OpenAI's APIs."""
 
 from __future__ import annotations
 

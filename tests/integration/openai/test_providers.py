@@ -1,4 +1,4 @@
-"""Azure OpenAI, Bedrock and Vertex as the openai package asks them, over a server that shows what reached it."""
+"""Requests to Azure OpenAI, Bedrock and Vertex by the openai package, as a server receives them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real headless Chromium, and a server on 127.0.0.1 that notes whoever connects."""
+"""A real headless Chromium, and a server on 127.0.0.1 that records every connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs that inspect_ai itself writes come in with the scores that it reads, and come out as they were."""
+"""Logs written by inspect_ai are imported with the scores that it reads, and exported again."""
 
 from __future__ import annotations
 

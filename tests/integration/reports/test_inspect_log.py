@@ -1,4 +1,4 @@
-"""The Inspect log, read by the pinned inspect_ai itself: here if it is installed, else in its own environment.
+"""The exported Inspect log, read by the pinned inspect_ai.
 
 `BIOEVAL_INSPECT_PYTHON` names a Python that has the extra `inspect`; `uv venv` and
 `uv pip install inspect_ai==0.3.285` make one.

@@ -1,4 +1,4 @@
-"""The command line: every command has an example, mistakes are one sentence, exit codes mean something."""
+"""The command line: every command has an example, errors are one sentence, exit codes are documented."""
 
 from __future__ import annotations
 

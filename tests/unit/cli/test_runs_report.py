@@ -1,4 +1,4 @@
-"""The commands: files for their owner alone, exit codes that mean something, one sentence for a mistake."""
+"""The commands for recorded runs: private files, documented exit codes, one sentence for an error."""
 
 from __future__ import annotations
 

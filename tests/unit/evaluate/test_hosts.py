@@ -1,4 +1,4 @@
-"""Hosts as they are named to people."""
+"""How hosts are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A price that nobody wrote down is unknown, never 0."""
+"""An unknown price is unknown, never 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent again, how often, and after which waits."""
+"""What is retried, how often, and after which waits."""
 
 from __future__ import annotations
 

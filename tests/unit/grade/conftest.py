@@ -1,4 +1,4 @@
-"""A tasks folder made on the spot: `make_task(...)` writes one task, its answers and its leaderboard."""
+"""A temporary tasks folder: `make_task(...)` writes one task, its answers and its leaderboard."""
 
 from __future__ import annotations
 

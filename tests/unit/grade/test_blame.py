@@ -1,4 +1,4 @@
-"""A file is judged before its grader is blamed, and nobody gains by handing in what cannot be scored."""
+"""A file is validated before its grader is blamed, and invalid submissions gain nothing."""
 
 from __future__ import annotations
 

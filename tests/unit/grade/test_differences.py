@@ -1,4 +1,4 @@
-"""Each row of "Differ from the published grading" (docs/grading.md lists them), one test or more a row."""
+"""The differences from the published grading that docs/grading.md lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Error views: what they say for each kind of prediction, and what they keep to themselves."""
+"""Error analyses: what they show for each kind of prediction, and what they never reveal."""
 
 from __future__ import annotations
 

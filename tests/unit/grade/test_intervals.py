@@ -1,4 +1,4 @@
-"""How sure a score is: intervals agree with plain resampling, hold the truth, and say where they cannot be told."""
+"""Intervals of scores agree with plain resampling, contain the true score, and are left out where impossible."""
 
 from __future__ import annotations
 

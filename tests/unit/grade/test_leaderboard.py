@@ -1,4 +1,4 @@
-"""What is doubtful about a leaderboard is said in every report on it; ranks and needs are consistent."""
+"""Doubts about a leaderboard are in every report; ranks and thresholds are consistent."""
 
 from __future__ import annotations
 

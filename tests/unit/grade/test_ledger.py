@@ -1,4 +1,4 @@
-"""The ledger of looks at the answers loses no line, shows what was changed, and the Ladder resists many tries."""
+"""The ledger loses no entry and shows tampering, and the Ladder score resists many attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published leaderboards are what their sources say, cell for cell, and rank only what they fit."""
+"""Published leaderboards equal their sources, and rank only matching tasks."""
 
 from __future__ import annotations
 

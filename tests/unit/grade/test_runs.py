@@ -1,4 +1,4 @@
-"""A checkout's runs: submissions, tasks and prepared data are found from one folder."""
+"""Submissions, tasks and prepared data of a checkout are found from one folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doctor names everything that is wrong with a file, and where."""
+"""Validation names everything that is wrong with a file, and where."""
 
 from __future__ import annotations
 

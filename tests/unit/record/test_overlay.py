@@ -1,4 +1,4 @@
-"""Later scores stand beside the recording, in order, with their author; the recording never changes."""
+"""Later scores are kept beside the recording, in order, with their author; the recording never changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording holds everything that was appended, in order, and survives a refusing disk and a torn end."""
+"""A recording contains everything that was appended, in order, despite a full disk or a partial last line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing a recording again: its pace, waiting, stepping and going to a place."""
+"""Replaying a recording: its pace, pausing, stepping and seeking."""
 
 from __future__ import annotations
 

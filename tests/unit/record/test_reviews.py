@@ -1,4 +1,4 @@
-"""What people said of a run: who counts, what an undo takes back, and the scores that follow."""
+"""Reviews by people: which count, what an undo removes, and the resulting scores."""
 
 from __future__ import annotations
 

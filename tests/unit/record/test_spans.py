@@ -1,4 +1,4 @@
-"""What spans mean by the GenAI conventions and OpenInference, and how they stand in one another."""
+"""What spans mean by the GenAI conventions and OpenInference, and how they are nested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fold: the same events give the same state, however they are sliced or stored."""
+"""The state of a run: the same events give the same state, however they are split or stored."""
 
 from __future__ import annotations
 

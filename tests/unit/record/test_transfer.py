@@ -1,4 +1,4 @@
-"""A recording that was mailed is taken in safely; a deleted one is gone with all that belongs to it."""
+"""Recordings from others are imported safely; a deleted run is gone with all of its files."""
 
 from __future__ import annotations
 

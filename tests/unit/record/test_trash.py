@@ -1,4 +1,4 @@
-"""What a screen deleted comes back or is pruned; pruned is gone for good."""
+"""Deleted runs can be restored or pruned; pruned runs are gone."""
 
 from __future__ import annotations
 

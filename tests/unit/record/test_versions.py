@@ -1,4 +1,4 @@
-"""Recordings of older versions open; those of newer ones as far as they can be understood."""
+"""Recordings of older versions open, and those of newer ones as far as they are understood."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs made of plain numbers: what a test wants to say about scores, it says in one line."""
+"""Runs made of plain numbers, so that a test says what it means about scores in one line."""
 
 from __future__ import annotations
 

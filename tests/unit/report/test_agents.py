@@ -1,4 +1,4 @@
-"""Agents over tasks: any-medal shares with their error, ranks, paired differences, and both ways to count failures."""
+"""Agents over tasks: shares of medals with their error, ranks, paired differences, and both ways to count failures."""
 
 from __future__ import annotations
 

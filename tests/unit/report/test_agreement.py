@@ -1,4 +1,4 @@
-"""Judges against people over recorded runs: from overlays to numbers, JSON, CSV, the terminal and the gate."""
+"""Judges compared with people over recorded runs: overlays, numbers, JSON, CSV, the terminal and the gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two recordings compared for the screens, and reports that never overwrite another."""
+"""Two recordings compared for the screens, and reports that overwrite nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs side by side: what is called a difference, what is refused, and what fails a build."""
+"""Two runs compared: what counts as a difference, what is refused, and what fails a build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one sentence about a run is true, whatever came out: each kind on a recording written and read back."""
+"""The one-sentence conclusion of a run is true for each kind of outcome."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What people would say of everything: reviews drawn at random correct the judge's scores; others do not."""
+"""Randomly drawn reviews correct the judge's scores; other reviews do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cost from recorded tokens and the price table; what nobody knows is unknown, never 0."""
+"""Cost from recorded tokens and the price table; unknown costs are unknown, never 0."""
 
 from __future__ import annotations
 

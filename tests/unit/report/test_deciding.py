@@ -1,4 +1,4 @@
-"""A batch stops when a confidence sequence over its rounds decides, and says what it decided."""
+"""A batch stops when a confidence sequence over its rounds decides, and reports its decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded runs as data frames: every value where docs/python.md says it is."""
+"""Recorded runs as data frames: every value is where docs/python.md says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate: exit 1 when something is below its bar, 3 when too much could not be measured."""
+"""The gate: exit 1 below a threshold, 3 when too much could not be measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transcripts judged again: the latest verdict counts in reports, the recorded ones are shown beside them."""
+"""Rescored transcripts: the latest verdict counts, and the recorded ones are shown beside it."""
 
 from __future__ import annotations
 

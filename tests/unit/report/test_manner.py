@@ -1,4 +1,4 @@
-"""How the simulated user speaks stands beside people in every view of a run."""
+"""How the simulated user speaks, compared with people in every view of a run."""
 
 from __future__ import annotations
 

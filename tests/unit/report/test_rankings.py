@@ -1,4 +1,4 @@
-"""Agents that are ranked have intervals of ranks, and many tasks looked at are corrected for."""
+"""Rankings have intervals, and looking at many tasks is corrected for."""
 
 from __future__ import annotations
 

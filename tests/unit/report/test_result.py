@@ -1,4 +1,4 @@
-"""The result as JSON: one documented schema, with trial and mean told apart."""
+"""The result as JSON follows one documented schema."""
 
 from __future__ import annotations
 

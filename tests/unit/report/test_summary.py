@@ -1,4 +1,4 @@
-"""Runs summed up: per condition, never pooled; excluded ones counted; uplift paired by trial."""
+"""Runs summarized per condition, never pooled; excluded ones counted; uplift paired by trial."""
 
 from __future__ import annotations
 

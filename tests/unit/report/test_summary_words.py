@@ -1,4 +1,4 @@
-"""What repeated runs found, in lines: everything per condition, nothing pooled."""
+"""The summary of repeated runs, per condition, never pooled."""
 
 from __future__ import annotations
 

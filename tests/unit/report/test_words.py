@@ -1,4 +1,4 @@
-"""The same words in every format."""
+"""Every format uses the same words."""
 
 from __future__ import annotations
 

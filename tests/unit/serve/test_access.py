@@ -1,4 +1,4 @@
-"""Who is let in, without a server."""
+"""Who may connect, tested without a server."""
 
 from __future__ import annotations
 

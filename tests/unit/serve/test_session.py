@@ -1,4 +1,4 @@
-"""A tab's process: what it may be told, and that nothing of it is left."""
+"""The process of a browser tab: its input is checked, and it leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lines of a view say, without their styles."""
+"""The text of a view's lines, without styles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that answers with exactly the bytes that a test gives it."""
+"""A server that answers with the exact bytes that a test gives it."""
 
 from __future__ import annotations
 

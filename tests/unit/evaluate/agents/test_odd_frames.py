@@ -1,4 +1,4 @@
-"""Whatever frames an agent sends: an answer or a `PeerError`, never anything else."""
+"""Any frame of an agent gives an answer or a `PeerError`, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents that are Python functions: what they may give, what becomes of what they raise, and from where they are loaded."""
+"""Agents that are Python functions: their return values, their exceptions, and where they are loaded from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the REST agent makes of everything that a server can do to it."""
+"""The REST agent with every kind of server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assertions: a wrong one has failed with its error, a graph that is away is not measured, invariants are told apart."""
+"""Assertions: passed, failed with the reason, or not measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds, carets, shapes of the state, and what the documentation promises of expressions."""
+"""Limits, carets and states of expressions, and what the documentation promises about them."""
 
 from __future__ import annotations
 

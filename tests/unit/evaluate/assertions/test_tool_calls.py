@@ -1,4 +1,4 @@
-"""Assertions on tool calls: what they ask for, what they say where it is not so, and when nobody can know."""
+"""Assertions on tool calls: what they check, what they report, and when they are not measured."""
 
 from __future__ import annotations
 

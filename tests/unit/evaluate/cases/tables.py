@@ -1,4 +1,4 @@
-"""Jobs and tables of cases that tests hold; rows in the shape in which HealthBench is published."""
+"""Jobs and tables of cases for tests; rows in HealthBench's published shape."""
 
 from __future__ import annotations
 

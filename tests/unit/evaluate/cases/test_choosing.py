@@ -1,4 +1,4 @@
-"""Which rows of a table are held."""
+"""Which rows of a table are run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows fill the gaps of a job, and nothing else: what they hold is data."""
+"""Rows fill the placeholders of a job, and are always data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peers that answer from a list, and a sink that keeps what it is given."""
+"""Peers that answer from a list, and a sink that keeps its events."""
 
 from __future__ import annotations
 

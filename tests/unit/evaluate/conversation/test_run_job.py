@@ -1,4 +1,4 @@
-"""What a user relies on when a job is run: order, withholding, scores, faults, cleanness, control."""
+"""What a user relies on when a job is run: order, withholding, scores, faults, clean starts, control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When this process did not run: told apart from being kept busy, and from being a little late."""
+"""A suspended process is distinguished from a busy one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that comes in pieces ends with its end marker, or was cut off."""
+"""A streamed answer ends with its end marker, or was cut off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many runs in one engine: bounded, apart from each other, and one that fails ends no other."""
+"""Many runs in one engine: limited, independent, and unaffected by a failing one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch has spent is counted from its events."""
+"""The calls and cost of a batch are counted from its events."""
 
 from __future__ import annotations
 

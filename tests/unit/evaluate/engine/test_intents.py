@@ -1,4 +1,4 @@
-"""Intents over a real socket: taken with the token, refused without, and nonsense costs only its sender."""
+"""Commands to the engine over a real socket: accepted only with the token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop of a batch: nobody who is ready is passed over, nobody is served twice before the others."""
+"""The event loop of a batch serves every ready connection in turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a batch slows down and recovers: one request after another, on a clock that the test moves."""
+"""How a batch slows down and recovers, on a clock that the test controls."""
 
 from __future__ import annotations
 

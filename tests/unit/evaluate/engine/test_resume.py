@@ -1,4 +1,4 @@
-"""What a resumed run has already, read from its recording."""
+"""What a resumed run already has, read from its recording."""
 
 from __future__ import annotations
 

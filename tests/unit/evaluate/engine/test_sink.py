@@ -1,4 +1,4 @@
-"""Prompts are left out where asked; 429s are noticed."""
+"""Prompts can be left out of a recording; 429s slow the requests down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person's words are said as typed, and ending the conversation is the sign-off."""
+"""A person's messages are sent as typed, and ending the conversation is the sign-off."""
 
 import asyncio
 

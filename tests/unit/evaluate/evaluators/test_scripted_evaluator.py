@@ -1,4 +1,4 @@
-"""A script is followed to the letter, wherever the conversation starts from."""
+"""A script is followed exactly, wherever the conversation starts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A query that may only read cannot write; the embedded graph is not asked what it answers wrong."""
+"""A read-only query cannot write, and the embedded graph refuses queries that it would answer wrongly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded graph's file: opening, sharing between processes, and what is wrong with it."""
+"""The embedded graph's file: opening, sharing between processes, and errors."""
 
 from __future__ import annotations
 

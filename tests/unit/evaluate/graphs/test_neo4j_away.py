@@ -1,4 +1,4 @@
-"""Neo4j that is not there, or does not speak: one sentence, in bounded time."""
+"""An unavailable or silent Neo4j: one sentence, within the timeout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rates that docs/guards.md gives are those of the published conversations."""
+"""The rates in docs/guards.md are those measured on the published conversations."""
 
 import importlib.util
 import sys

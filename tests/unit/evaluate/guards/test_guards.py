@@ -1,4 +1,4 @@
-"""Each guard on its own: what is marked, what is void, what passes, and what the evaluator is told."""
+"""Each guard: what is marked, what is void, and what passes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The ledger finds a fact in the words of a message, and knows whether it was asked for."""
+"""The ledger recognises a fact in a message, and whether the agent asked for it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`bioeval-tui guards` reads transcripts of any origin and says what it found."""
+"""`bioeval-tui guards` checks transcripts of any origin."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Latencies end when the answer arrived, not when a busy event loop came to read it."""
+"""Latency ends when the answer arrived, not when a busy event loop read it."""
 
 from __future__ import annotations
 

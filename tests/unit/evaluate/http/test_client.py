@@ -1,4 +1,4 @@
-"""The client's own limits, over a transport that gives its bytes at once."""
+"""The limits of the HTTP client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No answer repeats a credential of its request, whatever the peer does with it."""
+"""No answer repeats a credential of its request, whatever the peer sends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a failed exchange means."""
+"""What a failed request means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents and models over TLS: a certificate that is vouched for is taken, any other is refused in one sentence."""
+"""Agents and models over TLS: a trusted certificate is accepted, any other is refused in one sentence."""
 
 from __future__ import annotations
 

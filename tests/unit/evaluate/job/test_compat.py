@@ -1,4 +1,4 @@
-"""`compat` says how assertions read the state, and `check` warns of a job that should say it."""
+"""`compat` decides how assertions read the state, and `check` warns about jobs that should set it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Job files: the published format as it is, every problem at once, each where it stands."""
+"""Job files: the published format, and every problem at once with its position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample jobs are right, and the schema beside them is today's."""
+"""The sample jobs are valid, and the schema beside them is current."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sign-off is found as models write it, and nowhere else."""
+"""The sign-off is recognised as models write it, and nowhere else."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A new job is right as it is written, whatever is answered."""
+"""A new job is valid whatever you answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may say a withheld fact is in nothing that an evaluator sees."""
+"""An evaluator sees nothing that could contain a withheld fact."""
 
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.job.withholding import for_evaluator

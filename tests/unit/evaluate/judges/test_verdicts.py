@@ -1,4 +1,4 @@
-"""What counts as a usable answer of a judge, and where quotations are found."""
+"""Which answers of a judge are usable, and where quotations are found."""
 
 import json
 

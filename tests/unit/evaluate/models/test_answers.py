@@ -1,4 +1,4 @@
-"""Whatever an endpoint sends becomes an answer or one `PeerError`, and no sentence holds a key."""
+"""Any response of an endpoint becomes an answer or one `PeerError`, and no message contains a key."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Prompts are found where they should be, and nothing in a job or transcript is read as a template."""
+"""Where prompts are found, and that nothing in a job or transcript is read as a template."""
 
 import re
 from pathlib import Path

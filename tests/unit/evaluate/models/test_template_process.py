@@ -1,4 +1,4 @@
-"""A template of others can neither hold the program up nor take its memory, keys or files."""
+"""A template in a job can neither block the program nor take its memory, keys or files."""
 
 from __future__ import annotations
 

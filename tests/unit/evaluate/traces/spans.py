@@ -1,4 +1,4 @@
-"""Spans for tests, in few words."""
+"""Spans for tests."""
 
 from __future__ import annotations
 

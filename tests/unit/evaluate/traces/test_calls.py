@@ -1,4 +1,4 @@
-"""Tool calls that spans tell: added to those of the protocol, and never counted twice."""
+"""Tool calls that spans report are added to those of the protocol, and never counted twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans of a conversation: awaited, and said to be late, missing or doubled where they are."""
+"""Spans of a conversation are waited for, and reported when late, missing or repeated."""
 
 from __future__ import annotations
 

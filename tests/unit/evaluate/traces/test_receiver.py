@@ -1,4 +1,4 @@
-"""The receiver of OTLP over HTTP: what it takes, and how it answers, by the specification."""
+"""The receiver of OTLP over HTTP follows the specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check` finds patterns that cannot be read and names that do not exist, each at its place."""
+"""`check` finds invalid patterns and unknown names, each with its position."""
 
 import os
 from pathlib import Path

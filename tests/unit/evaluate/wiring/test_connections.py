@@ -1,4 +1,4 @@
-"""Those that a run would ask are asked once whether they answer: no text of the job, and a key only to its own host."""
+"""Testing connections sends one request to each peer, with no text of the job, and a key only to its own host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A key goes to the host it was given for, and to no other, whatever a job says."""
+"""A key is sent only to the host it was given for, whatever a job says."""
 
 from __future__ import annotations
 

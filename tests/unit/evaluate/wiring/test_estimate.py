@@ -1,4 +1,4 @@
-"""What a batch would take, before anything is sent."""
+"""The forecast of a batch, before anything is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which graph a run asks may depend on what its agent says of itself, however it says it."""
+"""Which graph a run uses may depend on how its agent describes itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge with one planted defect is found through the very views it is shown; a sound one is not accused."""
+"""A judge with one planted defect is found; a reliable one passes."""
 
 from __future__ import annotations
 

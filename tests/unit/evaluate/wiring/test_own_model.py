@@ -1,4 +1,4 @@
-"""A judge that is the agent's own model is warned of, where it is known which model that is."""
+"""A judge that is the agent's own model gets a warning, if that model is known."""
 
 from __future__ import annotations
 

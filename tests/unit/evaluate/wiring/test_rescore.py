@@ -1,4 +1,4 @@
-"""Recorded transcripts judged again by a model on a local server: the agent hears nothing of it."""
+"""Recorded transcripts rescored by a model on a local server, without the agent."""
 
 from __future__ import annotations
 

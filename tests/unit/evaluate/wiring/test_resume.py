@@ -1,4 +1,4 @@
-"""How a run goes on is read from its recording alone."""
+"""A run is resumed from its recording alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evaluator of a plug-in is made with what it may know, and nothing else."""
+"""A plug-in's evaluator is created with what it may know, and nothing else."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Reading CSV files fast must not read them differently."""
+"""CSV files are read fast, with the same values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shipped tasks prepared once for all tests of this folder, and a toy task to break in many ways."""
+"""Shipped tasks prepared once for all tests of this folder, and a small task to break in many ways."""
 
 from __future__ import annotations
 

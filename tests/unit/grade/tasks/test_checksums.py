@@ -1,4 +1,4 @@
-"""Checksums: MD5 of bytes as published, or of an HDF5 file's content whatever the library wrote around it."""
+"""Checksums: MD5 of bytes as published, or of an HDF5 file's content."""
 
 from __future__ import annotations
 

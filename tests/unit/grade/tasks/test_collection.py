@@ -1,4 +1,4 @@
-"""The shipped tasks as a whole: every kind of task is there, and the data stays small."""
+"""The shipped tasks as a whole: every kind of task, and little data."""
 
 from __future__ import annotations
 

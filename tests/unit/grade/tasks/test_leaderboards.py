@@ -1,4 +1,4 @@
-"""The leaderboards are earned: training an entry again, by the script, gives its score, by the program's own metric."""
+"""Leaderboard entries are reproducible: training one again gives its score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preparing a task: once, whole or not at all, checked, with a sentence for whatever goes wrong."""
+"""Preparing a task: completely or not at all, checked, with one sentence for an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample submissions say what they promise: careful beats hasty, and each broken file is refused for its own fault."""
+"""The sample submissions: careful beats hasty, and each broken file is refused for its own error."""
 
 from __future__ import annotations
 

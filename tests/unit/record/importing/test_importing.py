@@ -1,4 +1,4 @@
-"""Conversations of other programs become runs: what their files say comes in, and what they do not say stays unknown."""
+"""Conversations of other programs become runs; what their files lack stays unknown."""
 
 from __future__ import annotations
 

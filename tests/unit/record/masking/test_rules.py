@@ -1,4 +1,4 @@
-"""What rules find in texts, whole and in pieces."""
+"""What masking rules find in texts, whole and streamed."""
 
 from __future__ import annotations
 

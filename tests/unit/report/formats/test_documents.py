@@ -1,4 +1,4 @@
-"""The documents: complete, escaped, self-contained; the exports keep what was said."""
+"""Reports and exports: complete, escaped, self-contained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays on the terminal, and the exit code, when a run's screen has closed."""
+"""What is printed when a run's screen has closed, and the exit code."""
 
 from __future__ import annotations
 

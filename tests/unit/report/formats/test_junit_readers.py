@@ -1,4 +1,4 @@
-"""Our JUnit file as GitLab, Jenkins and pytest's schema read it.
+"""The JUnit file as GitLab, Jenkins and pytest's schema read it.
 
 None of the three can run here, so each is a small reader of our own that keeps the rules which their public sources
 state: GitLab's `Gitlab::Ci::Parsers::Test::Junit` and `Reports::TestSuite`, Jenkins' `SuiteResult` and `CaseResult`, and

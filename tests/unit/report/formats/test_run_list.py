@@ -1,4 +1,4 @@
-"""The list of runs in the terminal: what stands there always, and what only where there is room and need."""
+"""The list of runs in the terminal: which columns are always shown, and which only if there is room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames become films cell by cell, in the colours of the screen; without ffmpeg one sentence says so."""
+"""Films of screens, drawn cell by cell in the screen's colours; without ffmpeg, one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement has the values of published worked examples, and none where the formulas have none."""
+"""Agreement equals published worked examples, and is undefined where the formulas are."""
 
 from __future__ import annotations
 

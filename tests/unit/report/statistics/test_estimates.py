@@ -1,4 +1,4 @@
-"""Means, errors and intervals agree with the textbook, with scipy, and with what docs/statistics.md says."""
+"""Means, errors and intervals agree with the textbook, scipy and docs/statistics.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge against people: published worked examples, other programs' numbers, and intervals that hold the truth."""
+"""Agreement of a judge with people: published examples, other programs' numbers, and coverage of intervals."""
 
 from __future__ import annotations
 

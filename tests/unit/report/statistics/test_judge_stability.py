@@ -1,4 +1,4 @@
-"""Judges with one planted defect are found, a sound but noisy one is not accused."""
+"""Judges with one planted defect are found; a noisy but unbiased one passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pass^k has an interval over tasks; tau-bench's published figures come out."""
+"""pass^k has an interval over tasks and reproduces tau-bench's published figures."""
 
 from __future__ import annotations
 

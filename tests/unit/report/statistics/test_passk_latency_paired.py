@@ -1,4 +1,4 @@
-"""pass^k, percentiles, paired differences, and the composite explained."""
+"""pass^k, percentiles, paired differences, and the explanation of the composite score."""
 
 from __future__ import annotations
 

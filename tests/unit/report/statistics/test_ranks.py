@@ -1,4 +1,4 @@
-"""Rank intervals: leaders are told from the rest, ties stay ties, and all true ranks lie in their intervals."""
+"""Rank intervals: leaders are separated from the rest, ties stay ties, and true ranks are covered."""
 
 from __future__ import annotations
 

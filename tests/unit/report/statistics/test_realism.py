@@ -1,4 +1,4 @@
-"""The simulated user's manner: unchanged by names, and told apart where it differs."""
+"""The simulated user's manner: independent of names, and different where it should be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch may be looked at after each trial: it stops wrongly in at most 5 %, and soon where there is something."""
+"""A batch may be checked after each trial: it stops wrongly in at most 5 %, and early where there is a difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built-in knowledge is whole."""
+"""The sample agent's built-in knowledge is consistent."""
 
 from __future__ import annotations
 

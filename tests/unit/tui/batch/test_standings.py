@@ -1,4 +1,4 @@
-"""The grid ranks the models of a batch with intervals, where enough jobs were held to tell."""
+"""The grid ranks the models of a batch with intervals, if enough jobs were run."""
 
 from __future__ import annotations
 

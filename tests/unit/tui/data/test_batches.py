@@ -1,4 +1,4 @@
-"""Following every recording of a batch: read piece by piece, with what is to come, until the engine is gone."""
+"""Following every recording of a batch until its engine ends, including queued runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports that are watched: what is written later comes, too."""
+"""Watched reports: those written later appear, too."""
 
 from __future__ import annotations
 

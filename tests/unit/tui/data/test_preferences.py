@@ -1,4 +1,4 @@
-"""What people change is found again; a damaged file costs nothing but the memory."""
+"""Preferences are remembered; a damaged file only loses them."""
 
 from __future__ import annotations
 

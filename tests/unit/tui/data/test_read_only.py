@@ -1,4 +1,4 @@
-"""A read-only session: the services refuse, whatever a screen may try."""
+"""A read-only session: the services refuse every change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reviews kept beside recordings and grading reports, by several people, without touching either."""
+"""Reviews by several people, kept beside recordings and grading reports without changing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deleted runs come back; live ones stay."""
+"""Deleted runs can be restored; running ones cannot be deleted."""
 
 from __future__ import annotations
 

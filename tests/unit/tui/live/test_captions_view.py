@@ -1,4 +1,4 @@
-"""Captions say what is happening, by rules, at every moment of a recorded run."""
+"""Captions describe every moment of a recorded run."""
 
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.replay import reading_times

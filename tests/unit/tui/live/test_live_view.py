@@ -1,4 +1,4 @@
-"""What the live screen says, from the events of a run alone."""
+"""What the live screen shows, from the events of a run alone."""
 
 from datetime import timedelta
 

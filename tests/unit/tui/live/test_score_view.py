@@ -1,4 +1,4 @@
-"""The score card's numbers agree with the formula that scored the run."""
+"""The score card's numbers follow the formula that scored the run."""
 
 import pytest
 from run_script import scripted_run

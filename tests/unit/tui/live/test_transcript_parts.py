@@ -1,4 +1,4 @@
-"""The parts of the transcript that need no screen: cutting, heights, search and folded events."""
+"""The parts of the transcript that need no screen: splitting, heights, search and collapsed events."""
 
 from __future__ import annotations
 

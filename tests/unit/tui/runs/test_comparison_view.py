@@ -1,4 +1,4 @@
-"""Two runs beside each other: what changed most stands first, and differences are drawn around zero."""
+"""Two runs compared: the largest change comes first, and differences are drawn around zero."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Keys as people write them in the footer and in help."""
+"""Keys as the footer and the help write them."""
 
 from __future__ import annotations
 

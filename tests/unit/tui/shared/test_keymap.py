@@ -1,4 +1,4 @@
-"""Keys that people change: what is accepted, and what is said of the rest."""
+"""Custom keys: which are accepted, and the message about the others."""
 
 from __future__ import annotations
 

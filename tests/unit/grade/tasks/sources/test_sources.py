@@ -1,4 +1,4 @@
-"""Data sources, against a local server and clients of the same shape; without them, one sentence of advice."""
+"""Data sources, with a local server and stand-ins for their clients; without these, one sentence of advice."""
 
 from __future__ import annotations
 
