@@ -90,7 +90,8 @@ _INFERENCE_KINDS: dict[str, SpanKind] = {
 }
 _TOOL = ("gen_ai.tool.name", "tool.name")
 _CALL_ID = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
-_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.parameters", "input.value")
+_ARGUMENTS = ("gen_ai.tool.call.arguments", "input.value", "tool.parameters")
+"""By OpenInference, `tool.parameters` are the parameters' definitions; some instrumentations put the arguments there alone."""
 _RESULT = ("gen_ai.tool.call.result", "output.value")
 _MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "embedding.model_name")
 _TOKENS_IN = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
@@ -112,17 +113,21 @@ def meaning_of(span: AgentSpan) -> Meaning:
     if kind == "tool":
         tool = clean_line(_text(said, *_TOOL) or span.name.removeprefix("execute_tool "), 200)
     model = _text(said, *_MODEL)
+    result = _value(said, *_RESULT) if kind == "tool" else None
+    message = _tool_message(result)
+    failed = message.get("status") == "error"
+    result = _parsed(message["content"]) if message else result
     return Meaning(
         kind,
         tool or clean_line(span.name, 200),
         tool,
-        _text(said, *_CALL_ID),
-        _value(said, *_ARGUMENTS) if kind == "tool" else None,
-        _value(said, *_RESULT) if kind == "tool" else None,
+        _text(said, *_CALL_ID) or _text(message, "tool_call_id"),
+        _without_wrapping(_value(said, *_ARGUMENTS)) if kind == "tool" else None,
+        result,
         clean_line(model, 200),
         _count(said, *_TOKENS_IN),
         _count(said, *_TOKENS_OUT),
-        _error(span),
+        _error(span) or (clean_line(str(result), 500) if failed else ""),
     )
 
 
@@ -182,13 +187,37 @@ def _count(said: Mapping[str, Any], *names: str) -> int | None:
 
 def _value(said: Mapping[str, Any], *names: str) -> Any:
     """Return a value, parsed if it is JSON text, because attributes cannot contain objects."""
-    value = next((said[name] for name in names if name in said), None)
+    return _parsed(next((said[name] for name in names if name in said), None))
+
+
+def _parsed(value: Any) -> Any:
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
         try:
             return json.loads(value)
         except (ValueError, RecursionError):
             return value
     return value
+
+
+def _without_wrapping(arguments: Any) -> Any:
+    """Return the arguments by name from what instrumentations of LangChain (OpenLLMetry) and smolagents record as the call."""
+    match arguments:
+        case {"input_str": _, "inputs": dict(found)} | {"args": [], "kwargs": dict(found)}:
+            return found
+    return arguments
+
+
+def _tool_message(result: Any) -> Mapping[str, Any]:
+    """Return the LangChain message that is a tool's result: its content, status and call id; empty for any other result."""
+    match result:
+        case {"output": dict(output), "kwargs": dict()}:
+            result = output
+    match result:
+        case {"type": "tool", "data": {"content": _} as message}:
+            return dict(message)
+        case {"type": "constructor", "kwargs": {"content": _, "type": "tool"} as message}:
+            return dict(message)
+    return {}
 
 
 def _error(span: AgentSpan) -> str:

@@ -24,7 +24,7 @@ NOT_TOLD = (
 )
 NO_ARGUMENTS = (
     "the spans of {} do not contain its arguments; many instrumentations record them only if asked to, "
-    "such as with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
+    "such as with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
 )
 _WHERE = "evaluation.functionCalls.all { "
 MOST_SHOWN = 50

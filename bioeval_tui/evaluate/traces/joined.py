@@ -141,8 +141,8 @@ class ConversationTraces:
             return ""
         if not self.told_anything:
             return (
-                f"no span of the agent arrived within {self._wait_s:g} s: does it continue `traceparent`, "
-                "and does OTEL_EXPORTER_OTLP_ENDPOINT name this receiver?"
+                f"no span of the agent arrived within {self._wait_s:g} s: does it continue `traceparent`, does "
+                "OTEL_EXPORTER_OTLP_ENDPOINT name this receiver, and is OTEL_EXPORTER_OTLP_PROTOCOL http/protobuf?"
             )
         found = []
         silent = [message for message, trace in self._answers.items() if not trace.spans]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import pytest
+
 from bioeval_tui.record.spans import absent_parents, meaning_of, ordered, without_content
 from tests.unit.evaluate.traces.spans import span, tool
 
@@ -22,7 +27,46 @@ def test_openinference_attributes_have_the_same_meaning() -> None:
     assert meaning.arguments is None
 
 
+<<<<<<< HEAD
 def test_unknown_span_attributes_are_ignored() -> None:
+=======
+AS_LANGCHAIN = {"content": '{"found": 1}', "type": "tool", "tool_call_id": "c1", "status": "success"}
+
+
+@pytest.mark.parametrize(
+    ("said", "result", "call_id"),
+    [
+        ({"input.value": {"drug": "warfarin"}, "output.value": {"found": 1},
+          "tool.parameters": {"properties": {"drug": {"type": "string"}}, "type": "object"}}, {"found": 1}, ""),
+        ({"input.value": {"args": [], "sanitize_inputs_outputs": True, "kwargs": {"drug": "warfarin"}}, "output.value": "yes",
+          "tool.parameters": {"drug": {"type": "string"}}}, "yes", ""),
+        ({"input.value": {"drug": "warfarin"}, "output.value": {"type": "tool", "data": AS_LANGCHAIN}}, {"found": 1}, "c1"),
+        ({"gen_ai.tool.call.arguments": {"input_str": "{'drug': 'warfarin'}", "inputs": {"drug": "warfarin"}, "kwargs": {}},
+          "gen_ai.tool.call.result": {"output": {"lc": 1, "type": "constructor", "kwargs": AS_LANGCHAIN}, "kwargs": {}}},
+         {"found": 1}, "c1"),
+    ],
+    ids=["OpenInference, OpenAI Agents SDK", "OpenInference, smolagents", "OpenInference, LangChain", "OpenLLMetry, LangChain"],
+)  # fmt: skip
+def test_a_call_is_read_from_what_published_instrumentations_send(
+    said: dict[str, Any], result: object, call_id: str
+) -> None:
+    written = {name: json.dumps(value) for name, value in said.items()}
+    meaning = meaning_of(
+        span(1, name="lookUp").model_copy(
+            update={"attributes": {"openinference.span.kind": "TOOL", "tool.name": "lookUp", **written}}
+        )
+    )
+    assert (meaning.tool, meaning.arguments, meaning.result) == ("lookUp", {"drug": "warfarin"}, result)
+    assert (meaning.call_id, meaning.error) == (call_id, "")
+
+
+def test_a_tools_message_of_langchain_that_tells_an_error_is_a_failed_call() -> None:
+    message = {"type": "tool", "data": {**AS_LANGCHAIN, "content": "no such drug", "status": "error"}}
+    assert meaning_of(tool(1, "lookUp", {"drug": "x"}, message)).error == "no such drug"
+
+
+def test_what_no_convention_names_means_nothing_here() -> None:
+>>>>>>> 0be499ee (Read tool calls as published instrumentations send them: OpenInference's schema is no argument, LangChain wraps values)
     meaning = meaning_of(span(1, name="GET /drugs", http__route="/drugs", gen_ai__usage__input_tokens="many"))
     assert (meaning.kind, meaning.title, meaning.tokens_in, meaning.error) == (
         "other",

@@ -74,7 +74,7 @@ def test_each_kind_of_outcome_has_its_sentence(
     ("withheld", "supplied", "says"),
     [
         ([FAILS], [KNOWS], "lifts the agent from 0.43 in “no card” to 1.00 in “has the card” (one trial)"),
-        ([FAILS], [], "In “no card” alone the agent scores 0.43 (one trial)"),
+        ([FAILS], [], "In “no card”, the only condition that was run, the agent scores 0.43 (one trial)"),
         ([FAILS] * 3, [KNOWS] * 3, "the agent scores 0.43 in “no card” and 1.00 in “has the card”"),
         ([Talk(reason="timed_out", fault="agent")], [KNOWS], "at turn 1 in the conversation “no card”"),
     ],
