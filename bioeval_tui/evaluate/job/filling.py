@@ -191,11 +191,17 @@ def _rendered(template: Template, context: Mapping[str, Any]) -> str:
 
 
 def _value(found: Any, path: FieldPath) -> Any:
-    """Return the value of a text that is a single placeholder: a list inside a list, otherwise text or, if allowed, a number."""
-    if isinstance(found, list) and isinstance(path[-1], int):
+    """Return the value of a text that is a single placeholder: a list inside a list, otherwise text or, if allowed, a number.
+
+    In a list, a missing value is no item: some rows have fewer facts than others.
+    """
+    is_item = isinstance(path[-1], int)
+    if isinstance(found, list) and is_item:
         return found
-    if _TYPED.intersection(map(str, path)) or (isinstance(found, dict) and isinstance(path[-1], int)):
+    if _TYPED.intersection(map(str, path)) or (isinstance(found, dict) and is_item):
         return found
+    if is_item and (found is None or (isinstance(found, str) and not found)):
+        return []
     return _as_text(found)
 
 
@@ -247,7 +253,7 @@ def _as_text(found: Any) -> str:
         case int() | float():
             return f"{found}"
         case None:
-            raise GapError("the value in this row is null")
+            raise GapError("the value in this row is missing; `default('…', true)` replaces such values")
         case _:
             raise GapError("the value in this row is a list or an object; text or a number is required")
 

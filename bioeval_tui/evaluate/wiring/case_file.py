@@ -171,6 +171,7 @@ def _with_ids(
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     shown, begins = clean_line(str(path)), 1
+    csv.field_size_limit(MAX_LINE)  # a text may be longer than the usual 128 KB
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, strict=True)
         try:
@@ -189,13 +190,17 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except csv.Error as error:
             raise _wrong(f"not CSV: {clean_line(str(error))}", shown, begins) from None
         except UnicodeDecodeError:
-            raise _wrong("not UTF-8 text", shown, begins) from None
+            raise _wrong("not UTF-8 text; save the table as UTF-8", shown, begins) from None
 
 
 def _check_header(header: Sequence[str], shown: str) -> None:
+    separator = next((mark for mark in ";\t" if len(header) == 1 and mark in header[0]), "")
+    if separator:
+        named = "tabs" if separator == "\t" else f"{separator!r}"
+        raise _wrong(f"the columns are separated by {named}; separate them by commas", shown, 1)
     for column, name in enumerate(header, start=1):
         if not name:
-            raise _wrong(f"column {column} has no name in the first line", shown, 1)
+            raise _wrong(f"column {column} has no name in the first line; name or remove it", shown, 1)
         if name in header[: column - 1]:
             raise _wrong(f"two columns are called {clean_line(name, 60)!r}", shown, 1)
 
@@ -211,7 +216,7 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not data.strip():
                 continue
             try:
-                values = json.loads(data)
+                values = _as_json(data)
             except json.JSONDecodeError as error:
                 raise _wrong(f"not JSON: {clean_line(error.msg)}", shown, line, error.colno) from None
             except (ValueError, RecursionError) as error:
@@ -219,6 +224,11 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not isinstance(values, dict):
                 raise _wrong('a row must be an object, such as {"id": "a", "age": 61}', shown, line)
             yield line, values
+
+
+def _as_json(data: str | bytes) -> Any:
+    """Return a row; pandas and others write NaN where a value is missing, which JSON does not have."""
+    return json.loads(data, parse_constant=lambda name: None if name == "NaN" else name)
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -235,7 +245,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise _wrong(f"larger, when unpacked, than {MAX_BYTES >> 20} MB", shown)
             for batch in file.iter_batches(batch_size=1000):
                 # As JSON, so that dates and numbers read as those of the other two kinds of file.
-                yield from ((0, json.loads(json.dumps(row, default=str))) for row in batch.to_pylist())
+                yield from ((0, _as_json(json.dumps(row, default=str))) for row in batch.to_pylist())
     except (ArrowException, ValueError) as error:
         raise _wrong(f"not a Parquet file: {clean_line(str(error), 200)}", shown) from None
 

@@ -201,7 +201,7 @@ class Cases:
         """The problems of rows, each at its row; a problem of all rows is reported once, at the job's placeholder."""
         found = list(self._problems)
         for path, told in self._rows.items():
-            columns = ", ".join(sorted(self.gaps[path].columns)) if path in self.gaps else ""
+            columns = sorted(self.gaps[path].columns) if path in self.gaps else []
             rows = list(dict.fromkeys(row.number for row, _ in told if row is not None))
             if self.table is None or (len(rows) == self._tried > 1):
                 first = f"no row fills this; row {rows[0]}: " if rows else ""
@@ -210,8 +210,15 @@ class Cases:
             place = self.loaded.place(path)
             where = f"{show_path(path) or 'the job'} ({clean_line(self.loaded.path.name)}:{place.line})"
             found += [
-                self.table.problem(row, columns, f"does not fill {where}: {message}")
+                self.table.problem(
+                    row, ", ".join(_suspects(row, columns)), f"does not fill {where}: {message}"
+                )
                 for row, message in told[:MOST_TOLD]
                 if row is not None
             ]
         return found
+
+
+def _suspects(row: CaseRow, columns: list[str]) -> list[str]:
+    """Return which of a text's columns a row lacks; all of them if it has a value in each."""
+    return [column for column in columns if row.values.get(column) in (None, "")] or columns

@@ -27,9 +27,6 @@ def test_openinference_attributes_have_the_same_meaning() -> None:
     assert meaning.arguments is None
 
 
-<<<<<<< HEAD
-def test_unknown_span_attributes_are_ignored() -> None:
-=======
 AS_LANGCHAIN = {"content": '{"found": 1}', "type": "tool", "tool_call_id": "c1", "status": "success"}
 
 
@@ -65,8 +62,7 @@ def test_a_tools_message_of_langchain_that_tells_an_error_is_a_failed_call() -> 
     assert meaning_of(tool(1, "lookUp", {"drug": "x"}, message)).error == "no such drug"
 
 
-def test_what_no_convention_names_means_nothing_here() -> None:
->>>>>>> 0be499ee (Read tool calls as published instrumentations send them: OpenInference's schema is no argument, LangChain wraps values)
+def test_unknown_span_attributes_are_ignored() -> None:
     meaning = meaning_of(span(1, name="GET /drugs", http__route="/drugs", gen_ai__usage__input_tokens="many"))
     assert (meaning.kind, meaning.title, meaning.tokens_in, meaning.error) == (
         "other",

@@ -110,6 +110,38 @@ def test_a_bad_row_is_named_with_its_line_and_column(
     assert told.startswith(problem)
 
 
+def test_a_missing_value_is_no_item_and_elsewhere_it_is_named_with_its_column(tmp_path: Path) -> None:
+    job = "cases: cases.jsonl\ntasks: [{task: '{{ case.a }} {{ case.b }}'}]\nfacts: ['{{ case.fact }}', '{{ case.b }}']\n"
+    rows = '{"a": "x", "b": "y", "fact": NaN}\n{"a": "x", "b": null, "fact": ""}\n'  # NaN as pandas writes it
+    found = checked(tmp_path, job, rows, "cases.jsonl")
+    assert [case.job.facts for case in found.cases] == [("y",)]
+    (problem,) = said(found, tmp_path)
+    assert problem.startswith(
+        "cases.jsonl:2: b: does not fill tasks[0].task (job.yml:4): the value in this row is missing"
+    )
+    found = checked(tmp_path, job.replace(" }}'}]", ' | default("?", true) }}\'}]'))
+    assert [(case.job.tasks[0].task, case.job.facts) for case in found.cases] == [
+        ("x y", ("y",)),
+        ("x ?", ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        (b"id;complaint\n1;x\n", "cases.csv:1: the columns are separated by ';'; separate them by commas"),
+        (b"id\tcomplaint\n1\tx\n", "cases.csv:1: the columns are separated by tabs; separate them by commas"),
+        ("id,complaint\n1,x\n".encode("utf-16"), "cases.csv:1: not UTF-8 text; save the table as UTF-8"),
+    ],
+    ids=["semicolons", "tabs", "UTF-16"],
+)  # fmt: skip
+def test_a_table_as_spreadsheets_save_it_says_what_would_be_right(
+    tmp_path: Path, table: bytes, problem: str
+) -> None:
+    (tmp_path / "cases.csv").write_bytes(table)
+    assert said(checked(tmp_path, "cases: cases.csv\ntasks: []\nfacts: []\n"), tmp_path) == [problem]
+
+
 def test_a_placeholder_without_a_column_is_reported_once_with_its_position(tmp_path: Path) -> None:
     job = 'cases: cases.csv\ntasks: []\nfacts: []\nassertions: [{expression: "{{ case.age }} +"}]\n'
     (problem,) = said(checked(tmp_path, job, VIGNETTES), tmp_path)
