@@ -38,32 +38,32 @@ def explain(
         InputError: there is no column `by`.
         InvalidSubmissionError: the file is not valid.
     """
-    told = Disclosure(show_answers or ready.task.answers.is_relative_to(ready.task.public_dir))
-    sections = _views(ready, path, by, told)
-    if not told.open:
+    disclosure = Disclosure(show_answers or ready.task.answers.is_relative_to(ready.task.public_dir))
+    sections = _views(ready, path, by, disclosure)
+    if not disclosure.open:
         sections.append(Section("what is not shown", (), (), note=NOTE))
     return sections
 
 
-def _views(ready: TaskGrading, path: Path, by: str | None, told: Disclosure) -> list[Section]:
+def _views(ready: TaskGrading, path: Path, by: str | None, disclosure: Disclosure) -> list[Section]:
     scorer: Any = ready.scorer
     if path.suffix.lower() == H5AD:
         if isinstance(scorer, CodeScorer):
             return [_nothing("its grader is code that reads h5ad files itself")]
         from bioeval_tui.grade.explain.h5ad import of_h5ad  # anndata: for single-cell tasks alone
 
-        return of_h5ad(scorer, path, by, told)
+        return of_h5ad(scorer, path, by, disclosure)
     targets = declared_rows(scorer, path) if isinstance(scorer, CsvScorer) else rows_of_code(scorer, path)
     if not targets:
         return [_nothing("its grader is code, and no column is in both the submission and the answers")]
     sections: list[Section] = []
     for rows in targets:
-        sections += VIEWS[rows.kind](rows, told)
+        sections += VIEWS[rows.kind](rows, disclosure)
     if (ready.task.data_source or {}).get("type") == "proteingym-dms":
-        sections += by_fold(ready, targets, told)
+        sections += by_fold(ready, targets, disclosure)
     if by is not None:
-        groups = groups_of(ready, targets[0].ids, by, told)
-        sections += [by_group(rows, groups, by, told) for rows in targets]
+        groups = groups_of(ready, targets[0].ids, by, disclosure)
+        sections += [by_group(rows, groups, by, disclosure) for rows in targets]
     return sections
 
 

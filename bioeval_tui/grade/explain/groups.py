@@ -32,14 +32,16 @@ def quantile_groups(values: Any, count: int) -> list[Any]:
     return [np.flatnonzero(place == number) for number in np.unique(place)]
 
 
-def groups_of(ready: TaskGrading, ids: Any, by: str, told: Disclosure) -> Any:
+def groups_of(ready: TaskGrading, ids: Any, by: str, disclosure: Disclosure) -> Any:
     """Return the group of each row as text, from a column of a public CSV of the task; of the answers if they are open.
 
     Raises:
         InputError: there is no such column.
     """
     public = sorted(ready.task.public_dir.glob("*.csv")) if ready.task.public_dir.is_dir() else []
-    tables = [ready.task.answers, *public] if told.open and ready.task.answers.suffix == ".csv" else public
+    tables = (
+        [ready.task.answers, *public] if disclosure.open and ready.task.answers.suffix == ".csv" else public
+    )
     known: list[str] = []
     for path in tables:
         try:
@@ -58,7 +60,7 @@ def groups_of(ready: TaskGrading, ids: Any, by: str, told: Disclosure) -> Any:
             column = frame.set_index(frame[named[0]].astype(str))[by].loc[[str(one) for one in ids]]
             return group_names(column)
     listed = ", ".join(clean_line(name, 40) for name in dict.fromkeys(known)) or "none"
-    tables_of = f"no table of {ready.task.id}" if told.open else f"no public table of {ready.task.id}"
+    tables_of = f"no table of {ready.task.id}" if disclosure.open else f"no public table of {ready.task.id}"
     raise InputError(f"{tables_of} has a column `{clean_line(by, 60)}` for these rows; there are {listed}")
 
 
@@ -75,14 +77,14 @@ def group_names(column: pd.Series) -> Any:
     return column.astype(str).to_numpy(object)
 
 
-def by_group(rows: ExplainedRows, groups: Any, by: str, told: Disclosure) -> Section:
+def by_group(rows: ExplainedRows, groups: Any, by: str, disclosure: Disclosure) -> Section:
     """Return the score of each group of rows."""
     assert rows.score is not None
     of_classes = rows.kind in ("label", "probability")
     listed, small = [], 0
     for name in dict.fromkeys(sorted(groups)):
         at = np.flatnonzero(groups == name)
-        if not told.enough(len(at)):
+        if not disclosure.enough(len(at)):
             small += 1
             continue
         try:
@@ -90,7 +92,11 @@ def by_group(rows: ExplainedRows, groups: Any, by: str, told: Disclosure) -> Sec
         except (ValueError, ZeroDivisionError, FloatingPointError):
             score = float("nan")
         listed.append(
-            (shorten(clean_line(str(name)), 40), len(at), told.score(score, len(at), of_classes=of_classes))
+            (
+                shorten(clean_line(str(name)), 40),
+                len(at),
+                disclosure.score(score, len(at), of_classes=of_classes),
+            )
         )
     notes = [f"{plural(small, 'group')} of fewer than {FEWEST} rows not shown"] if small else []
     if len(listed) > MOST_GROUPS:
@@ -99,14 +105,18 @@ def by_group(rows: ExplainedRows, groups: Any, by: str, told: Disclosure) -> Sec
     return table(title, ("group", "rows", "score"), listed[:MOST_GROUPS], bar=2, note="; ".join(notes))
 
 
-def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows], told: Disclosure) -> list[Section]:
+def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows], disclosure: Disclosure) -> list[Section]:
     """Return Spearman's rho of ProteinGym's splits and of the folds of each, where the public data says which they are."""
-    splits = [(rows.name, len(rows.true), told.figure(spearman(rows.true, rows.guess))) for rows in targets]
+    splits = [
+        (rows.name, len(rows.true), disclosure.figure(spearman(rows.true, rows.guess))) for rows in targets
+    ]
     sections = [table("Spearman's rho of each split", ("split", "rows", "score"), splits, bar=2)]
     for rows in targets:
         for column in _FOLDS:
             if len(targets) > 1 and not rows.name.endswith(column):
                 continue  # predictions of another split
             with contextlib.suppress(InputError):
-                sections.append(by_group(rows, groups_of(ready, rows.ids, column, told), column, told))
+                sections.append(
+                    by_group(rows, groups_of(ready, rows.ids, column, disclosure), column, disclosure)
+                )
     return sections
