@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.record.ages import moment
+from bioeval_tui.record.ages import parse_time
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.report.formats.run_list import print_runs
 from bioeval_tui.settings import Settings
@@ -36,7 +36,7 @@ SHOWN = 50
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of runs [50; with --json, all].")
 def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any) -> int:
     """List the recorded runs, newest first."""
-    start = moment(since, datetime.now(UTC)) if since else None
+    start = parse_time(since, datetime.now(UTC)) if since else None
     catalogue, filters = Catalogue(Settings.from_environment().runs_dir), RunFilter(since=start, **wanted)
     if as_json:
         # One run per line: indenting ten thousand takes longer than finding them.

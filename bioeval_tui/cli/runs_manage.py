@@ -13,18 +13,18 @@ import click
 from bioeval_tui.cli.find_run import complete_run, find_run
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluate.job.loading import job_snapshot, load_job
-from bioeval_tui.record.ages import moment
+from bioeval_tui.record.ages import parse_time
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.importing import formats as import_formats
-from bioeval_tui.record.importing.writing import Told
+from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.transfer import delete_runs, import_file
-from bioeval_tui.record.trash import empty, thrown_away
+from bioeval_tui.record.trash import deletions, empty
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.terminal import say
 from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.trash import Thrown
+    from bioeval_tui.record.trash import Deletion
 
 
 @click.command(
@@ -53,8 +53,8 @@ def import_run(file: Path, kind: str | None, job_file: Path | None, licence: str
     """
     settings = Settings.from_environment()
     job = job_snapshot(load_job(job_file).job) if job_file is not None else None
-    told = Told(licence, origin, job)
-    done = import_file(file, private_dir(settings.runs_dir), kind=kind, told=told)
+    options = ImportOptions(licence, origin, job)
+    done = import_file(file, private_dir(settings.runs_dir), kind=kind, options=options)
     for problem in done.problems:
         say(f"note: {problem}", err=True)
     for note in done.notes:
@@ -90,35 +90,35 @@ def prune(older_than: str | None, trash: bool, dry_run: bool, yes: bool) -> int:
     if older_than is None and not trash:
         raise UsageError("give --older-than AGE or --trash")
     settings = Settings.from_environment()
-    before = moment(older_than, datetime.now(UTC)) if older_than is not None else None
+    before = parse_time(older_than, datetime.now(UTC)) if older_than is not None else None
     found = Catalogue(settings.runs_dir).runs(RunFilter(before=before)) if before else []
     paths = [run.path for run in found if run.status != "running"]
-    thrown = thrown_away(settings.data_dir, None if trash else before)
-    if dry_run or not (paths or thrown):
+    trashed = deletions(settings.data_dir, None if trash else before)
+    if dry_run or not (paths or trashed):
         for path in paths:
             say(path.stem)
-        for run_id in (run_id for deletion in thrown for run_id in deletion.run_ids):
+        for run_id in (run_id for deletion in trashed for run_id in deletion.run_ids):
             say(f"{run_id} (in the trash)")
-        say(f"{_counted(paths, thrown)} would be deleted", err=True)
+        say(f"{_counted(paths, trashed)} would be deleted", err=True)
         return ExitCode.OK
-    return _delete(paths, yes, thrown)
+    return _delete(paths, yes, trashed)
 
 
-def _counted(paths: Sequence[Path], thrown: Sequence[Thrown]) -> str:
-    in_trash = sum(len(deletion.run_ids) for deletion in thrown)
-    return plural(len(paths), "run") + (f" and {in_trash} in the trash" if thrown else "")
+def _counted(paths: Sequence[Path], trashed: Sequence[Deletion]) -> str:
+    in_trash = sum(len(deletion.run_ids) for deletion in trashed)
+    return plural(len(paths), "run") + (f" and {in_trash} in the trash" if trashed else "")
 
 
-def _delete(paths: list[Path], yes: bool, thrown: Sequence[Thrown] = ()) -> int:
-    what = _counted(paths, thrown)
+def _delete(paths: list[Path], yes: bool, trashed: Sequence[Deletion] = ()) -> int:
+    what = _counted(paths, trashed)
     if not yes:
         if not sys.stdin.isatty():
             raise UsageError(f"cannot ask for confirmation without a terminal; pass --yes to delete {what}")
         shown = ", ".join(path.stem for path in paths[:5]) + (" …" if len(paths) > 5 else "")
         click.confirm(f"Permanently delete {what}{f' ({shown})' if shown else ''}?", abort=True, err=True)
     logs_dir = Settings.from_environment().logs_dir
-    freed = delete_runs(paths, logs_dir) + empty(thrown, logs_dir)
-    for run_id in (*(path.stem for path in paths), *(one for each in thrown for one in each.run_ids)):
+    freed = delete_runs(paths, logs_dir) + empty(trashed, logs_dir)
+    for run_id in (*(path.stem for path in paths), *(one for each in trashed for one in each.run_ids)):
         say(run_id)
     say(f"deleted {what}, {freed / 1e6:,.1f} MB", err=True)
     return ExitCode.OK

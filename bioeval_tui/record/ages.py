@@ -12,13 +12,13 @@ _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])", re.IGNORECASE)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def moment(text: str, now: datetime) -> datetime:
-    """Return the moment that `text` names: `2026-11-20`, `2026-11-20T09:30`, or `7d` (also m, h, w) before `now`.
+def parse_time(text: str, now: datetime) -> datetime:
+    """Return the time that `text` names: `2026-11-20`, `2026-11-20T09:30`, or `7d` (also m, h, w) before `now`.
 
     A date without a zone is local time.
 
     Raises:
-        UsageError: it has none of these forms.
+        UsageError: `text` has another form.
     """
     age = _AGE.fullmatch(text.strip())
     try:

@@ -20,7 +20,7 @@ from bioeval_tui.portable import BINARY
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
 from bioeval_tui.record.importing.formats import ImportFormat
 from bioeval_tui.record.importing.recognising import format_of
-from bioeval_tui.record.importing.writing import Told, digest, recording_of, survey
+from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
 from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import MAX_OVERLAY, append_reviews
 from bioeval_tui.record.paths import SUFFIX, imported_path, is_run_id, live_path, overlay_path, recording_path
@@ -41,7 +41,9 @@ class Imported:
     problems: tuple[Problem, ...] = ()
 
 
-def import_file(file: Path, runs_dir: Path, *, kind: str | None = None, told: Told | None = None) -> Imported:
+def import_file(
+    file: Path, runs_dir: Path, *, kind: str | None = None, options: ImportOptions | None = None
+) -> Imported:
     """Import a file: a recording of this program, or conversations of another (`importing.formats`).
 
     The file is read in pieces, so its size does not matter. Importing the same file with the same options gives the existing run.
@@ -50,23 +52,23 @@ def import_file(file: Path, runs_dir: Path, *, kind: str | None = None, told: To
         file: the file to import.
         runs_dir: where the runs are.
         kind: the name of its format; by default, it is detected from the content.
-        told: the user's options for a foreign file.
+        options: the user's options for a foreign file.
 
     Raises:
         RecordingError: the file cannot be read, has an unknown format, or cannot be written to the runs folder.
     """
     found = format_of(file, kind)
     if found is None:
-        if told is not None and told != Told():
+        if options is not None and options != ImportOptions():
             raise UsageError("a recording of bioeval-tui needs no --format, --job, --licence or --origin")
         return import_recording(file, runs_dir)
-    return _import_foreign(file, runs_dir, found, told or Told())
+    return _import_foreign(file, runs_dir, found, options or ImportOptions())
 
 
-def _import_foreign(file: Path, runs_dir: Path, kind: ImportFormat, told: Told) -> Imported:
+def _import_foreign(file: Path, runs_dir: Path, kind: ImportFormat, options: ImportOptions) -> Imported:
     runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     sha256 = digest(file)
-    said = compact_json([kind.name, told.licence, told.origin, told.job])
+    said = compact_json([kind.name, options.licence, options.origin, options.job])
     tag = hashlib.sha256(f"{sha256} {said}".encode("utf-8", "replace")).hexdigest()[:8]
     for there in sorted(runs_dir.glob(f"*-{tag}{SUFFIX}")):
         if is_run_id(there.stem):
@@ -75,7 +77,7 @@ def _import_foreign(file: Path, runs_dir: Path, kind: ImportFormat, told: Told) 
     run_id = f"{(found.began or datetime.now(UTC)).astimezone(UTC):%Y%m%d-%H%M%S}-{tag}"
     target = recording_path(runs_dir, run_id)
     with _new_file(runs_dir) as (copy, written):
-        for event in recording_of(file, kind, found, sha256, run_id, told):
+        for event in recording_of(file, kind, found, sha256, run_id, options):
             line = write_event(event)
             if len(line) > MAX_LINE:
                 where = f"trial {event.trial} has" if event.trial else "it has"

@@ -15,7 +15,7 @@ FOLDER = "trash"
 _NAME = "%Y%m%d-%H%M%S-%f"
 
 
-class Thrown(NamedTuple):
+class Deletion(NamedTuple):
     """One deletion: its folder, when it was, and the ids of its runs."""
 
     path: Path
@@ -28,7 +28,7 @@ def folder_name(now: datetime) -> str:
     return f"{now.astimezone(UTC):{_NAME}}"
 
 
-def thrown_away(data_dir: Path, before: datetime | None = None) -> list[Thrown]:
+def deletions(data_dir: Path, before: datetime | None = None) -> list[Deletion]:
     """Return the deletions in the trash, oldest first; with `before`, only those before that time."""
     found = []
     for path in sorted((data_dir / FOLDER).glob("*")):
@@ -39,18 +39,18 @@ def thrown_away(data_dir: Path, before: datetime | None = None) -> list[Thrown]:
         names = sorted(file.name for file in path.iterdir()) if path.is_dir() else []
         ids = [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
         if path.is_dir() and (before is None or at < before):
-            found.append(Thrown(path, at, tuple(run_id for run_id in ids if is_run_id(run_id))))
+            found.append(Deletion(path, at, tuple(run_id for run_id in ids if is_run_id(run_id))))
     return found
 
 
-def empty(thrown: Iterable[Thrown], logs_dir: Path) -> int:
+def empty(trashed: Iterable[Deletion], logs_dir: Path) -> int:
     """Permanently delete the trash, with the logs of its runs; return the freed bytes.
 
     Raises:
         RecordingError: a file cannot be deleted. Earlier ones have been deleted.
     """
     freed = 0
-    for deletion in thrown:
+    for deletion in trashed:
         logs = [logs_dir / f"{run_id}.{kind}" for run_id in deletion.run_ids for kind in ("log", "spec.json")]
         freed += sum(erase(file) for file in [*deletion.path.iterdir(), *logs])
         with contextlib.suppress(OSError):

@@ -29,7 +29,7 @@ _HEAVY = ("events", "attachments", "store", "raw_data", "ticks", "output")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ImportOptions:
     """The options of an import. `job` is a job's snapshot whose tasks, facts and judge replace the file's."""
 
     licence: str = ""
@@ -106,14 +106,14 @@ def digest(file: Path) -> str:
 
 
 def recording_of(
-    file: Path, kind: ImportFormat, found: Survey, sha256: str, run_id: str, told: Told
+    file: Path, kind: ImportFormat, found: Survey, sha256: str, run_id: str, options: ImportOptions
 ) -> Iterator[RunEvent]:
     """Yield the events of an imported file, with every text cleaned.
 
     Raises:
         RecordingError: the file is not as its format has it.
     """
-    writer = _Writer(found, run_id, told, datetime.now(UTC))
+    writer = _Writer(found, run_id, options, datetime.now(UTC))
     yield from writer.begin(file, kind, sha256)
     for each in _read(file, kind):
         if isinstance(each, ToldConversation):
@@ -133,15 +133,15 @@ def _read(file: Path, kind: ImportFormat) -> Iterator[Header | ToldConversation]
 class _Writer:
     """Writes one recording: numbers its events, its trials, and the conversations of each case."""
 
-    def __init__(self, found: Survey, run_id: str, told: Told, now: datetime) -> None:
-        self._found, self._told, self._now = found, told, now
+    def __init__(self, found: Survey, run_id: str, options: ImportOptions, now: datetime) -> None:
+        self._found, self._options, self._now = found, options, now
         self._common: dict[str, Any] = {"run_id": run_id}
         self._seq = 0
         self._trials: Counter[ConditionName] = Counter()
         self._cases: Counter[tuple[ConditionName, str]] = Counter()
         self._scores: dict[ConditionName, list[float | None]] = {}
         self._last = self._start = found.began or found.header.at or now
-        self._judged = told.job is not None
+        self._judged = options.job is not None
         self.tasks = self._tasks()
 
     def _make(self, kind: type[events.EventBase], at: datetime | None = None, **fields: Any) -> RunEvent:
@@ -151,8 +151,8 @@ class _Writer:
 
     def _tasks(self) -> list[dict[str, Any]]:
         """Return the job's tasks: one for each score of the file, or those without a score."""
-        if self._told.job is not None:
-            return list(self._told.job.get("tasks") or [])
+        if self._options.job is not None:
+            return list(self._options.job.get("tasks") or [])
         found = self._found
         if found.scores:
             titles = [(name, "") for name in found.scores]
@@ -168,8 +168,8 @@ class _Writer:
 
     def begin(self, file: Path, kind: ImportFormat, sha256: str) -> Iterator[RunEvent]:
         """Yield the first event of the run, and its warnings."""
-        found, header, told = self._found, self._found.header, self._told
-        job = {**told.job} if told.job is not None else {"tasks": self.tasks, "facts": []}
+        found, header, options = self._found, self._found.header, self._options
+        job = {**options.job} if options.job is not None else {"tasks": self.tasks, "facts": []}
         name = clean_line(header.name or file.stem, 200)
         held = tuple(condition for condition in CONDITIONS if found.held[condition])
         record = clean_value(header.record) if header.record and not _too_large(header.record) else None
@@ -192,8 +192,8 @@ class _Writer:
                 format=kind.name,
                 file=clean_line(file.name),
                 sha256=sha256,
-                licence=clean_line(told.licence or header.licence or UNKNOWN),
-                origin=clean_line(told.origin or header.origin or UNKNOWN),
+                licence=clean_line(options.licence or header.licence or UNKNOWN),
+                origin=clean_line(options.origin or header.origin or UNKNOWN),
                 times="told" if found.timed == found.conversations else "unknown",
                 record=record,
             ),
@@ -206,7 +206,7 @@ class _Writer:
         told = "" if found.timed else "; its conversations have no times, so those of the import are used"
         yield "imported", f"imported from {clean_line(file.name)}{told}"
         if left := [clean_line(name, 80) for name, fits in found.named.items() if not fits]:
-            yield "score_not_counted", f"not between 0 and 1, so in no figure here: score {', '.join(left)}"
+            yield "score_not_counted", f"not used, because not between 0 and 1: score {', '.join(left)}"
         if found.unknown_condition:
             yield (
                 "condition_unknown",
@@ -241,7 +241,7 @@ class _Writer:
         self._common = {"run_id": self._common["run_id"]}
 
     def _case(self, talk: ToldConversation, condition: ConditionName) -> events.Case | None:
-        own = talk.tasks if self._told.job is None and talk.tasks != self._found.tasks else ()
+        own = talk.tasks if self._options.job is None and talk.tasks != self._found.tasks else ()
         name = clean_line(talk.name, 200)
         if not (name or own or talk.facts):
             return None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.ages import moment
+from bioeval_tui.record.ages import parse_time
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -24,10 +24,10 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
     ],
 )
 def test_an_age_or_a_date_is_understood(text: str, expected: datetime) -> None:
-    assert moment(text, NOW) == expected
+    assert parse_time(text, NOW) == expected
 
 
 @pytest.mark.parametrize("text", ["", "7", "7y", "yesterday", "2026-13-01", "99999999999w", "\x1b[2J"])
 def test_an_invalid_time_says_what_is_allowed(text: str) -> None:
     with pytest.raises(UsageError, match="is not a time; use a date"):
-        moment(text, NOW)
+        parse_time(text, NOW)

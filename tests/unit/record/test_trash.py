@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.trash import FOLDER, folder_name, thrown_away
+from bioeval_tui.record.trash import FOLDER, deletions, folder_name
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
 from tests.unit.report.recorded import Recorded, Talk
@@ -32,7 +32,7 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_pruning_deletes_the_trash_and_nothing_else(data_dir: Path) -> None:
-    assert [found.run_ids for found in thrown_away(data_dir)] == [(IDS[0],)]
+    assert [found.run_ids for found in deletions(data_dir)] == [(IDS[0],)]
     shown = call("prune", "--trash", "--dry-run")
     assert f"{IDS[0]} (in the trash)" in shown.output
     assert "0 runs and 1 in the trash would be deleted" in shown.output
@@ -43,20 +43,20 @@ def test_pruning_deletes_the_trash_and_nothing_else(data_dir: Path) -> None:
 
 
 def test_the_age_of_trash_counts_from_its_deletion(data_dir: Path) -> None:
-    (kept,) = thrown_away(data_dir)
+    (kept,) = deletions(data_dir)
     call("prune", "--older-than", "1d", "--yes")  # both runs began long ago, the deletion was just now
-    assert [found.path for found in thrown_away(data_dir)] == [kept.path]
+    assert [found.path for found in deletions(data_dir)] == [kept.path]
     assert json.loads(call("list", "--json").stdout) == []
     kept.path.rename(kept.path.with_name(folder_name(datetime.now(UTC) - timedelta(days=2))))
     call("prune", "--older-than", "1d", "--yes")
-    assert thrown_away(data_dir) == []
+    assert deletions(data_dir) == []
 
 
 def test_prune_needs_to_be_told_what_to_delete(data_dir: Path) -> None:
     done = call("prune", "--yes")
     assert isinstance(done.exception, UsageError)
     (data_dir / FOLDER / "not a deletion").mkdir()
-    assert len(thrown_away(data_dir)) == 1
+    assert len(deletions(data_dir)) == 1
 
 
 def test_a_recording_continued_in_another_folder_is_pruned_there_too(

@@ -17,7 +17,7 @@ from bioeval_tui.errors import BioevalError, RecordingError
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.importing.formats import FORMATS
 from bioeval_tui.record.importing.recognising import format_of
-from bioeval_tui.record.importing.writing import Told
+from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.formats.atif import write_runs as atif
@@ -149,7 +149,7 @@ def test_information_that_a_file_lacks_is_unknown(tmp_path: Path) -> None:
 
 
 def test_licence_and_origin_can_be_given(tmp_path: Path) -> None:
-    run = imported(CRAFT_MD, tmp_path, told=Told(licence="MIT", origin="rajpurkarlab/craft-md"))
+    run = imported(CRAFT_MD, tmp_path, options=ImportOptions(licence="MIT", origin="rajpurkarlab/craft-md"))
     assert run.started.source is not None
     assert (run.started.source.licence, run.started.source.origin) == ("MIT", "rajpurkarlab/craft-md")
 
