@@ -18,7 +18,7 @@ TimedFrame = tuple[float, str, tuple[Line, ...]]
 
 
 def asciicast(frames: Sequence[TimedFrame], size: tuple[int, int], title: str, ends_after_s: float) -> str:
-    """Return the recording. A marker precedes its frame."""
+    """Return the recording. A marker follows its frame: jumping to it shows that frame."""
     header = {
         "version": 3,
         "term": {"cols": size[0], "rows": size[1], "type": "xterm-256color"},

@@ -194,7 +194,10 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _head(self, width: int) -> Content:
         names = [
-            Cell(self._state.condition_name(name), "strong" if name == self._condition else "quiet")
+            Cell(
+                shorten(self._state.condition_name(name), self._column - 1),
+                "strong" if name == self._condition else "quiet",
+            )
             for name in self._both
         ]
         return self._line(Cell(""), names, Cell("uplift", "quiet"), width)

@@ -63,15 +63,13 @@ class MedalsScreen(BaseScreen):
         & #body { height: 1fr; display: none; }
         & MedalCard { width: 50; border-left: solid $line; display: none; }
         & #totals { height: 2; padding: 0 2; display: none; }
-        & #medal-line { height: auto; max-height: 2; padding: 0 2; text-style: bold; display: none; }
         & #trouble { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
         &.-filled #body, &.-filled #totals { display: block; }
         &.-filled #notice { display: none; }
         &.-wide MedalCard { display: block; }
-        &.-narrow.-normal.-filled #medal-line { display: block; }
-        &.-narrow.-tall #body { layout: vertical; }
-        &.-narrow.-tall MedalCard { display: block; width: 100%; height: 50%; border-left: none; border-top: solid $line; }
-        &.-grouped MedalCard, &.-grouped #medal-line { display: none; }
+        &.-narrow #body { layout: vertical; }
+        &.-narrow MedalCard { display: block; width: 100%; height: 50%; border-left: none; border-top: solid $line; }
+        &.-grouped MedalCard, &.-short MedalCard { display: none; }
         &.-short #totals { display: none; }
     }
     """
@@ -112,7 +110,6 @@ class MedalsScreen(BaseScreen):
                 yield self.submissions
                 yield self.agents
             yield MedalCard()
-        yield Static(id="medal-line", markup=False)
         totals = DrawnPanel()
         totals.id = "totals"
         yield totals
@@ -180,8 +177,6 @@ class MedalsScreen(BaseScreen):
         """Show the card of the selected row."""
         row = self.looked_at.row if self.looked_at else None
         self.query_one(MedalCard).show(row, self.submissions.opinions)
-        said = conclude_grading(row.report).sentence if row and row.report else ""
-        self.query_one("#medal-line", Static).update(Content(said))
 
     def _show_words(self) -> None:
         count = len(self.table.entries)
@@ -342,7 +337,8 @@ class MedalsScreen(BaseScreen):
 
     def caption(self) -> str:
         """The conclusion on the selected submission."""
-        return str(self.query_one("#medal-line", Static).content)
+        report = self.looked_at.row.report if self.looked_at else None
+        return conclude_grading(report).sentence if report else ""
 
     def action_export(self) -> None:
         """Ask for the format, then write the rows that are shown."""
