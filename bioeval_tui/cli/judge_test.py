@@ -77,20 +77,20 @@ def judge_test(
     drawn = list(draw(testers, conversations, seed))
     if not drawn:
         raise UsageError("these runs have no conversation that can be judged")
-    talks = sum(len(own) for _, own in drawn)
-    say(f"{plural(talks, 'conversation')}, each asked up to {1 + len(CHANGES)} times", err=True)
+    count = sum(len(own) for _, own in drawn)
+    say(f"{plural(count, 'conversation')}, each asked up to {1 + len(CHANGES)} times", err=True)
     asked: list[JudgeAsked] = []
     errors: list[str] = []
     for tester, own in drawn:
-        found, wrong = asyncio.run(tester.ask(own))
-        asked += found
-        errors += [current().text(error) for error in wrong]
+        asked_again, failures = asyncio.run(tester.ask(own))
+        asked += asked_again
+        errors += [current().text(error) for error in failures]
     for error in errors:
         say(f"note: {error}", err=True)
     stability = stability_of(asked)
     if as_json:
-        told = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
-        print_json({"conversations": talks, "changes": told, "errors": errors}, indent=2)
+        changes = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
+        print_json({"conversations": count, "changes": changes, "errors": errors}, indent=2)
     else:
         print_stability(stability, {change.name: change.about for change in CHANGES}, plain_console())
     if not stability:

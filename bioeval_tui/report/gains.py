@@ -28,9 +28,9 @@ class Gain:
         return signed(self.by)
 
 
-def gains(state: RunState, talk: ConversationState) -> list[Gain]:
+def gains(state: RunState, conversation: ConversationState) -> list[Gain]:
     """Return what would raise a conversation's score, most first; nothing without a score."""
-    scored = talk.score
+    scored = conversation.score
     if scored is None or scored.score is None:
         return []
     found: list[Gain] = []
@@ -44,14 +44,16 @@ def gains(state: RunState, talk: ConversationState) -> list[Gain]:
     def instead(name: str, part: ScorePart) -> list[ScorePart]:
         return [part if old.name == name else old for old in scored.parts]
 
-    checks = talk.latest_checks()
+    checks = conversation.latest_checks()
     results = [(check.weight, check.status == "passed") for check in checks]
     for place, check in enumerate(checks):
         if check.status == "failed":
             mended = [*results[:place], (check.weight, True), *results[place + 1 :]]
             gain = Gain("assertion", check.index, check.title, f"assertion “{check.title}”", 0.0)
             weigh(gain, instead("assertion", composite.assertion_part(mended)), scored.failures)
-    tasks = list(talk.verdict.tasks) if talk.verdict and not talk.verdict.error else []
+    tasks = (
+        list(conversation.verdict.tasks) if conversation.verdict and not conversation.verdict.error else []
+    )
     for place, task in enumerate(tasks):
         best = 1.0 if task.points is None or task.points > 0 else 0.0
         what = (

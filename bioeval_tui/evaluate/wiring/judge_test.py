@@ -98,7 +98,7 @@ CHANGES = (
 class JudgeTester(Rescorer):
     """Asks one run's judge about some of its conversations, unchanged and after each change."""
 
-    async def ask(self, talks: Sequence[ConversationState]) -> tuple[list[JudgeAsked], list[str]]:
+    async def ask(self, conversations: Sequence[ConversationState]) -> tuple[list[JudgeAsked], list[str]]:
         """Return the judge's verdicts, and why others are missing.
 
         Raises:
@@ -107,13 +107,15 @@ class JudgeTester(Rescorer):
         judge = self.make_judge()
         slots = asyncio.Semaphore(AT_ONCE)
 
-        async def one(talk: ConversationState, change: JudgeChange | None) -> tuple[list[JudgeAsked], str]:
+        async def one(
+            conversation: ConversationState, change: JudgeChange | None
+        ) -> tuple[list[JudgeAsked], str]:
             async with slots:
-                return await self._ask(judge, talk, change)
+                return await self._ask(judge, conversation, change)
 
         try:
             answers = await asyncio.gather(
-                *(one(talk, change) for talk in talks for change in (None, *CHANGES))
+                *(one(conversation, change) for conversation in conversations for change in (None, *CHANGES))
             )
         finally:
             await judge.aclose()
@@ -121,9 +123,9 @@ class JudgeTester(Rescorer):
         return asked, [error for _, error in answers if error]
 
     async def _ask(
-        self, judge: Judge, talk: ConversationState, change: JudgeChange | None
+        self, judge: Judge, conversation: ConversationState, change: JudgeChange | None
     ) -> tuple[list[JudgeAsked], str]:
-        view = self.view_of(talk)
+        view = self.view_of(conversation)
         if change is not None and not change.applies(view):
             return [], ""
         name = change.name if change is not None else UNCHANGED
@@ -131,9 +133,13 @@ class JudgeTester(Rescorer):
         if found.tasks is None:
             return (
                 [],
-                f"{self.run_id}, facts {talk.key.condition}, trial {talk.key.trial}, {name}: {found.error}",
+                f"{self.run_id}, facts {conversation.key.condition}, trial {conversation.key.trial}, {name}: {found.error}",
             )
-        cluster = talk.case.name if talk.case else f"{self.run_id} {talk.key.condition} {talk.key.trial}"
+        cluster = (
+            conversation.case.name
+            if conversation.case
+            else f"{self.run_id} {conversation.key.condition} {conversation.key.trial}"
+        )
         count = len(found.tasks)
         return [
             JudgeAsked(
@@ -147,21 +153,23 @@ class JudgeTester(Rescorer):
             for task in found.tasks
         ], ""
 
-    def view_of(self, talk: ConversationState) -> JudgeView:
+    def view_of(self, conversation: ConversationState) -> JudgeView:
         """Return a conversation as the judge saw it."""
-        before = next((seen.object_context for seen in talk.observations if seen.after_turn == 0), None)
-        after = talk.observations[-1].object_context if talk.observations else None
-        messages = sent_messages(talk, self.job.evaluator.signoff)
-        return for_judge(self.job_of(talk), talk.key.condition, messages, before, after)
+        before = next(
+            (seen.object_context for seen in conversation.observations if seen.after_turn == 0), None
+        )
+        after = conversation.observations[-1].object_context if conversation.observations else None
+        messages = sent_messages(conversation, self.job.evaluator.signoff)
+        return for_judge(self.job_of(conversation), conversation.key.condition, messages, before, after)
 
 
 def draw(
     testers: Sequence[JudgeTester], conversations: int, seed: int
 ) -> Iterator[tuple[JudgeTester, list[ConversationState]]]:
     """Yield each run's judge with its sampled conversations."""
-    every = [(tester, talk) for tester in testers for talk in tester.judgeable()]
+    every = [(tester, conversation) for tester in testers for conversation in tester.judgeable()]
     drawn = Random(seed).sample(every, min(conversations, len(every)))  # noqa: S311 - sampling, nothing secret
     for tester in testers:
-        own = [talk for other, talk in drawn if other is tester]
+        own = [conversation for other, conversation in drawn if other is tester]
         if own:
             yield tester, own

@@ -22,21 +22,21 @@ VERSION = "ATIF-v1.7"
 
 def write_runs(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     """Return the trajectories, one a line; a single one as an indented document."""
-    found = [trajectory(run, key, talk) for run, key, talk in conversations(runs)]
+    found = [trajectory(run, key, conversation) for run, key, conversation in conversations(runs)]
     if len(found) == 1:
         return json.dumps(found[0], ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     return "".join(json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in found)
 
 
-def trajectory(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> dict[str, Any]:
+def trajectory(run: LoadedRun, key: ConversationKey, conversation: ConversationState) -> dict[str, Any]:
     """Return one conversation."""
     source = run.started.source
     if source is not None and source.format == "atif":
-        steps = [step for m in talk.messages for step in (m.record or {}).get("raw") or ()]
-        return {**(talk.record or {}), "steps": steps}
+        steps = [step for m in conversation.messages for step in (m.record or {}).get("raw") or ()]
+        return {**(conversation.record or {}), "steps": steps}
     told = source is None or source.times == "told"
     steps = []
-    for message in talk.messages:
+    for message in conversation.messages:
         if message.done:
             steps.append(_step(message, len(steps) + 1, told))
     started = run.started
@@ -47,12 +47,12 @@ def trajectory(run: LoadedRun, key: ConversationKey, talk: ConversationState) ->
     }
     return {
         "schema_version": VERSION,
-        "session_id": talk.session_id or started.run_id,
+        "session_id": conversation.session_id or started.run_id,
         "trajectory_id": f"{started.run_id}/{key.condition}/{key.trial}",
         "agent": {name: value for name, value in agent.items() if value},
         "steps": steps,
-        **_final(talk, len(steps)),
-        "extra": {OURS: _extra(run, key, talk)},
+        **_final(conversation, len(steps)),
+        "extra": {OURS: _extra(run, key, conversation)},
     }
 
 
@@ -88,8 +88,8 @@ def _step(message: MessageState, number: int, told: bool) -> dict[str, Any]:
     }
 
 
-def _final(talk: ConversationState, steps: int) -> dict[str, Any]:
-    answers = [message for message in talk.messages if message.role == "assistant"]
+def _final(conversation: ConversationState, steps: int) -> dict[str, Any]:
+    answers = [message for message in conversation.messages if message.role == "assistant"]
     found: dict[str, Any] = {"total_steps": steps}
     for name, counts in (
         ("total_prompt_tokens", [m.tokens_in for m in answers]),
@@ -100,17 +100,17 @@ def _final(talk: ConversationState, steps: int) -> dict[str, Any]:
     return {"final_metrics": found}
 
 
-def _extra(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> dict[str, Any]:
-    verdict = talk.verdict
+def _extra(run: LoadedRun, key: ConversationKey, conversation: ConversationState) -> dict[str, Any]:
+    verdict = conversation.verdict
     return {
         "run_id": run.run_id,
         "job": run.started.job_name,
         "condition": key.condition,
         "trial": key.trial,
-        "case": talk.case.words if talk.case is not None else None,
+        "case": conversation.case.words if conversation.case is not None else None,
         "evaluator": run.started.evaluator,
         "judge": verdict.judge if verdict is not None else None,
-        "end_reason": talk.ended.reason if talk.ended else None,
-        "score": talk.score.score if talk.score is not None else None,
+        "end_reason": conversation.ended.reason if conversation.ended else None,
+        "score": conversation.score.score if conversation.score is not None else None,
         "scores": {task.title: task.score for task in verdict.tasks} if verdict is not None else {},
     }

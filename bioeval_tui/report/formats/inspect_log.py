@@ -116,10 +116,10 @@ def _log(run: LoadedRun) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return log, samples
 
 
-def _as_it_was(talk: ConversationState) -> dict[str, Any]:
+def _as_it_was(conversation: ConversationState) -> dict[str, Any]:
     """Return a sample of an imported log."""
-    messages = [each for message in talk.messages for each in (message.record or {}).get("raw") or ()]
-    return {**(talk.record or {}), "messages": messages}
+    messages = [each for message in conversation.messages for each in (message.record or {}).get("raw") or ()]
+    return {**(conversation.record or {}), "messages": messages}
 
 
 def _eval(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
@@ -198,18 +198,19 @@ def _id(run: LoadedRun, key: ConversationKey, case: Case | None) -> str:
     return case.name if run.started.source is not None else f"{case.words} · {key.condition}"
 
 
-def _sample(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> dict[str, Any]:
+def _sample(run: LoadedRun, key: ConversationKey, conversation: ConversationState) -> dict[str, Any]:
     wanted = [t for t in run.state.job_of(key.trial).get("tasks") or [] if isinstance(t, dict)]
     tasks = [str(t.get("task", "")) for t in wanted]
     criteria = [str(t.get("acceptanceCriteria", "")) for t in wanted]
-    scores = sample_scores(talk)
-    if run.started.source is not None and talk.verdict is not None:
+    scores = sample_scores(conversation)
+    if run.started.source is not None and conversation.verdict is not None:
         scores = {name: score for name, score in scores.items() if name == "composite"} | {
-            task.title: {"value": task.score, "explanation": task.reason} for task in talk.verdict.tasks
+            task.title: {"value": task.score, "explanation": task.reason}
+            for task in conversation.verdict.tasks
         }
-    messages = [each for message in talk.messages if message.done for each in _messages(key, message)]
-    case = talk.case
-    last = next((m for m in reversed(talk.messages) if m.role == "assistant" and m.done), None)
+    messages = [each for message in conversation.messages if message.done for each in _messages(key, message)]
+    case = conversation.case
+    last = next((m for m in reversed(conversation.messages) if m.role == "assistant" and m.done), None)
     sample: dict[str, Any] = {
         "id": _id(run, key, case),
         "epoch": case.trial if case else key.trial,
@@ -220,26 +221,26 @@ def _sample(run: LoadedRun, key: ConversationKey, talk: ConversationState) -> di
         "scores": scores,
         "metadata": {
             "condition": key.condition,
-            "session_id": talk.session_id,
-            "end_reason": talk.ended.reason if talk.ended else None,
-            "fault": talk.ended.fault if talk.ended else None,
-            "failures": talk.failures,
-            "facts_given": [fact.fact for fact in talk.facts],
+            "session_id": conversation.session_id,
+            "end_reason": conversation.ended.reason if conversation.ended else None,
+            "fault": conversation.ended.fault if conversation.ended else None,
+            "failures": conversation.failures,
+            "facts_given": [fact.fact for fact in conversation.facts],
         },
-        "events": sample_events(run, key, talk, scores, model_name(run)),
+        "events": sample_events(run, key, conversation, scores, model_name(run)),
         "model_usage": {},
     }
     if run.started.source is not None and run.started.source.times == "unknown":
         sample["events"] = []  # each would need a time
         return sample
-    if talk.started_at:
-        sample["started_at"] = talk.started_at.isoformat()
-    if talk.ended_at:
-        sample["completed_at"] = talk.ended_at.isoformat()
-    if talk.ended is not None:
-        sample["total_time"] = talk.ended.duration_ms / 1000
-    if talk.score is None or talk.score.score is None:
-        why = talk.score.reason if talk.score else "the conversation was not finished"
+    if conversation.started_at:
+        sample["started_at"] = conversation.started_at.isoformat()
+    if conversation.ended_at:
+        sample["completed_at"] = conversation.ended_at.isoformat()
+    if conversation.ended is not None:
+        sample["total_time"] = conversation.ended.duration_ms / 1000
+    if conversation.score is None or conversation.score.score is None:
+        why = conversation.score.reason if conversation.score else "the conversation was not finished"
         sample["error"] = {"message": why, "traceback": "", "traceback_ansi": ""}
     return sample
 
@@ -251,10 +252,17 @@ def _wanted(case: Case) -> list[str]:
 def _scorers(run: LoadedRun) -> tuple[str, ...]:
     if run.started.source is None:
         return SCORERS
-    talks = (talk for talk in run.state.conversations.values() if talk.verdict is not None)
+    conversations = (
+        conversation for conversation in run.state.conversations.values() if conversation.verdict is not None
+    )
     return (
         "composite",
-        *dict.fromkeys(task.title for talk in talks if talk.verdict for task in talk.verdict.tasks),
+        *dict.fromkeys(
+            task.title
+            for conversation in conversations
+            if conversation.verdict
+            for task in conversation.verdict.tasks
+        ),
     )
 
 
@@ -313,33 +321,35 @@ def _output(run: LoadedRun, last: MessageState | None) -> dict[str, Any]:
     return {"model": model_name(run), "choices": [choice]}
 
 
-def sample_scores(talk: ConversationState) -> dict[str, dict[str, Any]]:
+def sample_scores(conversation: ConversationState) -> dict[str, dict[str, Any]]:
     """Return the composite and its parts as Inspect's scores; what was not measured is left out."""
-    if talk.score is None:
+    if conversation.score is None:
         return {}
     found: dict[str, dict[str, Any]] = {}
-    if talk.score.score is not None:
+    if conversation.score.score is not None:
         found["composite"] = {
-            "value": talk.score.score,
-            "explanation": talk.score.reason or "the published composite",
-            "metadata": {"penalty": talk.score.penalty, "failures": talk.score.failures},
+            "value": conversation.score.score,
+            "explanation": conversation.score.reason or "the published composite",
+            "metadata": {"penalty": conversation.score.penalty, "failures": conversation.score.failures},
         }
-    for part in talk.score.parts:
+    for part in conversation.score.parts:
         if part.value is not None and not part.left_out:
             found[_PARTS[part.name]] = {
                 "value": part.value,
-                "explanation": _explain(talk, part.name) or part.reason or f"weight {part.weight:g}",
+                "explanation": _explain(conversation, part.name) or part.reason or f"weight {part.weight:g}",
                 "metadata": {"weight": part.weight},
             }
     return found
 
 
-def _explain(talk: ConversationState, part: str) -> str:
-    if part == "task" and talk.verdict is not None:
+def _explain(conversation: ConversationState, part: str) -> str:
+    if part == "task" and conversation.verdict is not None:
         return "\n".join(
             f"{task.words}{' unproved' if task.unproved else ''}  {task.title}: {task.reason}"
-            for task in talk.verdict.tasks
+            for task in conversation.verdict.tasks
         )
     if part == "assertion":
-        return "\n".join(f"{check.status}  {check.weight:g}× {check.title}" for check in talk.latest_checks())
+        return "\n".join(
+            f"{check.status}  {check.weight:g}× {check.title}" for check in conversation.latest_checks()
+        )
     return ""
