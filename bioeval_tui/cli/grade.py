@@ -148,7 +148,7 @@ def _ladder_of(registry: Registry) -> Callable[[TaskReport], TaskReport]:
     return lambda report: with_ladder(report, registry, ledger)
 
 
-def talk(sentence: str) -> None:
+def say_progress(sentence: str) -> None:
     """Print a progress message on stderr."""
     say(sentence, err=True)
 
@@ -161,7 +161,7 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
             if task.is_prepared or (task.data_source or {}).get("type") != "builtin":
                 continue
 
-            talk(f"preparing {task.id}")
+            say_progress(f"preparing {task.id}")
             prepare_task(task)
         except BioevalError:
             continue  # grading reports the problem for each submission
@@ -209,7 +209,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
                 resume = given["resume"]
                 result = run_batch(listed, output_dir, backend, resume=resume, on_progress=on_progress)
         except KeyboardInterrupt:
-            talk("interrupted; finished reports are kept, continue with --resume")
+            say_progress("interrupted; finished reports are kept, continue with --resume")
             return ExitCode.INTERRUPTED
         if not as_json:
             batch_summary(result)
@@ -218,7 +218,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
             try:
                 rewrite(result, look.into)
             except KeyboardInterrupt:
-                talk("interrupted; the reports are complete except for intervals and explanations")
+                say_progress("interrupted; the reports are complete except for intervals and explanations")
                 return ExitCode.INTERRUPTED
     if as_json:
         paths = {"report": str(result.report_path), "individual_reports": str(result.individual_dir)}
@@ -259,7 +259,7 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     if isinstance(outcome, NotGraded):
         if as_json:
             print_json({"not_graded": outcome.to_dict()})
-        talk(f"not graded: {outcome.reason}")
+        say_progress(f"not graded: {outcome.reason}")
         return ExitCode.NOT_MEASURED
     report = outcome.report if isinstance(outcome, Invalid) else outcome
     if as_json:

@@ -96,7 +96,7 @@ def run_headless(
     else:
         results = [_result_text(states[0], prices)] if as_json else []
     loaded = _loaded(spec, settings, states)
-    result = gate.hold(loaded)
+    result = gate.check(loaded)
     out = plain_console()
     if as_json:
         print_json_text(_one_or_list(results))

@@ -14,8 +14,8 @@ from bioeval_tui.cli.thresholds import (
     THRESHOLDS,
     JsonFileCommand,
     gate_files,
-    with_bars,
     with_gate_files_and_json,
+    with_thresholds,
 )
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.engine.spec import RunRequest, spec_of
@@ -50,7 +50,7 @@ DEFAULT_JOB = "data/eval/agent.yml"
     "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
 )
 @click.option("--json", "as_json", is_flag=True, help="Headless: print JSON, or write it to a FILE.json.")
-@with_bars
+@with_thresholds
 @with_gate_files_and_json
 def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
     """Evaluate an agent: run a job's conversations with facts withheld and supplied, and score them.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bioeval_tui.cli.find_run import complete_run
-from bioeval_tui.cli.thresholds import gate_files, with_bars, with_gate_files
+from bioeval_tui.cli.thresholds import gate_files, with_gate_files, with_thresholds
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record.catalogue import Catalogue
@@ -112,7 +112,7 @@ def agreement(
     "\n  bioeval-tui runs gate 7f3a 91c2 --min-pass-k 2:0.9 --junit out.xml"
 )
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
-@with_bars
+@with_thresholds
 @click.option("--reviewed", is_flag=True, help="Use people's scores where there are reviews.")
 @with_gate_files
 def gate(
@@ -131,15 +131,15 @@ def gate(
     rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
     if not (rules.under or rules.pass_k or rules.on_assertion):
         raise UsageError("give a threshold: --fail-under, --fail-on-assertion or --min-pass-k")
-    held = Gate(rules, gate_files(files))
-    held.check_paths()
+    thresholds = Gate(rules, gate_files(files))
+    thresholds.check_paths()
     runs = [load_run(path) for path in _paths(run)]
     for one in runs:
         rules.require_held(one.started.conditions, one.run_id)
     notes: tuple[str, ...] = ()
     if reviewed:
         runs, notes = with_people(runs)
-    result = held.hold(runs, notes)
+    result = thresholds.check(runs, notes)
     print_checks(result, plain_console())
     return result.exit_code
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from bioeval_tui.cli.grade import JSON, TASK, pool_of, registry_of, talk
+from bioeval_tui.cli.grade import JSON, TASK, pool_of, registry_of, say_progress
 from bioeval_tui.cli.task_options import BOARD, WHERE
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import prepare_task
@@ -124,7 +124,7 @@ def tasks_prepare(
     code = ExitCode.OK
     for task_id in chosen:
         try:
-            done = prepare_task(registry.get_task(task_id), force=force, tell=talk)
+            done = prepare_task(registry.get_task(task_id), force=force, tell=say_progress)
             rows.append(
                 {
                     "task_id": task_id,

@@ -30,7 +30,7 @@ THRESHOLDS = ("fail_under", "fail_on_assertion", "min_pass_k")
 """The names of these options as parameters."""
 
 
-def with_bars(command: Callable[..., Any]) -> Callable[..., Any]:
+def with_thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `fail_under`, `fail_on_assertion` and `min_pass_k` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)

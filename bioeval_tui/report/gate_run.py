@@ -35,7 +35,7 @@ class Gate:
             if path.is_dir():
                 raise UsageError(f"{path} is a folder; give the name of a file")
 
-    def hold(self, runs: Sequence[LoadedRun], notes: tuple[str, ...] = ()) -> GateResult:
+    def check(self, runs: Sequence[LoadedRun], notes: tuple[str, ...] = ()) -> GateResult:
         """Check the runs and write the files; `notes` are added to the gate's own notes.
 
         Raises:

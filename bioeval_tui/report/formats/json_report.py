@@ -45,38 +45,42 @@ def write_gate(runs: Sequence[LoadedRun], rules: GateRules, result: GateResult) 
     return _text({**json_report(runs), "gate": result.to_dict()})
 
 
-def write_comparison(found: Comparison) -> str:
+def write_comparison(comparison: Comparison) -> str:
     """Return a comparison as text."""
-    return _text(comparison_dict(found))
+    return _text(comparison_dict(comparison))
 
 
 def _text(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def estimate_dict(found: Estimate | None) -> dict[str, Any] | None:
+def estimate_dict(estimate: Estimate | None) -> dict[str, Any] | None:
     """Return an estimate: mean, error, interval with its scope, and the number of used and run conversations."""
-    if found is None:
+    if estimate is None:
         return None
     return {
-        "mean": found.mean,
-        "standard_error": found.standard_error,
-        "interval": _interval(found.interval),
-        "points": list(found.points),
-        "range": [min(found.points), max(found.points)] if found.points else None,
-        "used": found.counted.used,
-        "held": found.counted.held,
-        "excluded": dict(found.counted.reasons),
-        "mean_with_excluded_as_0": found.with_excluded_as_zero,
-        "words": found.spread_words,
+        "mean": estimate.mean,
+        "standard_error": estimate.standard_error,
+        "interval": _interval(estimate.interval),
+        "points": list(estimate.points),
+        "range": [min(estimate.points), max(estimate.points)] if estimate.points else None,
+        "used": estimate.counted.used,
+        "held": estimate.counted.held,
+        "excluded": dict(estimate.counted.reasons),
+        "mean_with_excluded_as_0": estimate.with_excluded_as_zero,
+        "words": estimate.spread_words,
     }
 
 
-def difference_dict(found: Difference | None) -> dict[str, Any] | None:
+def difference_dict(difference: Difference | None) -> dict[str, Any] | None:
     """Return a paired difference with its verdict and text."""
-    if found is None:
+    if difference is None:
         return None
-    return {**(estimate_dict(found.estimate) or {}), "verdict": found.verdict, "words": found.words}
+    return {
+        **(estimate_dict(difference.estimate) or {}),
+        "verdict": difference.verdict,
+        "words": difference.words,
+    }
 
 
 def summary_dict(summary: Summary) -> dict[str, Any]:
@@ -96,17 +100,17 @@ def summary_dict(summary: Summary) -> dict[str, Any]:
     }
 
 
-def comparison_dict(found: Comparison) -> dict[str, Any]:
+def comparison_dict(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison of two runs."""
     return {
-        "a": found.a.run_id,
-        "b": found.b.run_id,
-        "jobs": {"a": found.a.started.job_name, "b": found.b.started.job_name},
-        "models": {"a": found.a.started.model, "b": found.b.started.model},
-        "measured": found.measured,
-        "timing_refused": found.timing_refused or None,
-        "notes": list(found.notes),
-        "regressions": list(found.regressions),
+        "a": comparison.a.run_id,
+        "b": comparison.b.run_id,
+        "jobs": {"a": comparison.a.started.job_name, "b": comparison.b.started.job_name},
+        "models": {"a": comparison.a.started.model, "b": comparison.b.started.model},
+        "measured": comparison.measured,
+        "timing_refused": comparison.timing_refused or None,
+        "notes": list(comparison.notes),
+        "regressions": list(comparison.regressions),
         "conditions": {
             side.condition: {
                 "sentence": side.sentence,
@@ -140,7 +144,7 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
                 ],
                 "turns": [_turn(turn) for turn in side.turns],
             }
-            for side in found.conditions
+            for side in comparison.conditions
         },
     }
 
@@ -161,12 +165,12 @@ def _turn(turn: TurnComparison) -> dict[str, Any]:
     }
 
 
-def _condition(found: ConditionSummary) -> dict[str, Any]:
+def _condition(summary: ConditionSummary) -> dict[str, Any]:
     return {
-        "score": estimate_dict(found.score),
-        "pass_k": {str(each.k): each.value for each in found.pass_k},
+        "score": estimate_dict(summary.score),
+        "pass_k": {str(each.k): each.value for each in summary.pass_k},
         "pass_k_intervals": {
-            str(each.k): [each.interval.low, each.interval.high] for each in found.pass_k if each.interval
+            str(each.k): [each.interval.low, each.interval.high] for each in summary.pass_k if each.interval
         },
         "tasks": [
             {
@@ -176,9 +180,9 @@ def _condition(found: ConditionSummary) -> dict[str, Any]:
                 "score": estimate_dict(task.score),
                 "passed": _proportion(task.passed),
             }
-            for task in found.tasks
+            for task in summary.tasks
         ],
-        "tags": {tag.tag: estimate_dict(tag.score) for tag in found.tags},
+        "tags": {tag.tag: estimate_dict(tag.score) for tag in summary.tags},
         "assertions": [
             {
                 "job": check.job,
@@ -187,31 +191,33 @@ def _condition(found: ConditionSummary) -> dict[str, Any]:
                 "held": _proportion(check.held),
                 "not_measured": check.not_measured,
             }
-            for check in found.assertions
+            for check in summary.assertions
         ],
-        "latency": _latency(found.latency),
-        "failures": found.failures,
-        "tokens": {each.peer: {"in": each.tokens_in, "out": each.tokens_out} for each in found.spent.peers},
-        "cost": cost_dict(found.spent),
+        "latency": _latency(summary.latency),
+        "failures": summary.failures,
+        "tokens": {each.peer: {"in": each.tokens_in, "out": each.tokens_out} for each in summary.spent.peers},
+        "cost": cost_dict(summary.spent),
     }
 
 
-def _latency(found: LatencySummary) -> dict[str, Any]:
-    return {**asdict(found), "concurrency": list(found.concurrency)}
+def _latency(latency: LatencySummary) -> dict[str, Any]:
+    return {**asdict(latency), "concurrency": list(latency.concurrency)}
 
 
-def _proportion(found: Proportion | None) -> dict[str, Any] | None:
-    if found is None:
+def _proportion(proportion: Proportion | None) -> dict[str, Any] | None:
+    if proportion is None:
         return None
     return {
-        "successes": found.successes,
-        "total": found.total,
-        "share": found.share,
-        "interval": _interval(found.interval),
+        "successes": proportion.successes,
+        "total": proportion.total,
+        "share": proportion.share,
+        "interval": _interval(proportion.interval),
     }
 
 
-def _interval(found: Interval | None) -> dict[str, Any] | None:
+def _interval(interval: Interval | None) -> dict[str, Any] | None:
     return (
-        None if found is None else {"low": found.low, "high": found.high, "level": 0.95, "scope": found.scope}
+        None
+        if interval is None
+        else {"low": interval.low, "high": interval.high, "level": 0.95, "scope": interval.scope}
     )
