@@ -25,7 +25,8 @@ class Invalid:
 
 @dataclass(frozen=True, slots=True)
 class NotGraded:
-    """Our fault: the grader crashed or hung, the task is unknown or unprepared, a leaderboard is missing.
+    """Not the submission's fault: the grader crashed or hung, the task is unknown or unprepared, or a leaderboard
+    is missing.
 
     `final` is true where trying again cannot help (an unknown task). `elsewhere` is true where the grader needs packages
     that its Python does not have, so that the Python of `BIOEVAL_WORKER_PYTHON` may be able to run it.

@@ -29,7 +29,7 @@ class Gain:
 
 
 def gains(state: RunState, conversation: ConversationState) -> list[Gain]:
-    """Return what would raise a conversation's score, most first; nothing without a score."""
+    """Return the ways to raise a conversation's score, the largest gain first; none without a score."""
     scored = conversation.score
     if scored is None or scored.score is None:
         return []

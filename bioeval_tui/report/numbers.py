@@ -18,7 +18,7 @@ def number3(value: float | None) -> str:
 
 
 def signless(value: float) -> str:
-    """Return two decimals, minus as `−`; what is nothing has no sign."""
+    """Return the value with two decimals and `−` as the minus sign; 0.00 has no sign."""
     text = f"{value:.2f}"
     return "0.00" if text == "-0.00" else text.replace("-", "−")
 

@@ -59,7 +59,7 @@ def make_agent(terms: AgentTerms) -> A2AAgent:
 
 @dataclass(frozen=True, slots=True)
 class _Interface:
-    """Where and how the agent is called, as its card says."""
+    """The address and the protocol of the agent, as stated in its card."""
 
     url: str
     is_rpc: bool

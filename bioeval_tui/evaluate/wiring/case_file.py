@@ -158,8 +158,8 @@ def _with_ids(
             problems.append(Problem(message, shown, line, 0, id_column or ""))
         elif name in first:
             before = rows[first[name] - 1][0]
-            said = f"line {before}" if before else f"row {first[name]}"
-            message = f"{where}the id {name!r} is that of {said}, too; give each row one of its own"
+            used = f"line {before}" if before else f"row {first[name]}"
+            message = f"{where}the id {name!r} is already used in {used}; ids must be unique"
             problems.append(Problem(message, shown, line, 0, id_column or ""))
         first.setdefault(name, number)
         if len(problems) >= MOST_PROBLEMS:

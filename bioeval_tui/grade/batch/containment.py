@@ -70,7 +70,7 @@ def enter_domain() -> bool:
 
 
 def supervise(parent: int) -> None:
-    """Go on as the worker, in a process of its own; the one that called becomes its supervisor and never returns.
+    """Fork: the new process returns and is the worker; the calling process supervises it and never returns.
 
     Args:
         parent: the program's process id. The worker ends when it does.

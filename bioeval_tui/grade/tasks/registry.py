@@ -179,7 +179,7 @@ class Registry:
         prepared: bool | None = None,
         medals: bool | None = None,
     ) -> list[TaskEntry]:
-        """Return the entries that match everything given. A broken entry matches only when nothing is asked."""
+        """Return the entries that match everything given. A broken entry matches only without any filter."""
         wanted = {"domain": domain, "task_type": task_type, "difficulty": difficulty}
         chosen = []
         for entry in self.entries():

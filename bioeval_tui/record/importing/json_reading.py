@@ -129,7 +129,7 @@ class _Reader:
                 return
 
     def value(self) -> Any:
-        """Return the next value whole."""
+        """Read and return the next complete value."""
         self.peek()
         size = CHUNK
         while True:

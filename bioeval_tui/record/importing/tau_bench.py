@@ -67,7 +67,7 @@ def _conversation(result: Any) -> ToldConversation:
 
 
 def _task(task: Any) -> tuple[str, str]:
-    """Return what the user wants, and the expected actions."""
+    """Return the user's request, and the expected actions."""
     task = task if isinstance(task, Mapping) else {}
     expected = [
         f"{action.get('name')}({compact_json(action.get('kwargs') or action.get('arguments') or {})})"

@@ -21,7 +21,7 @@ VERSION = "ATIF-v1.7"
 
 
 def write_runs(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
-    """Return the trajectories, one a line; a single one as an indented document."""
+    """Return the trajectories, one a line; a single trajectory becomes an indented document."""
     found = [trajectory(run, key, conversation) for run, key, conversation in conversations(runs)]
     if len(found) == 1:
         return json.dumps(found[0], ensure_ascii=False, indent=2, allow_nan=False) + "\n"

@@ -61,7 +61,7 @@ def policy() -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return what renders the templates: everything is escaped, and a missing name is an error."""
+    """Return the environment that renders the templates: it escapes everything, and a missing name is an error."""
     environment = Environment(
         loader=PackageLoader("bioeval_tui.report.formats", "templates"),
         autoescape=True,

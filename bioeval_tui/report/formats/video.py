@@ -70,7 +70,7 @@ class Alphabet(NamedTuple):
 
 
 def require_ffmpeg() -> str:
-    """Return where ffmpeg is.
+    """Return the path of ffmpeg.
 
     Raises:
         UsageError: it is not installed.
@@ -133,7 +133,7 @@ def _cells(line: Line) -> Iterable[tuple[Glyph, Style]]:
 
 
 def _alphabet(ffmpeg: str, glyphs: Sequence[Glyph], folder: Path) -> Alphabet:
-    """Have each glyph drawn once: a film of a second a glyph, on a black square."""
+    """Draw each glyph once: a film that shows each for a second, on a black square."""
     drawn = [Glyph(FULL_BLOCK), *glyphs]
     events = "\n".join(
         f"Dialogue: 0,{_clock(second)},{_clock(second + 1)},D,"

@@ -36,7 +36,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How often judge and people said passed or not passed; people are right by definition."""
+    """How often judge and people said passed or not passed; the people's verdicts count as correct."""
 
     true_positives: int
     false_positives: int

@@ -33,7 +33,7 @@ class Chaos:
         self._random = random.Random(f"{seed}/{session}")  # noqa: S311 - nothing secret is drawn
 
     def draw(self) -> Trouble:
-        """Return what happens to the next request."""
+        """Return the fault, if any, of the next request."""
         delay = self._random.uniform(0.05, 0.5)
         point = self._random.random()
         for kind, share in _KINDS:

@@ -72,7 +72,7 @@ def _tells_home(turn: DialogueTurn) -> bool:
 
 
 def continues(turn: DialogueTurn) -> bool:
-    """Return whether the message gives something that an unfinished reminder lacks."""
+    """Return whether the message gives a detail that an unfinished reminder lacks."""
     draft = turn.state.reminder
     return draft is not None and bool(turn.said.zone or turn.said.when.clock or turn.said.dose)
 

@@ -35,7 +35,7 @@ class ChatSession:
     """An answer that did not reach its client. Sending the same message again returns it without acting twice."""
 
     def trouble(self) -> Trouble:
-        """Return what happens to the next request."""
+        """Return the fault, if any, of the next request."""
         return self.chaos.draw() if self.chaos else Trouble()
 
     async def answer(self, content: str) -> Answer:

@@ -42,7 +42,7 @@ class SpokenTime:
         return self.daily or self.days is not None or self.weekday is not None or self.day is not None
 
     def merged(self, later: SpokenTime) -> SpokenTime:
-        """Return this, updated with what `later` says."""
+        """Return a copy, updated with the details of `later`."""
         newer = later if later.has_day else self
         return SpokenTime(
             later.clock or self.clock, newer.days, newer.weekday, newer.day, self.daily or later.daily

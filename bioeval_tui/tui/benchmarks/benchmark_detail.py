@@ -37,5 +37,5 @@ class BenchmarkDialog(Dialog[None]):
         self.query_one(BenchmarkCard).focus()
 
     def show(self, detail: BenchmarkDetail) -> None:
-        """Show what has been loaded since."""
+        """Show what has been loaded since the dialog was opened."""
         self.query_one(BenchmarkCard).show(self._item, detail)

@@ -76,7 +76,7 @@ class HomeList(Vertical):
         yield self.rows
 
     def show(self, entries: Sequence[HomeEntry], empty: str) -> None:
-        """Show these entries, or say why there are none."""
+        """Show these entries, or why the list is empty."""
         self.entries = entries
         self.rows.can_focus = bool(entries)
 
@@ -196,7 +196,7 @@ class HomeScreen(RefreshedScreen):
 
     @property
     def here(self) -> HomeList:
-        """The list that has the focus, else the first."""
+        """The list with the focus, or the first list."""
         return next((one for one in self.lists if one.rows.has_focus), self.lists[0])
 
     @property

@@ -226,7 +226,7 @@ def trends(runs: Iterable[RunSummary], width: int, height: int) -> list[Line]:
 
 
 def _piece(value: float | None, level: int) -> tuple[str, Tone]:
-    """Return a column's part at a level from 0 on; `··` at the bottom where a run has no score."""
+    """Return the cells of a column at a level, counted from 0; `··` at level 0 for a run without a score."""
     if value is None:
         return ("·· " if level == 0 else "   "), "quiet"
     eighths = max(1, round(value * TALL * 8)) - 8 * level

@@ -104,7 +104,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         return jobs_view.RunForm(**cast("dict[str, Any]", {**choices, **typed}))
 
     def hint(self, *, trying: bool) -> Cell:
-        """Return the size of the run or what is wrong, and show the questions that apply."""
+        """Return the size of the run or the form's problem, and show the questions that apply."""
         form = self.form
         self.set_class(form.agent == "url", "-url")
         self.set_class(form.played == "job", "-models")

@@ -47,7 +47,7 @@ def turns(state: RunState, condition: ConditionName, trial: int, index: int) -> 
 
 
 def detail(state: RunState, condition: ConditionName, trial: int, index: int, turn: int | None) -> Facts:
-    """Return labelled lines for the check after `turn`; None is the newest, preferably the final one."""
+    """Return labelled lines for the check after `turn`; None means the final check or, before it, the newest."""
     facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
     conversation, name = state.conversation(condition, trial), state.condition_name(condition)
     check = _check(conversation, index, turn)

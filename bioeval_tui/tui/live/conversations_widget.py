@@ -115,7 +115,7 @@ class Conversations(Vertical):
                 self.show(key.condition, max(self.watched.trial, key.trial))
 
     def take(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
-        """Show what is new in the conversations of the trial."""
+        """Show the changes in the conversations of the trial."""
         state, now = self.watched.state, self.watched.link.now
         for key, conversation in (state.conversations if state else {}).items():
             if key.trial == self.watched.trial and key.condition in self.frames:
@@ -190,7 +190,7 @@ class Conversations(Vertical):
 
     @on(events.DescendantFocus)
     def _focused(self, event: events.DescendantFocus) -> None:
-        """Make the clicked conversation the active one."""
+        """Make the clicked conversation active."""
         here = next((name for name, frame in self.frames.items() if frame.transcript is event.widget), None)
         if here is not None and here != self.watched.condition:
             self.look_at(here, self.watched.trial)

@@ -42,7 +42,7 @@ class Changes:
     conversations: dict[ConversationKey, ConversationChange] = field(default_factory=dict)
 
     def note(self, change: Change) -> None:
-        """Add what one event changed."""
+        """Record the changes made by one event."""
         if change.key is None:
             self.run.add(change.kind)
             return
@@ -118,7 +118,7 @@ class Feed:
         self._tell_soon()
 
     def _tell_soon(self) -> None:
-        """Post now if the last post was at least a frame ago, otherwise after a frame."""
+        """Post now if the last post was at least one frame ago, otherwise one frame later."""
         if self._timer is not None:
             return
         wait = self._posted_at + FRAME_S - self._clock()

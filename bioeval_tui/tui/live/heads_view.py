@@ -114,7 +114,7 @@ class Head:
 
 
 def head(state: RunState, condition: ConditionName, trial: int, now: datetime | None) -> Head:
-    """Return the head of one conversation; `now` in the run's own time."""
+    """Return the header of one conversation; `now` is in the run's own time."""
     conversation, title = state.conversation(condition, trial), state.condition_title(condition)
     if conversation is None:
         waiting = Cell("– not run" if state.ended else "◌ queued", "quiet")
@@ -128,7 +128,7 @@ def head(state: RunState, condition: ConditionName, trial: int, now: datetime | 
 
 
 def meaning(state: RunState, condition: ConditionName, trial: int) -> str:
-    """Return what a condition means, in plain words: `the user knows no facts`, `the user knows 2 facts`."""
+    """Explain a condition in plain words: `the user knows no facts`, `the user knows 2 facts`."""
     listed = state.job_of(trial).get("facts")
     count = len(listed) if isinstance(listed, list) and condition == "supplied" else 0
     return f"the user knows {plural(count, 'fact') if count else 'no facts'}"

@@ -368,7 +368,7 @@ class LiveScreen(BaseScreen):
         return True
 
     def action_leave(self) -> None:
-        """Go back from a panel to the conversation, or from the presentation to the whole screen."""
+        """Return from a panel to the conversation, or from the presentation to the full screen."""
         if self.watched.presenting:
             self.stage.action_stop_presenting()
         self.conversations.focus_conversation()

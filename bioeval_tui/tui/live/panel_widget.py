@@ -67,7 +67,7 @@ class Panel(Vertical):
     def set_panel(
         self, head: LinePainter, count: int, painter: RowPainter, foot: LinePainter, foot_lines: int = 1
     ) -> None:
-        """Show rows; `head` draws what is right of the panel's name."""
+        """Show rows; `head` draws the text to the right of the panel's name."""
 
         def heading(width: int) -> Content:
             end = head(width)

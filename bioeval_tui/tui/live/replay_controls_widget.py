@@ -57,7 +57,7 @@ class ReplayControls(Widget, can_focus=True):
     # The bar
 
     def show(self) -> None:
-        """Update the bar; a live run has none."""
+        """Update the bar; a live run has no bar."""
         playback = self.watched.playback
         if playback is None:
             if self.watched.link.status != "waiting":  # a replay that goes back is opened anew: the bar stays

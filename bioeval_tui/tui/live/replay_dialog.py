@@ -27,7 +27,7 @@ class SpeedRows(RowList):
 
 
 class ReplayDialog(Dialog[float]):
-    """The result is the speed, or None when it was closed."""
+    """The result is the chosen speed, or None if the dialog was closed."""
 
     NAME: ClassVar[str] = "Replay"
     ABOUT: ClassVar[str] = "Replays a recording on the live screen, at the recorded speed, slower or faster."

@@ -24,7 +24,7 @@ LOOK_S = 0.25
 
 
 class RunLink:
-    """One run that is followed. `status` is the state of the link; `failure` a sentence that says why it broke."""
+    """The connection to one run. `status` is its state; `failure` is a sentence that says why it broke."""
 
     def __init__(
         self,

@@ -157,7 +157,7 @@ class ScoreCard(Dialog[CardEvidence]):
         )
 
     def on_mount(self) -> None:
-        """Draw, and put the cursor on the first row."""
+        """Draw the card, and put the cursor on the first row."""
         bars = self.query_one(".card--bars", DrawnPanel)
         bars.styles.height = 2 * len(self._both) if self._wide else len(self._both) + 1
         bars.draw(self._bars)

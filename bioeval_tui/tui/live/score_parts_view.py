@@ -64,7 +64,7 @@ def score_bar(conversation: ConversationState, width: int) -> list[Cell]:
 
 
 def legend(conversation: ConversationState) -> list[Cell]:
-    """Return the parts in words: sign, name, value and weight; what was left out; the penalty."""
+    """Describe the parts: sign, name, value and weight; then the parts left out, and the penalty."""
     if conversation.score is None:
         return [Cell("not scored", "quiet")]
     cells: list[Cell] = []

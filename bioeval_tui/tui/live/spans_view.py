@@ -68,7 +68,7 @@ def turns(conversation: ConversationState | None) -> list[int]:
 
 
 def heading(conversation: ConversationState | None, turn: int | None) -> str:
-    """Return which turn it is, how long the answer took, and how many spans came."""
+    """Return the turn, the time of the answer, and the number of spans received."""
     message = _answer(conversation, turn)
     if message is None:
         return "No spans"
@@ -79,7 +79,7 @@ def heading(conversation: ConversationState | None, turn: int | None) -> str:
 def waterfall(conversation: ConversationState | None, turn: int | None, width: int) -> list[list[Cell]]:
     """Return a line for each span of a turn, `width` cells wide: what it is, when it was, and how long it took.
 
-    Times are the agent's. Spans of attempts that failed follow by themselves.
+    Times are the agent's. The spans of failed attempts come last, each attempt below a heading.
     """
     message = _answer(conversation, turn)
     if message is None or not message.spans:

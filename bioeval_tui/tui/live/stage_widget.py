@@ -147,7 +147,10 @@ class StageChart(Widget):
 
 
 class Stage(Vertical):
-    """Scores above, chart below, and the keys that begin and end a presentation. Posts `Changed` when one does."""
+    """Scores above, chart below, and the keys that begin and end a presentation.
+
+    Posts `Changed` when a presentation begins or ends.
+    """
 
     KEYS: ClassVar[str] = "live/stage"
     DEFAULT_CSS = """

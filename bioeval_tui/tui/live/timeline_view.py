@@ -17,7 +17,7 @@ def at_mark(marks: Sequence[TurnMark], given: int) -> int:
 
 
 def step(marks: Sequence[TurnMark], given: int, by: int) -> TurnMark | None:
-    """Return the place before or after the one that is shown; None at the ends.
+    """Return the position before or after the shown one; None at the ends.
 
     In the middle of a turn, going back leads to the end of the previous turn.
     """
@@ -62,7 +62,7 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 def scores(marks: Sequence[TurnMark], now_s: float, width: int, height: int) -> list[list[Cell]]:
     """Return the score over the turns as an area above the bar, `height` lines; nothing where no turn has one.
 
-    A step begins where its turn ends. Turns not played yet are drawn quietly.
+    A step begins where its turn ends. Turns not yet played are dimmed.
     """
     known = [mark for mark in marks if mark.score is not None]
     if not known or width <= 0:

@@ -38,7 +38,7 @@ class Group(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What to filter by to see these rows only."""
+        """The filter that shows only these rows."""
         return self.agent if self.domain is None else f"{self.agent} {self.domain}"
 
 
@@ -68,7 +68,7 @@ def _rank(agent: str, totals: Totals) -> tuple[float, ...] | tuple[float | str, 
 
 
 def entries(table: Iterable[Entry]) -> list[agents.AgentEntry]:
-    """Return the submissions as the statistics of agents take them."""
+    """Return the submissions in the form that the statistics of agents need."""
     found = []
     for entry in table:
         report = entry.row.report

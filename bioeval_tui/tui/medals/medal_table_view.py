@@ -98,7 +98,7 @@ class MedalTable:
         self._tally.add(entry)
 
     def put(self, rows: Mapping[int, MedalRow]) -> None:
-        """Put other rows in the places of these, which are known by their identity; call `arrange` then."""
+        """Replace rows, which are found by identity; call `arrange` afterwards."""
         before, self.entries, self._tally, self._keys = self.entries, [], Tally(), {}
         self._names, self._by_name, self._words = [], [], []
         for entry in before:

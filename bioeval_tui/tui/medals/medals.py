@@ -116,7 +116,7 @@ class MedalsScreen(BaseScreen):
         yield AskLine("filter", "task, agent or medal", id="filter")
 
     def on_mount(self) -> None:
-        """Restore sorting and columns, and begin to take in rows."""
+        """Restore sorting and columns, and start reading rows."""
         self.submissions.restore()
         self.query_one("#totals", DrawnPanel).draw(self._totals)
         if self.bioeval.services.has_submissions:
@@ -389,7 +389,7 @@ class MedalsScreen(BaseScreen):
         self.app.push_screen(WorkDialog(f"Preparing {task_id}", work), self._prepared)
 
     def _prepared(self, graded: dict[int, MedalRow] | None) -> None:
-        """Put the rows that were graded now in the places of those that were not."""
+        """Replace the rows that could not be graded before by the graded ones."""
         if graded:
             self.submissions.put(graded)
             self.refresh_bindings()

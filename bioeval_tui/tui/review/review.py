@@ -125,7 +125,7 @@ class ReviewScreen(RefreshedScreen):
         return review_view.quotes(self.looked_at, self.blind, self.me) if self.looked_at else []
 
     def lines_of(self, item: ReviewItem) -> list[review_view.Line]:
-        """Return what of an item may be shown now."""
+        """Return the lines of an item that may be shown now."""
         return review_view.lines(item, self.blind, self.me, seen=item.id in self.seen)
 
     def compose_body(self) -> Iterable[Widget]:
@@ -417,7 +417,7 @@ class ReviewScreen(RefreshedScreen):
         self.action_blind(False)
 
     def action_to_do(self) -> None:
-        """Show only what I have not reviewed."""
+        """Show only the items that I have not reviewed."""
         self.only_to_do = True
         self.redraw()
 

@@ -127,7 +127,7 @@ def labelled(line: Line) -> tuple[str, Line]:
 
 
 def heading(item: ReviewItem) -> Line:
-    """Return what is reviewed."""
+    """Return the title of the reviewed item."""
     number = f"{item.id.task} " if item.id.task else ""
     return [Cell(f"{number}{shorten(item.title, 300)}", "strong")]
 
@@ -256,7 +256,7 @@ def score_typed(text: str) -> float | None:
 
 
 def wrong(form: ReviewForm) -> str:
-    """Return what the form lacks, in one sentence; empty if it is complete."""
+    """Say what is missing in the form, in one sentence; empty if it is complete."""
     if form.kind == "override" and score_typed(form.score) is None:
         return "a score is a number from 0 to 1, such as 0.8"
     if not form.why.strip():

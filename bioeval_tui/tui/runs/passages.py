@@ -76,7 +76,7 @@ def _is_about(label: str, title: str) -> bool:
 
 
 class PassagesDialog(Dialog[None]):
-    """Both conversations, each at what a row of the comparison is about."""
+    """Both conversations, each scrolled to the passage that a row of the comparison is about."""
 
     NAME: ClassVar[str] = "Passages"
     ABOUT: ClassVar[str] = (
@@ -107,7 +107,7 @@ class PassagesDialog(Dialog[None]):
 
     @property
     def heading(self) -> str:
-        """What it is about."""
+        """The row that the passages are about."""
         return self._title
 
     def compose_body(self) -> Iterable[Widget]:
@@ -126,7 +126,7 @@ class PassagesDialog(Dialog[None]):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """One trial has none beside it."""
+        """A single trial has no other run to switch to."""
         return action != "other_trial" or len(self._trials) > 1
 
     def action_other_trial(self, by: int) -> None:

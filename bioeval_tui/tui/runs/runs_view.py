@@ -154,7 +154,7 @@ def _preview_lines(found: RunPreview) -> list[Line]:
 
 
 def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:
-    """Return the scores by condition, and what needs both of them."""
+    """Return the scores by condition, and the mean and uplift, which need both."""
     labels = [names.get(condition, condition) for condition in CONDITIONS]
     width = max(map(len, labels)) + 2
 

@@ -105,12 +105,12 @@ class AskLine(Horizontal):
         self._input.value = ""
 
     def action_close(self) -> None:
-        """Close and say so."""
+        """Close the line and report it."""
         self.close()
         self.post_message(self.Closed(self))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Pass on what was typed."""
+        """Report the typed text."""
         event.stop()
         if self.is_open:
             self.post_message(self.Typed(self, event.value))

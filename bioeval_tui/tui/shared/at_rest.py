@@ -13,7 +13,7 @@ REST_S = 0.1
 
 
 class AtRest:
-    """Calls `act` after the cursor's own line was painted; while it moves on and on, only when it rests."""
+    """Calls `act` after the cursor's line was painted; while the cursor keeps moving, only once it rests."""
 
     def __init__(self, screen: Screen[Any], act: Callable[[], object]) -> None:
         self._screen = screen

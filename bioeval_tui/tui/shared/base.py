@@ -99,7 +99,7 @@ class BaseScreen(Screen[None]):
         return self.app.size.width >= 120
 
     def key(self, action: str) -> str:
-        """Return the key of an action, of the screen or of the application, as it is now."""
+        """Return the current key of an action of the screen or of the application."""
         owned = self.key_owners.binding_of(action)
         return key_name(owned.key) if owned else key_for(self, action) or key_for(self.app, action)
 

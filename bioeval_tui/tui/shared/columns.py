@@ -67,5 +67,5 @@ class ColumnsDialog(Dialog[frozenset[str]]):
         self._rows.refresh()
 
     def action_keep(self) -> None:
-        """Close with what was chosen."""
+        """Close with the chosen columns."""
         self.dismiss(frozenset(self._hidden))

@@ -45,5 +45,5 @@ def screen_text(app: App[Any]) -> str:
 
 
 def tabbed(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as lines of values separated by tabs, for a spreadsheet; what is missing is empty."""
+    """Return rows as lines of values separated by tabs, for a spreadsheet; missing values are empty."""
     return "\n".join("\t".join("" if value is None else str(value) for value in row) for row in rows)

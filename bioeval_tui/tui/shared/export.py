@@ -33,7 +33,7 @@ class ExportDialog(Dialog[Format]):
         self._folder = folder
 
     def compose_body(self) -> Iterable[Widget]:
-        """Explain what is written where."""
+        """Explain which files are written, and where."""
         sentence = f"{plural(self._rows, 'row')} as shown, into {home_relative(self._folder)}"
         yield Static(Content(sentence), markup=False)
 

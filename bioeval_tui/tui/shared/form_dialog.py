@@ -28,7 +28,7 @@ class FormField(Input):
 
 
 class FormDialog(Dialog[Form]):
-    """The result is the complete form; None if it was closed. A subclass draws `#hint` below its lines."""
+    """The result is the complete form; None if the dialog was closed. A subclass draws `#told` below its lines."""
 
     LABEL_WIDTH: ClassVar[int] = 16
     DEFAULT_CSS = """
@@ -55,7 +55,7 @@ class FormDialog(Dialog[Form]):
         self.first_field().focus()
 
     def first_field(self) -> Widget:
-        """Return what has the focus at first."""
+        """Return the field that has the focus at first."""
         return self.query("Choice, Input").first()
 
     @abstractmethod
@@ -67,7 +67,7 @@ class FormDialog(Dialog[Form]):
         """Close with the form, unless something in it is wrong."""
 
     def tell(self, *, trying: bool = False) -> None:
-        """Show what is wrong, or a summary of the answers."""
+        """Show the form's problem, or a summary of the answers."""
         self.query_one("#hint", Static).update(Content("\n").join([paint(self.hint(trying=trying))]))
 
     @on(Choice.Changed)

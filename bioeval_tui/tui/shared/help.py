@@ -57,7 +57,7 @@ class HelpScreen(Dialog[None]):
 
 
 def listed(title: str, entries: Sequence[tuple[str, str]]) -> Content:
-    """Return a heading and what each entry means, one under another."""
+    """Return a heading and the meaning of each entry, one below the other."""
     width = max(len(name) for name, _ in entries)
     lines = [Content.assemble((f"{name:>{width}}", "bold"), "  ", means) for name, means in entries]
     return Content("\n").join([Content(""), Content.styled(title, "bold $text-accent"), *lines])

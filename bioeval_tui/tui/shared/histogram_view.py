@@ -100,7 +100,7 @@ def lines(board: Board, width: int, height: int = HEIGHT) -> list[Line]:
 
 
 def _eighths(count: int, most: int, height: int) -> int:
-    """Return a column's height in eighths of a cell; what is not empty shows at least one."""
+    """Return a column's height in eighths of a cell; at least one if it is not empty."""
     return max(1, round(count / most * height * 8)) if count else 0
 
 

@@ -25,7 +25,7 @@ KEY, DOES, WHERE = 14, 26, 14
 
 
 class KeyRows(RowList):
-    """The rows; while waiting for a new key, the next key press is taken as it."""
+    """The rows; while one waits for a new key, the next key press becomes that key."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("~key-rows")
 
@@ -36,7 +36,7 @@ class KeyRows(RowList):
         return not self.waiting and super().check_action(action, parameters)
 
     def on_key(self, event: events.Key) -> None:
-        """Take the key before it triggers its usual action."""
+        """Use the pressed key as the new key instead of its usual action."""
         if self.waiting and isinstance(self.screen, KeysDialog):
             event.stop()
             event.prevent_default()
@@ -126,7 +126,7 @@ class KeysDialog(Dialog[None]):
         self.refresh_bindings()
 
     def take(self, key: str) -> None:
-        """Make `key` the key of the row, unless it cannot be."""
+        """Assign `key` to the row if it is allowed."""
         self._wait(False)
         place = self._shown[self._rows.cursor]
         if key == "escape":

@@ -63,7 +63,7 @@ def key_name(key: str) -> str:
 
 
 def key_for(node: DOMNode, action: str) -> str:
-    """Return the key of an action of a screen, or the application, as it is now; empty when it has none."""
+    """Return the key of an action of a screen, or the application, or empty if it has none."""
     found = (binding for _, binding in node._bindings if binding.action == action)
     return next((key_name(binding.key) for binding in found), "")
 
@@ -127,7 +127,7 @@ def fit(all_hints: list[Hint], width: int) -> tuple[list[Hint], list[Hint]]:
 
 
 def _more(count: int) -> Hint:
-    """Return the hint that says how many keys there is no room for; a click on it opens the help."""
+    """Return the hint with the number of keys that do not fit; a click on it opens the help."""
     return Hint(f"+{count}", "more", "app.help", everywhere=True)
 
 
@@ -136,7 +136,7 @@ def _length(some: list[Hint]) -> int:
 
 
 class KeysFooter(Widget):
-    """One clickable line of keys, kept in step with what applies."""
+    """One clickable line with the keys that currently apply."""
 
     DEFAULT_CSS = """
     KeysFooter { height: 1; dock: bottom; background: $panel; padding: 0 1; }
@@ -178,7 +178,7 @@ class KeysFooter(Widget):
         return Content("  ").join(pieces)
 
     async def on_click(self, event: events.Click) -> None:
-        """Do what the key under the mouse does."""
+        """Run the action of the key under the mouse."""
         x = event.x - self.gutter.left
         for start, end, hint in self._places:
             if start <= x < end:

@@ -157,7 +157,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
             self.refresh_items()
 
     async def load_items(self) -> None:
-        """Load, and draw what is new."""
+        """Load the items, and draw the changes."""
         try:
             items = await self.load()
         except (BioevalError, OSError) as error:

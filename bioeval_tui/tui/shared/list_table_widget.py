@@ -75,7 +75,7 @@ class TableHead(Widget):
         return line_of(fit(self._columns, self.size.width - 1, self._least), names)
 
     def on_click(self, event: events.Click) -> None:
-        """Say which column was clicked."""
+        """Report the clicked column."""
         at = 0
         for column in fit(self._columns, self.size.width - 1, self._least):
             if at <= event.x <= at + column.width:

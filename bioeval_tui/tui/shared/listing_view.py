@@ -22,7 +22,7 @@ class Column(NamedTuple):
 
 
 def fit(columns: Sequence[Column], width: int, least: int = 16) -> list[Column]:
-    """Return the columns that fit, the first as wide as what is left (`least` at least); one cell between."""
+    """Return the columns that fit, one cell apart; the first gets the remaining width (`least` at least)."""
     kept = list(columns)
     while len(kept) > 2 and least + sum(column.width + 1 for column in kept[1:]) > width:
         droppable = [column for column in kept[1:] if column.spare]

@@ -22,7 +22,7 @@ class PathField(Input):
 
 
 class PathDialog(Dialog[str]):
-    """The result is a path, or None when it was closed."""
+    """The result is a path, or None if the dialog was closed."""
 
     NAME: ClassVar[str] = "A file"
     ABOUT: ClassVar[str] = (
@@ -46,7 +46,7 @@ class PathDialog(Dialog[str]):
         return self._heading
 
     def compose_body(self) -> Iterable[Widget]:
-        """The line to type in, and what belongs there."""
+        """The input line, and a description of the expected path."""
         hint = "path of the file: type it, paste it, or drop the file here"
         yield PathField(self._last, placeholder=hint, compact=True)
         yield Static(self._hint, classes="path--hint", markup=False)

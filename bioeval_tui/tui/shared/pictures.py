@@ -15,7 +15,7 @@ _MONOSPACE = "font-family: 'Fira Code', 'DejaVu Sans Mono', Menlo, Consolas, mon
 
 
 def without_hosts(svg: str) -> str:
-    """Return the picture without its references to fonts on an outside host; the reader's own are used."""
+    """Return the picture without references to fonts on other hosts; the reader's own fonts are used."""
     return _FONT.sub(_MONOSPACE, _COMMENT.sub("", _FONT_FACE.sub("", svg)))
 
 

@@ -26,7 +26,7 @@ class PlaceRows(RowList):
 
 
 class PlacesDialog(Dialog[str]):
-    """The result is the action that goes to the chosen screen, or None when it was closed."""
+    """The result is the action that goes to the chosen screen, or None if the dialog was closed."""
 
     NAME: ClassVar[str] = "Screens"
     ABOUT: ClassVar[str] = "The screens of the application. Their keys work everywhere."

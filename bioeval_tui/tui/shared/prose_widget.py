@@ -19,7 +19,7 @@ _PLAIN = ("paragraph", "text", "list", "item")
 
 
 class _Page(TranscriptMarkdown):
-    """Markdown in which a line break is a space, as files of text wrap their lines."""
+    """Markdown in which a line break counts as a space, because text files wrap their lines."""
 
     def __init__(self, source: str, theme: Theme) -> None:
         super().__init__(source)

@@ -84,7 +84,7 @@ class RowList(ScrollView, can_focus=True):
         return "\n".join(self._painter(at, width).plain.rstrip() for at in rows if self._painter)
 
     def show_blurred_cursor(self) -> None:
-        """Mark the cursor's row without the focus too: where a card beside the list follows it."""
+        """Mark the cursor's row even without the focus, for lists with a card that follows the cursor."""
         self._blurred_cursor = True
 
     def set_rows(self, count: int, painter: RowPainter) -> None:
@@ -120,7 +120,10 @@ class RowList(ScrollView, can_focus=True):
         self.post_message(self.Highlighted(self, self.cursor))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the sideways arrows to the screen: rows are as wide as the list. Nothing is opened where no row is."""
+        """Leave the left and right arrows to the screen, because rows are as wide as the list.
+
+        Without rows, nothing can be opened.
+        """
         if action == "choose":
             return self._row_count > 0
         return action not in ("scroll_left", "scroll_right")

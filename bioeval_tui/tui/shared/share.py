@@ -49,7 +49,7 @@ class ShareDialog(FormDialog[Copied | Picture]):
     """
 
     def __init__(self, copies: Sequence[Copied], picture: Picture | None) -> None:
-        """Offer `copies`, and to write `picture`, where one may be written."""
+        """Offer to copy `copies`, and to write `picture` unless it is None."""
         super().__init__()
         self._copies = copies
         self._picture = picture
@@ -64,7 +64,7 @@ class ShareDialog(FormDialog[Copied | Picture]):
         yield Static(id="hint", markup=False)
 
     def first_field(self) -> Widget:
-        """Begin at what can be copied."""
+        """Start at the list of what can be copied."""
         self._rows.set_rows(len(self._copies), lambda at, _: paint(Cell(self._copies[at].what)))
         return self._rows
 

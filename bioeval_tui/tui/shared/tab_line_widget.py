@@ -58,7 +58,7 @@ class TabLine(Widget):
         return Content(" ").join(pieces).truncate(self.size.width, ellipsis=True)
 
     def on_click(self, event: events.Click) -> None:
-        """Say which tab was clicked."""
+        """Report the clicked tab."""
         for start, end, name in self._places:
             if start <= event.x < end:
                 self.post_message(self.Picked(self, name))

@@ -19,7 +19,7 @@ class ServedDriver(WebDriver):
     _background = ""
 
     def write(self, data: str) -> None:
-        """Send what is drawn, after the background when that is a new one."""
+        """Send the output; before it, the background colour if that has changed."""
         background = self._app.theme_variables.get("background", "")
         if background != self._background and HEX.fullmatch(background):
             self._background = background

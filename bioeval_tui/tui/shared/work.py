@@ -43,7 +43,7 @@ class WorkDialog(Dialog[Result], Generic[Result]):
 
     @property
     def heading(self) -> str:
-        """What is being done."""
+        """A description of the work."""
         return self._heading
 
     def compose_body(self) -> Iterable[Widget]:

@@ -385,7 +385,7 @@ class ExpressionEvaluation:
 
 
 class _InstanceOf:
-    """What `filterIsInstance<T>()` filters by."""
+    """The filter of `filterIsInstance<T>()`."""
 
     def __init__(self, kind: Type) -> None:
         self.kind = kind

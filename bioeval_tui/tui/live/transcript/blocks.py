@@ -125,7 +125,7 @@ class Item:
         return self.chunks
 
     def rebuild(self, fresh: list[Block]) -> int | None:
-        """Take new blocks, keeping those old ones that would look the same; return the first that changed, if any."""
+        """Replace the blocks, but keep old ones that would look the same; return the first changed one, if any."""
         before = self.blocks or []
         old = {block.signature: block for block in before}
         self.blocks = [old.get(block.signature, block) for block in fresh]

@@ -98,7 +98,7 @@ def _parted(message: MessageState, choices: Choices) -> bool:
 
 
 def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
-    """Return what can be opened in a message, in order, without building its blocks."""
+    """Return the folds of a message, in order, without building its blocks."""
     found: list[Fold] = []
     if choices.show_events:
         found = [Fold("event", message.message, index) for index, _ in _shown_events(message)]

@@ -66,7 +66,7 @@ class Chunk:
 
     @property
     def markdown(self) -> str:
-        """What to render, the repeated heading of a cut table included."""
+        """The Markdown to render, including the repeated heading of a cut table."""
         return self.heading + self.text
 
 
@@ -152,7 +152,7 @@ def _code(
 
 
 def _list_end(text: str, start: int, end: int) -> int:
-    """Return where Markdown from `start` to `end` must be cut: a long list before an item, all else like code."""
+    """Return where to cut the Markdown from `start` to `end`: a long list before an item, other text like code."""
     if end - start > LIST_CHARS and _ITEM.match(text, start):
         item = _ITEM.search(text, start + LIST_CHARS, end)
         if item and item.start() <= start + MAX_CHARS:

@@ -86,7 +86,7 @@ class Document:
         self._heights = Heights([1] * len(self.items))
 
     def lay_out(self, painter: Painter) -> None:
-        """Use another width or other colours: everything is painted again when it is next seen."""
+        """Use another width or other colours; lines are painted again when next visible."""
         self.painter = painter
         self._painted.clear()
         heights = []
@@ -207,7 +207,7 @@ class Document:
         return Spot(last, len(self.blocks(last)) if self.items else 0, 0)
 
     def folds(self, index: int) -> list[Fold]:
-        """Return what can be opened in an item, in order."""
+        """Return the folds of an item, in order."""
         message = self.items[index].message
         if message is not None:
             return folds_of(message, self.choices)

@@ -48,7 +48,7 @@ class Highlights:
 
     @property
     def position(self) -> int:
-        """Which match is the current one, from 1; 0 when none is."""
+        """The number of the current match, from 1; 0 if there is none."""
         if self.current is None:
             return 0
         item, block, which = self.current
@@ -117,7 +117,7 @@ class Highlights:
         return self.evidence
 
     def spans(self, item: int, number: int, block: Block, line: int) -> list[Span]:
-        """Return what to draw in another style on a painted line."""
+        """Return the spans of a painted line that are drawn in another style."""
         evidence = self.evidence.get(item)
         if (self.pattern is None and evidence is None) or block.lines is None:
             return []

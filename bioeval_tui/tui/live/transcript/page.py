@@ -88,7 +88,7 @@ class PageView(ScrollView):
         self._lay_out()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Keep what is read in place while heights above it turn out differently."""
+        """Keep the visible text in place when heights above it are corrected."""
         super().watch_scroll_y(old_value, new_value)
         if self._placing or not self._laid_out or round(old_value) == round(new_value):
             return
@@ -110,7 +110,7 @@ class PageView(ScrollView):
         """Follow the reader's scrolling; for subclasses."""
 
     def lay_out_if_resized(self) -> None:
-        """Lay out when there is another room than at the last time."""
+        """Lay out again if the size has changed."""
         if self.scrollable_content_region.size != self._laid_out_in:
             self._lay_out()
 
@@ -126,7 +126,7 @@ class PageView(ScrollView):
         return super()._scroll_to(x, y, **{**how, "animate": False})
 
     def scroll_home(self, **how: Any) -> None:
-        """Go to the beginning: to the first line, whatever the heights on the way turn out to be."""
+        """Go to the first line, even if estimated heights on the way turn out wrong."""
         self.following = False
         self._top = Spot(0, 0, 0)
         self._settle()
@@ -137,12 +137,12 @@ class PageView(ScrollView):
         self.follow()
 
     def action_scroll_home(self) -> None:
-        """Go to the beginning, as a reader does."""
+        """Go to the beginning because the reader asked for it."""
         self.scroll_home()
         self.scrolled()
 
     def action_scroll_end(self) -> None:
-        """Go to the end, as a reader does."""
+        """Go to the end because the reader asked for it."""
         self.scroll_end()
         self.scrolled()
 
@@ -189,7 +189,7 @@ class PageView(ScrollView):
             self.refresh(Region(0, first, self.scrollable_content_region.width, height - first))
 
     def _settle(self) -> None:
-        """Paint what is in view, put heights right, and place the view: at the end, or where it was."""
+        """Paint the visible lines, correct the heights, and scroll to the end or to the previous place."""
         if not self._laid_out or not self._page.items or not self.scrollable_content_region.width:
             return
         height = self._view_height

@@ -175,7 +175,10 @@ class Painter:
         return Line(strip, text, len(side.text) + len(gutter.text) + len(ruled), timer, parts)
 
     def _side(self, block: Block) -> Segment:
-        """Return the first cell of a line: a bar in the colour of who speaks, of two shapes so that it needs none."""
+        """Return the first cell of a line: a bar in the speaker's colour.
+
+        Its shape differs, too, for readers who see no colours.
+        """
         if not block.side:
             return Segment(" ", self.base)
         return Segment("┃" if block.side == "assistant" else "▌", self.styles[f"side-{block.side}"])

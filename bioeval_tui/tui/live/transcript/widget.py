@@ -66,7 +66,7 @@ class Transcript(PageView, can_focus=True):
             return self.transcript
 
     class Scrolled(Message):
-        """The reader scrolled; placing the view by program does not say so."""
+        """The reader scrolled; not posted when the program scrolls."""
 
         def __init__(self, transcript: Transcript) -> None:
             super().__init__()
@@ -277,7 +277,7 @@ class Transcript(PageView, can_focus=True):
         self.toggle(self._cursor)
 
     def toggle(self, fold: Fold) -> None:
-        """Open or close what `fold` names."""
+        """Open or close the fold."""
         opened = self._page.choices.opened
         opened.symmetric_difference_update({fold})
         self._cursor = fold

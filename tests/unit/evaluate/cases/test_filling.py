@@ -99,7 +99,7 @@ def test_a_placeholder_that_is_not_a_column_is_refused_with_its_position(
         ("tasks: []\nsetups: [{cypher: 'MATCH (n) {{ case.a | safe }} n'}]", "1,LOAD CSV FROM 'x' AS", "cases.csv:2: a: does not fill setups[0].cypher (job.yml:5)"),
         ("tasks: []", '1,"x', "cases.csv:2: not CSV"),
         ("tasks: []", "1,x,y", "cases.csv:2: 3 fields where the first line names 2 columns; put a text with a comma in quotes"),
-        ("tasks: []", "7,x\n7,y", "cases.csv:3: id: the id '7' is that of line 2, too; give each row one of its own"),
+        ("tasks: []", "7,x\n7,y", "cases.csv:3: id: the id '7' is already used in line 2; ids must be unique"),
     ],
 )  # fmt: skip
 def test_a_bad_row_is_named_with_its_line_and_column(
