@@ -61,7 +61,7 @@ def _absolute(folders: Sequence[str | Path]) -> tuple[str, ...]:
 
 Number = Annotated[int, Field(ge=1)]
 Names = Annotated[Sequence[str], BeforeValidator(_several), AfterValidator(tuple)]
-Folders = Annotated[Sequence[str | Path], BeforeValidator(_several), AfterValidator(_absolute)]
+Folders = Annotated[Sequence[str | Path] | str | Path, BeforeValidator(_several), AfterValidator(_absolute)]
 
 
 class EvaluateOptions(TypedDict, total=False):
@@ -80,7 +80,9 @@ class EvaluateOptions(TypedDict, total=False):
     cases_file: Annotated[str | Path, AfterValidator(lambda file: str(Path(file).absolute()))]
     """A table of cases (CSV, JSONL, Parquet), instead of the job's own."""
     conditions: Annotated[
-        Sequence[Condition], BeforeValidator(_several), Field(min_length=1), AfterValidator(_in_order)
+        Annotated[Sequence[Condition], Field(min_length=1)] | Condition,
+        BeforeValidator(_several),
+        AfterValidator(_in_order),
     ]
     """`withheld`, `supplied`, or both."""
     rehearsal: bool
@@ -242,6 +244,8 @@ def _request(job: Job | Sequence[Job], agent: Agent | None, options: EvaluateOpt
         UsageError: a name or a value is wrong.
     """
     jobs = [job] if isinstance(job, str | Path) else list(job)
+    if not jobs:
+        raise UsageError("job: give a YAML file or the name of a sample, or several")
     try:
         checked = OPTIONS.validate_python(
             {name: value for name, value in options.items() if value is not None}

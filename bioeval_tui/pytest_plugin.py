@@ -71,9 +71,10 @@ class Evaluation:
         """Fail the test unless each job reaches `bar` with each model: the mean of both conditions, or of one.
 
         Raises:
-            ValueError: the condition does not exist.
+            ValueError: the condition does not exist, or `bar` is not from 0 to 1.
         """
         __tracebackhide__ = True
+        _require_share(bar)
         for run, held in self._held(condition):
             if condition is None and len(held) == 1:
                 pytest.fail(
@@ -131,9 +132,12 @@ class Evaluation:
         With fewer than `k` trials that count, pass^k is not measured.
 
         Raises:
-            ValueError: the condition does not exist.
+            ValueError: the condition does not exist, `k` is below 1, or `bar` is not from 0 to 1.
         """
         __tracebackhide__ = True
+        _require_share(bar)
+        if k < 1:
+            raise ValueError(f"pass^k needs a k of 1 or more, not {k}")
         for run, held in self._held(condition):
             for name in held:
                 value, where = _pass_k(run, name, k), f"{_name(run)}, facts {name}"
@@ -184,6 +188,11 @@ class Evaluation:
 def _known(condition: str) -> None:
     if condition not in CONDITIONS:
         raise ValueError(f"there is no condition {condition!r}; the conditions are 'withheld' and 'supplied'")
+
+
+def _require_share(bar: float) -> None:
+    if not 0 <= bar <= 1:
+        raise ValueError(f"the threshold must be from 0 to 1, not {bar:g}")
 
 
 def _name(run: dict[str, Any]) -> str:

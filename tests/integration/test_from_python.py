@@ -198,6 +198,8 @@ def test_wrong_arguments_are_reported_before_anything_is_sent(folder: Path, opti
         evaluate("job.yml", progress=False, **options)
     with pytest.raises(JobError, match="does not exist"):
         evaluate("other.yml", agent=whole, progress=False)
+    with pytest.raises(UsageError, match="job: give a YAML file"):
+        evaluate([], agent=whole, progress=False)
     assert not (folder / "data" / "runs").exists()
 
 

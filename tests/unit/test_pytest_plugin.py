@@ -48,6 +48,21 @@ def test_a_misspelt_condition_is_an_error_that_names_the_right_ones(method: str)
         getattr(found, method)(*given[method], **named)
 
 
+@pytest.mark.parametrize(
+    ("method", "given", "why"),
+    [
+        ("assert_score", (90,), "the threshold must be from 0 to 1, not 90"),
+        ("assert_pass_k", (2, 1.5), r"the threshold must be from 0 to 1, not 1\.5"),
+        ("assert_pass_k", (0, 0.9), "needs a k of 1 or more, not 0"),
+    ],
+)
+def test_a_threshold_that_everything_or_nothing_passes_is_an_error(
+    method: str, given: tuple[float, ...], why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        getattr(evaluation(GOOD), method)(*given)
+
+
 def test_a_condition_that_was_not_run_is_an_error() -> None:
     with pytest.raises(ValueError, match="facts supplied were not run, only facts withheld"):
         evaluation(Recorded([scoring(1.0)])).assert_score(0.5, condition="supplied")

@@ -19,8 +19,7 @@ from bioeval_tui.record.tool_calls import ToolCall, call_text, calls_of, result_
 from bioeval_tui.text import clean_line, plural
 
 NOT_TOLD = (
-    "the agent reported no tool calls, so it is unknown whether it made any; "
-    "if your agent reports every call, set target.tellsToolCalls: true"
+    "the agent reported no tool calls; if it reports every call it makes, set target.tellsToolCalls: true"
 )
 NO_ARGUMENTS = (
     "the spans of {} do not contain its arguments; many instrumentations record them only if asked to, "

@@ -128,7 +128,7 @@ def test_a_failed_tool_call_assertion_shows_the_calls(asked: dict[str, Any], say
 def test_an_agent_that_reports_no_tool_calls_is_not_measured(asked: dict[str, Any]) -> None:
     found = check(asked, [{"systemPrompt": "Be kind."}], [])
     assert (found.passed, found.observed) == (None, None)
-    assert "it is unknown whether it made any" in str(found.error)
+    assert "if it reports every call it makes, set target.tellsToolCalls: true" in str(found.error)
 
 
 @pytest.mark.parametrize("told", [{"tellsToolCalls": True}, {"tools": [{"name": "lookUp"}]}])
