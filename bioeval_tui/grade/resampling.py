@@ -32,6 +32,9 @@ FEWEST_ROWS = 10
 LARGE = 2_000
 """Up to this many rows, every metric other than a mean is computed again for each draw."""
 
+TIME_LIMIT_S = 20.0
+"""Time limit for all draws."""
+
 _MOST_PAIRS = 4_000
 _UNDEFINED = 0.02
 """Maximum share of draws for which a metric may be undefined."""
@@ -56,13 +59,7 @@ class Draws:
     rows: int
 
 
-def draws(
-    metric: Metric,
-    pairs: Sequence[tuple[Any, Any]],
-    event: Floats | None = None,
-    *,
-    time_limit_s: float = 20.0,
-) -> Draws:
+def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None = None) -> Draws:
     """Return the distribution of a metric, averaged over targets, when the same rows are drawn for all of them.
 
     Args:
@@ -70,7 +67,6 @@ def draws(
         pairs: truth and prediction of each target, each of shape (rows,), aligned; codes of classes for labels. Ranks
             are accepted as the truth of a rank correlation, a mask as that of ROC AUC.
         event: for survival, 1 if the event was observed.
-        time_limit_s: time limit for all draws.
 
     The same input gives the same result.
 
@@ -96,7 +92,7 @@ def draws(
         more = [values[drawn] for values in extra]
         return float(np.mean([metric.function(true[drawn], guess[drawn], *more) for true, guess in pairs]))
 
-    scores = resample(rows, strata, once, random, time_limit_s)
+    scores = resample(rows, strata, once, random, TIME_LIMIT_S)
     return Draws(scores, _words(len(scores), "rows", len(strata) > 1), rows)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
@@ -22,26 +21,18 @@ class Sink(Protocol):
         ...
 
 
-def utc_now() -> datetime:
-    """Return the current time, aware."""
-    return datetime.now(UTC)
-
-
 class Emitter:
     """Numbers and times the events of one run."""
 
-    def __init__(
-        self, run_id: str, sink: Sink, *, after_seq: int = 0, clock: Callable[[], datetime] = utc_now
-    ) -> None:
+    def __init__(self, run_id: str, sink: Sink, *, after_seq: int = 0) -> None:
         self.run_id = run_id
         self.sink = sink
         self._seq = after_seq
-        self._clock = clock
 
     def emit(self, event_type: type[EventType], **fields: Any) -> EventType:
         """Create an event, pass it to the sink and return it."""
         self._seq += 1
-        event = event_type(run_id=self.run_id, seq=self._seq, at=self._clock(), **fields)
+        event = event_type(run_id=self.run_id, seq=self._seq, at=datetime.now(UTC), **fields)
         self.sink.append(event)  # type: ignore[arg-type]
         return event
 

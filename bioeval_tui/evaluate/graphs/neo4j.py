@@ -39,19 +39,10 @@ class Neo4jGraph:
     setups are passed on unchanged, statement by statement; queries always only read.
     """
 
-    def __init__(
-        self,
-        uri: str,
-        username: str,
-        password: str,
-        *,
-        database: str | None = None,
-        unrestricted: bool = False,
-    ) -> None:
+    def __init__(self, uri: str, username: str, password: str, *, unrestricted: bool = False) -> None:
         self._uri, in_uri, self._place = split_address(uri)
         self.identity = f"Neo4j at {self._place}"
         self._credentials = (username or in_uri or "neo4j", password)
-        self._database = database
         self._unrestricted = unrestricted
         self._driver: Any = None
         self._opening = asyncio.Lock()
@@ -111,7 +102,6 @@ class Neo4jGraph:
             async with (
                 asyncio.timeout(timeout_s + _GRACE_S),
                 driver.session(
-                    database=self._database,
                     default_access_mode="READ" if read else "WRITE",
                     fetch_size=1000,
                 ) as session,

@@ -52,34 +52,25 @@ class AgentRanking:
     left_out: int
 
 
-def rank(
-    scores: Mapping[str, Mapping[str, Sequence[float]]],
-    *,
-    higher_is_better: bool = True,
-    seed: int = 0,
-    draws: int = DRAWS,
-) -> AgentRanking:
-    """Return the agents' ranks with simultaneous 95 % intervals.
+def rank(scores: Mapping[str, Mapping[str, Sequence[float]]], *, draws: int = DRAWS) -> AgentRanking:
+    """Return the agents' ranks, the highest mean first, with simultaneous 95 % intervals; the same scores give the same.
 
     Args:
         scores: agent to case to its values, such as one per trial and judge: a case is one cluster. Cases that
             an agent lacks are left out for all.
-        higher_is_better: False ranks the smallest mean first.
-        seed: the same seed gives the same intervals.
         draws: how many times signs are drawn.
     """
     names = list(scores)
     everywhere = {case for cases in scores.values() for case in cases}
     common = sorted(case for case in everywhere if all(scores[name].get(case) for name in names))
-    sign = 1 if higher_is_better else -1
-    means = {name: [sign * fmean(scores[name][case]) for case in common] for name in names}
-    better = _better_beyond_doubt(means, seed, draws) if len(common) >= FEWEST_CASES else set()
+    means = {name: [fmean(scores[name][case]) for case in common] for name in names}
+    better = _better_beyond_doubt(means, draws) if len(common) >= FEWEST_CASES else set()
     overall = {name: fmean(values) if values else 0.0 for name, values in means.items()}
     places = {name: 1 + sum(other > overall[name] for other in overall.values()) for name in names}
     ranks = [
         AgentRank(
             name=name,
-            mean=sign * overall[name],
+            mean=overall[name],
             place=places[name],
             best=1 + sum(worse == name for _, worse in better),
             worst=len(names) - sum(winner == name for winner, _ in better),
@@ -89,7 +80,7 @@ def rank(
     return AgentRanking(tuple(ranks), len(common), len(everywhere) - len(common))
 
 
-def _better_beyond_doubt(means: Mapping[str, Sequence[float]], seed: int, draws: int) -> set[tuple[str, str]]:
+def _better_beyond_doubt(means: Mapping[str, Sequence[float]], draws: int) -> set[tuple[str, str]]:
     """Return the (better, worse) pairs; the chance that even one is wrong is at most 5 %."""
     cases = len(next(iter(means.values()), ()))
     centred = {name: [value - fmean(values) for value in values] for name, values in means.items()}
@@ -104,7 +95,7 @@ def _better_beyond_doubt(means: Mapping[str, Sequence[float]], seed: int, draws:
         statistics[a, b] = gap / error if error > 1e-12 else (inf if gap > 1e-9 else 0.0)
     noise = [
         {name: sum(map(mul, signs, values)) for name, values in centred.items()}
-        for signs in _signs(cases, draws, seed)
+        for signs in _signs(cases, draws)
     ]
     rejected: set[tuple[str, str]] = set()
     while True:
@@ -135,6 +126,6 @@ def _critical(
 
 
 @lru_cache(maxsize=8)
-def _signs(cases: int, draws: int, seed: int) -> tuple[tuple[float, ...], ...]:
-    random = Random(seed)  # noqa: S311 - resampling, nothing secret
+def _signs(cases: int, draws: int) -> tuple[tuple[float, ...], ...]:
+    random = Random(0)  # noqa: S311 - resampling, nothing secret
     return tuple(tuple(random.choices((-1.0, 1.0), k=cases)) for _ in range(draws))

@@ -76,9 +76,9 @@ class Manner:
     out_of_role: tuple[float, ...] = ()
 
 
-def realism(transcripts: Iterable[UserTranscript], role: str = "user") -> Realism:
-    """Return how the speaker of this role speaks. Other roles and speaker names are ignored."""
-    manners = [manner_of(transcript, role) for transcript in transcripts]
+def realism(transcripts: Iterable[UserTranscript]) -> Realism:
+    """Return how the user speaks. Other roles and speaker names are ignored."""
+    manners = [manner_of(transcript) for transcript in transcripts]
     return Realism(
         words_per_turn=_measure([one.words for one in manners], share=False),
         facts_in_first_answer=_measure([one.facts_in_first_answer for one in manners]),
@@ -89,9 +89,9 @@ def realism(transcripts: Iterable[UserTranscript], role: str = "user") -> Realis
     )
 
 
-def manner_of(transcript: UserTranscript, role: str = "user") -> Manner:
+def manner_of(transcript: UserTranscript) -> Manner:
     """Return the figures of one conversation."""
-    said = [text for speaker, text in transcript.messages if speaker == role]
+    said = [text for speaker, text in transcript.messages if speaker == "user"]
     turns = [_plain(text, transcript.names) for text in _without_label(said) if text.strip()]
     words = [_WORD.findall(turn) for turn in turns]
     total = sum(map(len, words))

@@ -54,9 +54,9 @@ REFERENCES = (
 """Ranges of conversations between people, which have no list of facts, so the first answer cannot be compared."""
 
 
-def bands(transcripts: Iterable[UserTranscript], role: str = "user") -> dict[str, Band]:
+def bands(transcripts: Iterable[UserTranscript]) -> dict[str, Band]:
     """Return the bands of conversations: each gives the mean of its turns."""
-    manners = [manner_of(transcript, role) for transcript in transcripts]
+    manners = [manner_of(transcript) for transcript in transcripts]
     found = {}
     for name in ("words", "facts_in_first_answer", "questions", "hedges", "repetition", "out_of_role"):
         values = [fmean(each) for manner in manners if (each := getattr(manner, name))]

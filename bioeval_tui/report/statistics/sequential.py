@@ -36,29 +36,26 @@ Decision = Literal["above", "below", "undecided"]
 class ConfidenceSequence:
     """Compares a mean of values in [low, high] with a threshold; you may look, and stop, after any round."""
 
-    def __init__(
-        self, threshold: float, *, low: float = 0.0, high: float = 1.0, level: float = LEVEL
-    ) -> None:
+    def __init__(self, threshold: float, *, low: float = 0.0, high: float = 1.0) -> None:
         """Start without a value.
 
         Args:
             threshold: the mean that is to be excluded: a pass mark, or 0 for a difference.
             low: the least value there can be; −1 for a difference of scores.
             high: the greatest value there can be.
-            level: the chance that the true mean is never excluded, over all looks together.
 
         Raises:
             ValueError: the threshold does not lie between `low` and `high`.
         """
         if not low < threshold < high:
             raise ValueError(f"a threshold of {threshold} is not between {low} and {high}")
-        self.low, self.high, self.level = low, high, level
+        self.low, self.high = low, high
         self.rounds = 0
         self.decision: Decision = "undecided"
         """The position of the mean relative to the threshold. A decision is final."""
 
         self._threshold = self._scaled(threshold)
-        self._needed = log(2 / (1 - level))
+        self._needed = log(2 / (1 - LEVEL))
         self._rounds: list[tuple[float, tuple[float, ...]]] = []
         self._above, self._below = _Fortune(self._threshold, True), _Fortune(self._threshold, False)
         # A first guess of mean 1/2 and variance 1/4, as one value's worth.
@@ -89,7 +86,7 @@ class ConfidenceSequence:
         """Return the interval that no round so far has excluded."""
         scope = f"valid at every look, {self.rounds} rounds"
         low, high = self._end(upwards=True), self._end(upwards=False)
-        if low > high:  # has a chance of at most 1 − level; say the nearest thing that is an interval
+        if low > high:  # has a chance of at most 1 − LEVEL; say the nearest thing that is an interval
             low = high = (low + high) / 2
         return Interval(self._unscaled(low), self._unscaled(high), scope)
 
