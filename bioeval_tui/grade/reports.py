@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.text import clean_line, clean_value
+
+Outcome = TypeVar("Outcome", TaskReport, NotGraded)
 
 
 class ReportTotals:
@@ -153,10 +155,10 @@ def _outcomes(path: Path) -> Iterator[TaskReport | NotGraded]:
         raise InputError(f"{shown} is not a grading report: an object is expected")
     listed = data.get("task_reports", data.get("competition_reports"))
     for item in listed if isinstance(listed, list) else [data]:
-        yield _report(item, path)
+        yield _read(TaskReport, item, path)
     failed = data.get("not_graded")
     for item in failed if isinstance(failed, list) and isinstance(listed, list) else []:
-        yield _not_graded(item, path)
+        yield _read(NotGraded, item, path)
 
 
 def _finished(journal: Path) -> bool:
@@ -173,22 +175,14 @@ def _journal(path: Path, text: str) -> Iterator[TaskReport]:
         outcome = data.get("outcome", {}) if isinstance(data, dict) else {}
         report = outcome.get("report") or outcome.get("invalid", {}).get("report")
         if report:
-            yield _report(report, path)
+            yield _read(TaskReport, report, path)
 
 
-def _report(data: Any, path: Path) -> TaskReport:
+def _read(kind: type[Outcome], data: Any, path: Path) -> Outcome:
     try:
         if not isinstance(data, dict):
             raise ValueError("an object is expected")
-        return TaskReport.from_dict(clean_value(data, 10_000))
-    except ValueError as error:
-        shown = clean_line(str(path), 300)
-        raise InputError(f"{shown} is not a grading report: {clean_line(str(error), 200)}") from None
-
-
-def _not_graded(data: Any, path: Path) -> NotGraded:
-    try:
-        return NotGraded.from_dict(clean_value(data, 10_000))
+        return kind.from_dict(clean_value(data, 10_000))
     except ValueError as error:
         shown = clean_line(str(path), 300)
         raise InputError(f"{shown} is not a grading report: {clean_line(str(error), 200)}") from None

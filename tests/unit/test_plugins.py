@@ -200,9 +200,7 @@ def judge(job):
 """
 
 
-async def test_a_plugin_gets_only_its_own_options_and_its_agent_the_traceparent(
-    site, tmp_path_factory
-):
+async def test_a_plugin_gets_only_its_own_options_and_its_agent_the_traceparent(site, tmp_path_factory):
     points = "".join(
         f"[bioeval_tui.{kind}s]\ntuned = tuned:{kind}\n" for kind in ("agent", "evaluator", "judge")
     )

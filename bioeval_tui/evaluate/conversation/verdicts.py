@@ -170,15 +170,7 @@ def score_fields(
     fault: Fault = "none"
     if whole.score is None:
         fault = judge_fault if tasks is None and job.judged else "infrastructure"
-    return {
-        "score": whole.score,
-        "parts": whole.parts,
-        "penalty": whole.penalty,
-        "failures": transcript.failures,
-        "average_latency_ms": fmean(transcript.latencies_ms) if transcript.latencies_ms else None,
-        "reason": whole.reason,
-        "fault": fault,
-    }
+    return {**unscored_fields(transcript, whole.reason, fault), "score": whole.score, "parts": whole.parts}
 
 
 def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,22 +79,33 @@ def check_job(
 
     Where Cypher would be asked of the `embedded` graph, what that refuses is a warning. A key that is missing or of the wrong kind hides no problem of an expression elsewhere in the file.
     """
+
+    def problems_in(source: JobSource, *, with_cases: bool = False) -> list[Problem]:
+        """Return what is wrong with a job. `with_cases`: texts with gaps are looked at as its cases fill them."""
+        return [
+            *_text_problems(source, unrestricted_setups, with_cases),
+            *(_refused_by_embedded(source) if embedded else ()),
+            *(() if with_cases else (source.problem(*wrong) for wrong in _evaluator_wrong(source))),
+            *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
+            *_language_problems(source),
+            *_persona_problems(source),
+            *_name_problems(source, agent_is_given),
+        ][:MAX_PROBLEMS]
+
     try:
         loaded = load_job(path)
     except JobError as error:
-        source = _unloaded(path)
-        found = []
-        if source is not None:
-            found = _problems_in(source, embedded, unrestricted_setups, code, agent_is_given)
-        return CheckedJob(path, None, _in_order([*error.problems, *found]))
+        unloaded = _unloaded(path)
+        return CheckedJob(
+            path, None, _in_order([*error.problems, *(problems_in(unloaded) if unloaded else ())])
+        )
     source = JobSource(loaded.path, loaded.document)
     try:
         cases = Cases(loaded, choice)
     except JobError as error:
-        found = _problems_in(source, embedded, unrestricted_setups, code, agent_is_given, with_cases=True)
+        found = problems_in(source, with_cases=True)
         return CheckedJob(path, loaded, _in_order([*loaded.problems, *found, *error.problems]))
-    with_cases = bool(cases.jobs or cases.problems)
-    found = _problems_in(source, embedded, unrestricted_setups, code, agent_is_given, with_cases=with_cases)
+    found = problems_in(source, with_cases=bool(cases.jobs or cases.problems))
     for case in cases.jobs:
         filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
         for text in _texts(filled, unrestricted_setups):
@@ -120,27 +131,6 @@ def _unloaded(path: Path) -> JobSource | None:
 
 def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
-
-
-def _problems_in(
-    source: JobSource,
-    embedded: bool,
-    unrestricted_setups: bool,
-    code: Sequence[Path],
-    agent_is_given: bool,
-    *,
-    with_cases: bool = False,
-) -> list[Problem]:
-    """Return what is wrong with a job. `with_cases`: texts with placeholders are checked as filled in by its cases."""
-    return [
-        *_text_problems(source, unrestricted_setups, with_cases),
-        *(_refused_by_embedded(source) if embedded else ()),
-        *(() if with_cases else (source.problem(path, "", said) for path, said in _evaluator_wrong(source))),
-        *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
-        *_language_problems(source),
-        *_persona_problems(source),
-        *_name_problems(source, agent_is_given),
-    ][:MAX_PROBLEMS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,50 +185,44 @@ def _read_pattern(pattern: str) -> None:
         raise ExpressionError(problem)
 
 
-def _text_problems(source: JobSource, unrestricted_setups: bool, with_cases: bool) -> list[Problem]:
-    found = []
+def _text_problems(source: JobSource, unrestricted_setups: bool, with_cases: bool) -> Iterator[Problem]:
     for each in _texts(source, unrestricted_setups):
         if with_cases and has_gaps(each.text):
             continue
         if (wrong := each.wrong()) is not None:
-            found.append(source.problem(each.path, each.text, *wrong))
+            message, column = wrong
+            yield source.problem(each.path, message, each.text, column)
         elif doubt := _two_readings(source, each):
-            found.append(replace(source.problem(each.path, each.text, *doubt), severity="warning"))
-    return found
+            message, column = doubt
+            yield source.warning(each.path, message, each.text, column)
 
 
-def _persona_problems(source: JobSource) -> list[Problem]:
-    """Return a warning if personas make no difference."""
+def _persona_problems(source: JobSource) -> Iterator[Problem]:
+    """Yield a warning if personas make no difference."""
     evaluator, personas = source.part("evaluator"), source.data.get("personas")
-    if (
-        not personas
-        or evaluator.get("kind", "llm") != "scripted"
-        or "persona." in str(evaluator.get("lines"))
-    ):
-        return []
-    message = (
-        "a scripted user says the same lines for every persona; use lines with {{ persona.name }}, or a model"
-    )
-    return [replace(source.problem(("personas",), "", message), severity="warning")]
+    scripted = evaluator.get("kind", "llm") == "scripted"
+    if personas and scripted and "persona." not in str(evaluator.get("lines")):
+        message = "a scripted user says the same lines for every persona; use lines with {{ persona.name }}, or a model"
+        yield source.warning(("personas",), message)
 
 
-def _language_problems(source: JobSource) -> list[Problem]:
-    """Return a warning if a model plays a user whose language most guards don't support."""
+def _language_problems(source: JobSource) -> Iterator[Problem]:
+    """Yield a warning if a model plays a user whose language most guards don't support."""
     evaluator = source.part("evaluator")
     if evaluator.get("kind", "llm") != "llm" or evaluator.get("guards", "mark") in ("off", False):
-        return []
+        return
     foreign = [item["language"] for _, item in items_of(source.data.get("personas")) if item.get("language")]
     if spoken := [language for language in foreign if str(language).lower() != "english"]:
         message = f"what a persona says in {spoken[0]} is checked only for what shows in any language (docs/guards.md)"
-        return [replace(source.problem(("personas",), "", message), severity="warning")]
+        yield source.warning(("personas",), message)
+        return
     texts = [item.get("task") for _, item in items_of(source.data.get("tasks"))]
-    if is_english("\n".join(text for text in texts if isinstance(text, str))):
-        return []
-    message = (
-        "the tasks are not in English: what the simulated user says is checked only for what shows in any language, "
-        "and for English phrases (docs/guards.md)"
-    )
-    return [replace(source.problem(("tasks",), "", message), severity="warning")]
+    if not is_english("\n".join(text for text in texts if isinstance(text, str))):
+        message = (
+            "the tasks are not in English: what the simulated user says is checked only for what shows in any language, "
+            "and for English phrases (docs/guards.md)"
+        )
+        yield source.warning(("tasks",), message)
 
 
 def _two_readings(source: JobSource, checked: _Text) -> tuple[str, int] | None:
@@ -254,9 +238,8 @@ def _two_readings(source: JobSource, checked: _Text) -> tuple[str, int] | None:
     return (_USER_TIMES, place) if depends_on_user_times(condition) else None
 
 
-def _refused_by_embedded(source: JobSource) -> list[Problem]:
-    """Return warnings for queries that Neo4j would answer but the embedded graph rejects."""
-    found = []
+def _refused_by_embedded(source: JobSource) -> Iterator[Problem]:
+    """Yield warnings for queries that Neo4j would answer but the embedded graph rejects."""
     for part in ("setups", "assertions"):
         for index, item in items_of(source.data.get(part)):
             text = item.get("cypher")
@@ -270,9 +253,7 @@ def _refused_by_embedded(source: JobSource) -> list[Problem]:
                 cypher.check_embedded(text)
             except QueryError as error:
                 message = f"rejected unless Neo4j is configured: {error.message}"
-                problem = source.problem((part, index, "cypher"), text, message, error.column)
-                found.append(replace(problem, severity="warning"))
-    return found
+                yield source.warning((part, index, "cypher"), message, text, error.column)
 
 
 def _evaluator_wrong(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
@@ -292,16 +273,15 @@ def _evaluator_wrong(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
                 yield (part, index), f"the rules judge needs rules for every {what}"
 
 
-def _name_problems(source: JobSource, agent_is_given: bool) -> list[Problem]:
-    """Return what is wrong with the names of prompts, kinds and the agent's protocol."""
-    found = []
+def _name_problems(source: JobSource, agent_is_given: bool) -> Iterator[Problem]:
+    """Yield what is wrong with the names of prompts, kinds and the agent's protocol."""
     for part in ("evaluator", "scorer"):
         name = source.part(part).get("prompt")
         try:
             if isinstance(name, str) and source.part(part).get("kind", "llm") == "llm":
                 find_prompt(name, source.path.parent)
         except UsageError as error:
-            found.append(source.problem((part, "prompt"), "", str(error)))
+            yield source.problem((part, "prompt"), str(error))
     named: tuple[tuple[plugins.Group, str, str, str], ...] = (
         ("agents", "target", "protocol", "protocol"),
         ("evaluators", "evaluator", "kind", "kind of evaluator"),
@@ -312,5 +292,4 @@ def _name_problems(source: JobSource, agent_is_given: bool) -> list[Problem]:
         known = (*plugins.BUILT_IN[group], *(plugin.name for plugin in plugins.installed(group)))
         if isinstance(name, str) and name not in known:
             message = f"there is no {what} `{name}`; known are: {', '.join(known)}"
-            found.append(source.problem((part, key), "", message))
-    return found
+            yield source.problem((part, key), message)

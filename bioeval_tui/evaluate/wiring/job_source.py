@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,15 @@ class JobSource:
         found = self.data.get(name)
         return found if isinstance(found, dict) else {}
 
-    def problem(self, path: FieldPath, text: str, message: str, column: int = 0) -> Problem:
+    def problem(self, path: FieldPath, message: str, text: str = "", column: int = 0) -> Problem:
         """Return a problem of the field; `column` counts in its `text`, from 1."""
         place = self.document.place(path)
         line, at = place.inside(text, column) if column else (place.line, place.column)
         return Problem(clean_line(message), clean_line(str(self.path)), line, at, show_path(path))
+
+    def warning(self, path: FieldPath, message: str, text: str = "", column: int = 0) -> Problem:
+        """Return a problem that does not keep the job from running."""
+        return replace(self.problem(path, message, text, column), severity="warning")
 
 
 def items_of(value: object) -> list[tuple[int, dict[str, Any]]]:
