@@ -11,11 +11,11 @@ from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report import judged_again, rows, samples
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.estimates import FEWEST, Estimate, Proportion, estimate, proportion
+from bioeval_tui.report.statistics.estimates import FEWEST, Estimate, Proportion, estimate
 from bioeval_tui.report.statistics.explained import reweighted
 from bioeval_tui.report.statistics.multiple import holm
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.statistics.samples import Sample, grouped
 from bioeval_tui.report.statistics.signed_rank import signed_rank_p
 from bioeval_tui.text import plural, upper_first
 
@@ -338,9 +338,7 @@ def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: ConditionName) ->
         side: dict[str, Proportion] = {}
         for index, (title, weight) in rows.assertion_titles(run.state).items():
             weights[title] = weight
-            finals = [talk.final_checks.get(index) for _, talk in samples.talks([run], condition)]
-            known = [check.status == "passed" for check in finals if check and check.status != "not_measured"]
-            side[title] = proportion(sum(known), len(known))
+            side[title], _ = samples.assertion_share([run], condition, index)
         sides.append(side)
     return [
         AssertionComparison(title, weight, sides[0].get(title), sides[1].get(title))
@@ -353,7 +351,7 @@ def _turns(
 ) -> list[TurnComparison]:
     found = []
     for talks in _matched(a, b, condition):
-        sides = [_by_turn(talk) for talk in talks]
+        sides = [grouped((m.turn, m) for m in (talk.messages if talk else ())) for talk in talks]
         trial = next(talk.key.trial for talk in talks if talk is not None)
         for turn in sorted({*sides[0], *sides[1]}):
             one, two = (tuple(side.get(turn, ())) for side in sides)
@@ -361,13 +359,6 @@ def _turns(
             both = a_ms is not None and b_ms is not None and not without_timing
             change = b_ms - a_ms if both and a_ms is not None and b_ms is not None else None
             found.append(TurnComparison(trial, turn, one, two, a_ms, b_ms, change))
-    return found
-
-
-def _by_turn(talk: ConversationState | None) -> dict[int, list[MessageState]]:
-    found: dict[int, list[MessageState]] = {}
-    for message in talk.messages if talk else ():
-        found.setdefault(message.turn, []).append(message)
     return found
 
 

@@ -136,15 +136,9 @@ def _of_run(run: LoadedRun) -> Conclusion:
     return _trouble(run) or _agent_trouble(run) or _finding(run)
 
 
-def _talks(run: LoadedRun) -> list[ConversationState]:
-    return sorted(
-        run.state.conversations.values(), key=lambda talk: (talk.key.trial, talk.key.condition == "supplied")
-    )
-
-
 def _trouble(run: LoadedRun) -> Conclusion | None:
     """Return why a score is missing; None if each condition has at least one."""
-    talks = _talks(run)
+    talks = run.talks
     without = [talk for talk in talks if talk.score is None or talk.score.score is None]
     scored = {talk.key.condition for talk in talks if talk not in without}
     if not without or scored >= set(run.started.conditions):
@@ -179,9 +173,7 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
 
 def _agent_trouble(run: LoadedRun) -> Conclusion | None:
     """Return how the agent ended a conversation early, which explains its score better than any assertion."""
-    broken = [
-        talk for talk in _talks(run) if talk.ended and talk.ended.reason in ("agent_failed", "timed_out")
-    ]
+    broken = [talk for talk in run.talks if talk.ended and talk.ended.reason in ("agent_failed", "timed_out")]
     if not broken:
         return None
     first = broken[0]
@@ -222,7 +214,7 @@ def _finding(run: LoadedRun) -> Conclusion:
         return Conclusion(
             "no_facts", f"The job has no facts, so both conditions ask the same: {_scores(run)}{_over(run)}."
         )
-    given = {fact.fact for talk in _talks(run) if talk.key.condition == "supplied" for fact in talk.facts}
+    given = {fact.fact for talk in run.talks if talk.key.condition == "supplied" for fact in talk.facts}
     if not given:
         return Conclusion(
             "facts_not_given",
@@ -321,7 +313,7 @@ def _cause(run: LoadedRun, helps: bool, given: int) -> str:
 
 def _penalty(run: LoadedRun) -> str:
     """Return how much of the difference comes from failed requests; empty if both conditions had the same number."""
-    both = [sum(talk.failures for talk in _talks(run) if talk.key.condition == name) for name in CONDITIONS]
+    both = [sum(talk.failures for talk in run.talks if talk.key.condition == name) for name in CONDITIONS]
     if both[0] == both[1]:
         return ""
     low, high = (penalty_of(failures) for failures in sorted(both))
@@ -338,7 +330,7 @@ def _fails(run: LoadedRun) -> str:
 def _most_to_gain(run: LoadedRun, condition: str) -> str:
     if run.started.cases:
         return ""  # the gains of one case do not apply to the others
-    for talk in _talks(run):
+    for talk in run.talks:
         found = gains(run.state, talk) if talk.key.condition == condition else []
         if found:
             return f"the largest gain would come from {_short(found[0].what, 90)} ({signed(found[0].by)})"

@@ -72,8 +72,8 @@ def parse_weights(text: str) -> dict[str, float]:
 def explain(run: LoadedRun, target: float, weights: Mapping[str, float]) -> list[Explanation]:
     """Explain every scored conversation of a run, from its recording, without calling a model."""
     found = []
-    for key in sorted(run.state.conversations, key=lambda key: (key.trial, key.condition == "supplied")):
-        talk = run.state.conversations[key]
+    for talk in run.talks:
+        key = talk.key
         scored, case = talk.score, talk.case.words if talk.case else ""
         title = f"{run.state.condition_title(key.condition)}, {talk.trial_words}"
         if scored is None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bioeval_tui import installation
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import paired
-from bioeval_tui.report import rows
+from bioeval_tui.report import rows, samples
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.words import why_no_score
 from bioeval_tui.text import clean_line, compact_json
@@ -54,24 +54,15 @@ class FrameTable:
     rows: Callable[[LoadedRun, ConversationState], Iterator[Cells]]
 
 
-def conversations(
-    runs: Sequence[LoadedRun],
-) -> Iterator[tuple[LoadedRun, ConversationKey, ConversationState]]:
-    """Yield the conversations of runs, trial by trial."""
-    for run in runs:
-        for key in sorted(run.state.conversations, key=lambda key: (key.trial, key.condition == "supplied")):
-            yield run, key, run.state.conversations[key]
-
-
 def table_rows(runs: Sequence[LoadedRun], name: TableName) -> Iterator[Cells]:
     """Yield the rows of a table by column; a column that a row lacks is missing there."""
-    for run, key, talk in conversations(runs):
+    for run, talk in samples.talks(runs):
         whose = {
             "run_id": run.run_id,
             "job": run.started.job_name,
             "model": run.started.model,
-            "condition": key.condition,
-            "trial": key.trial,
+            "condition": talk.key.condition,
+            "trial": talk.key.trial,
             "case": talk.case.name if talk.case else None,
             "persona": (talk.case.persona or None) if talk.case else None,
         }

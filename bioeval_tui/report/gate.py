@@ -17,7 +17,7 @@ from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.estimates import estimate
 from bioeval_tui.report.statistics.passk import pass_k
 from bioeval_tui.report.statistics.samples import Counted, Sample, count
-from bioeval_tui.report.summary import groups
+from bioeval_tui.report.summary import by_job, groups
 
 MOST_EXCLUDED = 0.10
 Status = Literal["passed", "failed", "not_measured"]
@@ -118,7 +118,7 @@ def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
     counted = count(planned)
     checks: list[GateCheck] = []
     for group in groups(runs):
-        for same in _by_job(group):
+        for same in by_job(group).values():
             checks += _under(same, rules)
             checks += _pass_k(same, rules)
             if rules.on_assertion:
@@ -157,13 +157,6 @@ def _bar(option: str, part: str, number: str) -> float:
     return bar
 
 
-def _by_job(runs: Sequence[LoadedRun]) -> list[list[LoadedRun]]:
-    found: dict[str, list[LoadedRun]] = {}
-    for run in runs:
-        found.setdefault(run.started.job_name, []).append(run)
-    return list(found.values())
-
-
 def _planned(run: LoadedRun, only: ConditionName | None = None) -> list[Sample]:
     """All planned conversations of the run; one that never started is excluded as `not run`."""
     job = run.started.job_name
@@ -177,7 +170,7 @@ def _planned(run: LoadedRun, only: ConditionName | None = None) -> list[Sample]:
 
 def _under(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
-    conditions = [c for c in CONDITIONS if any(c in run.started.conditions for run in runs)]
+    conditions = samples.conditions(runs)
     values = {
         condition: estimate([sample for run in runs for sample in _planned(run, condition)])
         for condition in conditions
@@ -210,7 +203,7 @@ def _pass_k(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     found = []
     for k, bar in rules.pass_k:
-        for condition in [c for c in CONDITIONS if any(c in run.started.conditions for run in runs)]:
+        for condition in samples.conditions(runs):
             tries = samples.task_tries(runs, condition)
             result = pass_k(tries, k)
             most = min((task.trials for task in tries), default=0)
@@ -224,7 +217,7 @@ def _pass_k(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
 def _assertions(runs: list[LoadedRun]) -> list[GateCheck]:
     found = []
     for run in runs:
-        for key, talk in sorted(run.state.conversations.items(), key=lambda item: (item[0].trial, item[0])):
+        for talk in run.talks:
             for check in talk.final_checks.values():
                 if check.status == "passed" or (talk.score is None or talk.score.score is None):
                     continue
@@ -235,7 +228,7 @@ def _assertions(runs: list[LoadedRun]) -> list[GateCheck]:
                         f"assertion “{check.title}”",
                         "failed",
                         f"{talk.trial_words}: {check.reason or 'failed'}",
-                        condition=key.condition,
+                        condition=talk.key.condition,
                     )
                 )
     return found

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from bioeval_tui.evaluate.wiring.judge_test import UNCHANGED, JudgeAsked
 from bioeval_tui.report.statistics.judge_stability import AskedAgain, Stability, judge_stability
+from bioeval_tui.report.statistics.samples import grouped
 
 
 def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
     """Return the effect of each change on the judge's scores; tasks without an unchanged score are excluded."""
-    before: dict[tuple[str, int], list[JudgeAsked]] = {}
-    for one in asked:
-        if one.change == UNCHANGED:
-            before.setdefault((one.cluster, one.task), []).append(one)
+    before = grouped(((one.cluster, one.task), one) for one in asked if one.change == UNCHANGED)
     counts: dict[tuple[str, str, int], int] = {}
     found = []
     for one in asked:

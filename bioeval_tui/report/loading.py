@@ -56,6 +56,12 @@ class LoadedRun:
         return sorted({key.trial for key in self.state.conversations})
 
     @property
+    def talks(self) -> list[ConversationState]:
+        """The conversations, trial by trial, withheld before supplied."""
+        found = self.state.conversations.values()
+        return sorted(found, key=lambda talk: (talk.key.trial, talk.key.condition == "supplied"))
+
+    @property
     def judges(self) -> tuple[str, ...]:
         """The names of the judges whose verdicts count."""
         if not self.judged_again:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bioeval_tui.record.events import ConditionName
+from bioeval_tui.record.events import CONDITIONS, ConditionName
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rows import task_of, task_titles
+from bioeval_tui.report.statistics.estimates import Proportion, proportion
 from bioeval_tui.report.statistics.passk import Tries
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.score import rubric_score
@@ -17,14 +18,26 @@ ALL_ITEMS = "all items"
 
 
 def talks(
-    runs: Sequence[LoadedRun], condition: ConditionName
+    runs: Sequence[LoadedRun], condition: ConditionName | None = None
 ) -> Iterator[tuple[LoadedRun, ConversationState]]:
-    """Yield the conversations of a condition, in the order of runs and trials."""
+    """Yield the conversations of one condition, or of both, in the order of runs and trials."""
     for run in runs:
-        for trial in run.trials:
-            talk = run.state.conversation(condition, trial)
-            if talk is not None:
-                yield run, talk
+        yield from ((run, talk) for talk in run.talks if condition in (None, talk.key.condition))
+
+
+def conditions(runs: Sequence[LoadedRun]) -> list[ConditionName]:
+    """Return the conditions that any of the runs has, withheld before supplied."""
+    return [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
+
+
+def assertion_share(
+    runs: Sequence[LoadedRun], condition: ConditionName, index: int
+) -> tuple[Proportion, int]:
+    """Return how often an assertion passed at the end, and in how many conversations it was not measured."""
+    finals = [talk.final_checks.get(index) for _, talk in talks(runs, condition)]
+    known = [check.status for check in finals if check is not None]
+    unknown = known.count("not_measured")
+    return proportion(known.count("passed"), len(known) - unknown), unknown
 
 
 def why_excluded(talk: ConversationState) -> str:

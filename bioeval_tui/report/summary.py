@@ -13,7 +13,7 @@ from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estima
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.passk import PassK, Tries, pass_series
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.statistics.samples import Sample, grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     model = None if first.rehearsal else first.model
     agent = first.job_name if _is_nameless(runs[0]) else first.agent
     label = " · ".join(part for part in (agent, model) if part)
-    held = [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
+    held = samples.conditions(runs)
     conditions = tuple(_condition(runs, name) for name in held)
     cost = spent(pair for name in held for pair in samples.talks(runs, name))
     paired = [run for run in runs if run.state.only_condition is None]
@@ -163,16 +163,14 @@ def _condition(runs: tuple[LoadedRun, ...], condition: ConditionName) -> Conditi
     )
 
 
-def _jobs(runs: Sequence[LoadedRun]) -> dict[str, list[LoadedRun]]:
-    found: dict[str, list[LoadedRun]] = {}
-    for run in runs:
-        found.setdefault(run.started.job_name, []).append(run)
-    return found
+def by_job(runs: Sequence[LoadedRun]) -> dict[str, list[LoadedRun]]:
+    """Return the runs by the name of their job."""
+    return grouped((run.started.job_name, run) for run in runs)
 
 
 def _tasks(runs: Sequence[LoadedRun], condition: ConditionName) -> list[TaskSummary]:
     found = []
-    for job, same in _jobs(runs).items():
+    for job, same in by_job(runs).items():
         for number, title in rows.task_titles(same[-1].state).items():
             scored: list[Sample] = []
             passed: list[bool] = []
@@ -191,13 +189,9 @@ def _tasks(runs: Sequence[LoadedRun], condition: ConditionName) -> list[TaskSumm
 
 def _assertions(runs: Sequence[LoadedRun], condition: ConditionName) -> list[AssertionSummary]:
     found = []
-    for job, same in _jobs(runs).items():
+    for job, same in by_job(runs).items():
         for index, (title, weight) in rows.assertion_titles(same[-1].state).items():
-            finals = [talk.final_checks.get(index) for _, talk in samples.talks(same, condition)]
-            known = [check.status for check in finals if check is not None]
-            passed = sum(1 for status in known if status == "passed")
-            unknown = sum(1 for status in known if status == "not_measured")
-            share = proportion(passed, len(known) - unknown)
+            share, unknown = samples.assertion_share(same, condition, index)
             found.append(AssertionSummary(job, index, title, weight, share, unknown))
     return found
 
@@ -211,7 +205,7 @@ def _score_pairs(run: LoadedRun) -> list[tuple[Sample | None, Sample | None]]:
 
 def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
     found = []
-    for job, same in _jobs(runs).items():
+    for job, same in by_job(runs).items():
         for number, title in rows.task_titles(same[-1].state).items():
             pairs = [
                 _clean_pair(

@@ -278,10 +278,10 @@ def warnings(run: LoadedRun) -> list[str]:
     if run.judged_again:
         found.append(judged_again.words(run.judged_again, len(run.state.conversations)))
     shared: dict[str, list[str]] = {}
-    for key, talk in sorted(run.state.conversations.items(), key=lambda item: (item[0].trial, item[0])):
+    for talk in run.talks:
         for line in dict.fromkeys(_troubles(talk)):
             shared.setdefault(line, []).append(
-                f"{run.state.condition_title(key.condition)}, {talk.trial_words}"
+                f"{run.state.condition_title(talk.key.condition)}, {talk.trial_words}"
             )
     for line, where in shared.items():
         found.append(f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {line}")

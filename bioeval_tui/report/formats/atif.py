@@ -11,10 +11,10 @@ from typing import Any
 
 from bioeval_tui.record.importing.atif import OURS
 from bioeval_tui.record.importing.chat import calls_of
-from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.frames import conversations
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.samples import talks
 from bioeval_tui.text import compact_json
 
 VERSION = "ATIF-v1.7"
@@ -22,13 +22,13 @@ VERSION = "ATIF-v1.7"
 
 def write_runs(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     """Return the trajectories, one a line; a single trajectory becomes an indented document."""
-    found = [trajectory(run, key, conversation) for run, key, conversation in conversations(runs)]
+    found = [trajectory(run, conversation) for run, conversation in talks(runs)]
     if len(found) == 1:
         return json.dumps(found[0], ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     return "".join(json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in found)
 
 
-def trajectory(run: LoadedRun, key: ConversationKey, conversation: ConversationState) -> dict[str, Any]:
+def trajectory(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
     """Return one conversation."""
     source = run.started.source
     if source is not None and source.format == "atif":
@@ -48,11 +48,11 @@ def trajectory(run: LoadedRun, key: ConversationKey, conversation: ConversationS
     return {
         "schema_version": VERSION,
         "session_id": conversation.session_id or started.run_id,
-        "trajectory_id": f"{started.run_id}/{key.condition}/{key.trial}",
+        "trajectory_id": f"{started.run_id}/{conversation.key.condition}/{conversation.key.trial}",
         "agent": {name: value for name, value in agent.items() if value},
         "steps": steps,
         **_final(conversation, len(steps)),
-        "extra": {OURS: _extra(run, key, conversation)},
+        "extra": {OURS: _extra(run, conversation)},
     }
 
 
@@ -100,13 +100,13 @@ def _final(conversation: ConversationState, steps: int) -> dict[str, Any]:
     return {"final_metrics": found}
 
 
-def _extra(run: LoadedRun, key: ConversationKey, conversation: ConversationState) -> dict[str, Any]:
+def _extra(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
     verdict = conversation.verdict
     return {
         "run_id": run.run_id,
         "job": run.started.job_name,
-        "condition": key.condition,
-        "trial": key.trial,
+        "condition": conversation.key.condition,
+        "trial": conversation.key.trial,
         "case": conversation.case.words if conversation.case is not None else None,
         "evaluator": run.started.evaluator,
         "judge": verdict.judge if verdict is not None else None,

@@ -6,21 +6,17 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.report.loading import LoadedRun
 
 
 def sample_events(
-    run: LoadedRun,
-    key: ConversationKey,
-    talk: ConversationState,
-    scores: dict[str, dict[str, Any]],
-    model: str,
+    run: LoadedRun, talk: ConversationState, scores: dict[str, dict[str, Any]], model: str
 ) -> list[dict[str, Any]]:
     """Return what happened in a conversation, in order: a span a turn, then the scores. `model` answers."""
     begun = talk.started_at or run.started.at
-    name = f"{key.condition}-{key.trial}"
+    name = f"{talk.key.condition}-{talk.key.trial}"
     events: list[dict[str, Any]] = []
     for turn in sorted({message.turn for message in talk.messages}):
         said = [message for message in talk.messages if message.turn == turn]

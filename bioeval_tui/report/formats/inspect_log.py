@@ -22,6 +22,7 @@ from bioeval_tui.record.state import ConversationKey, ConversationState, Message
 from bioeval_tui.report.formats.inspect_events import sample_events
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.statistics.samples import grouped
 
 FORMAT_VERSION = 2
 STATUSES = {"completed": "success", "cancelled": "cancelled", "failed": "error"}
@@ -93,11 +94,11 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
 
 def _log(run: LoadedRun) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the log without its samples, and the samples."""
-    keys = sorted(run.state.conversations, key=lambda key: (key.condition == "supplied", key.trial))
+    talks = sorted(run.talks, key=lambda talk: talk.key.condition == "supplied")
     source = run.started.source
     if source is not None and source.format == "inspect" and source.record is not None:
-        return dict(source.record), [_as_it_was(run.state.conversations[key]) for key in keys]
-    samples = [_sample(run, key, run.state.conversations[key]) for key in keys]
+        return dict(source.record), [_as_it_was(talk) for talk in talks]
+    samples = [_sample(run, talk) for talk in talks]
     ended = run.state.ended
     log: dict[str, Any] = {
         "version": FORMAT_VERSION,
@@ -168,11 +169,11 @@ def model_name(run: LoadedRun) -> str:
 def _results(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
     scores = []
     for name in _scorers(run):
-        values: dict[str, list[float]] = {}
-        for sample in samples:
-            if name in sample["scores"]:
-                condition = sample["metadata"]["condition"]
-                values.setdefault(condition, []).append(sample["scores"][name]["value"])
+        values: dict[str, list[float]] = grouped(
+            (sample["metadata"]["condition"], sample["scores"][name]["value"])
+            for sample in samples
+            if name in sample["scores"]
+        )
         # Conditions are never pooled: `mean` is the mean of their means, as published.
         means = {condition: fmean(found) for condition, found in values.items()}
         if means:
@@ -198,7 +199,8 @@ def _id(run: LoadedRun, key: ConversationKey, case: Case | None) -> str:
     return case.name if run.started.source is not None else f"{case.words} · {key.condition}"
 
 
-def _sample(run: LoadedRun, key: ConversationKey, conversation: ConversationState) -> dict[str, Any]:
+def _sample(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
+    key, case = conversation.key, conversation.case
     wanted = [t for t in run.state.job_of(key.trial).get("tasks") or [] if isinstance(t, dict)]
     tasks = [str(t.get("task", "")) for t in wanted]
     criteria = [str(t.get("acceptanceCriteria", "")) for t in wanted]
@@ -209,7 +211,6 @@ def _sample(run: LoadedRun, key: ConversationKey, conversation: ConversationStat
             for task in conversation.verdict.tasks
         }
     messages = [each for message in conversation.messages if message.done for each in _messages(key, message)]
-    case = conversation.case
     last = next((m for m in reversed(conversation.messages) if m.role == "assistant" and m.done), None)
     sample: dict[str, Any] = {
         "id": _id(run, key, case),
@@ -227,7 +228,7 @@ def _sample(run: LoadedRun, key: ConversationKey, conversation: ConversationStat
             "failures": conversation.failures,
             "facts_given": [fact.fact for fact in conversation.facts],
         },
-        "events": sample_events(run, key, conversation, scores, model_name(run)),
+        "events": sample_events(run, conversation, scores, model_name(run)),
         "model_usage": {},
     }
     if run.started.source is not None and run.started.source.times == "unknown":

@@ -15,11 +15,12 @@ from typing import Any
 
 from bioeval_tui import __version__
 from bioeval_tui.record.spans import AgentSpan
-from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.frames import conversations
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.samples import talks
+from bioeval_tui.report.statistics.samples import grouped
 from bioeval_tui.text import compact_json
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -32,18 +33,17 @@ Span = dict[str, Any]
 
 def write_runs(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     """Return a line for each conversation."""
-    lines = (_Trace(run, key, talk).data() for run, key, talk in conversations(runs))
+    lines = (_Trace(run, talk).data() for run, talk in talks(runs))
     return "".join(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in lines)
 
 
 class _Trace:
     """The trace of one conversation. Ids are derived from the run's id, so exporting again gives the same ids."""
 
-    def __init__(self, run: LoadedRun, key: ConversationKey, talk: ConversationState) -> None:
+    def __init__(self, run: LoadedRun, talk: ConversationState) -> None:
         self.run = run
-        self.key = key
         self.talk = talk
-        self.name = f"{key.condition}/{key.trial}"
+        self.name = f"{talk.key.condition}/{talk.key.trial}"
         self.trace_id = self._id("trace", 16)
         self.began = talk.started_at or run.started.at
         source = run.started.source
@@ -82,8 +82,8 @@ class _Trace:
                 "gen_ai.agent.name": started.agent,
                 "bioeval.run.id": started.run_id,
                 "bioeval.job": started.job_name,
-                "bioeval.condition": self.key.condition,
-                "bioeval.trial": self.key.trial,
+                "bioeval.condition": self.talk.key.condition,
+                "bioeval.trial": self.talk.key.trial,
                 "bioeval.case": talk.case.name if talk.case else None,
                 "bioeval.evaluator": started.evaluator,
                 "bioeval.end_reason": ended.reason if ended else None,
@@ -116,10 +116,7 @@ class _Trace:
             yield _evaluation(check.at or at, check.title, "assertion", value, label, check.reason, more)
 
     def _turns(self) -> Iterator[Span]:
-        turns: dict[int, list[MessageState]] = {}
-        for message in self.talk.messages:
-            turns.setdefault(message.turn, []).append(message)
-        for turn, said in turns.items():
+        for turn, said in grouped((message.turn, message) for message in self.talk.messages).items():
             span = self._span(
                 f"turn {turn}",
                 f"turn {turn}",

@@ -10,9 +10,10 @@ from bioeval_tui.files import csv_text
 from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ToldMessage
 from bioeval_tui.record.state import MessageState
+from bioeval_tui.report import samples
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.frames import conversations, table_rows
+from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.text import as_cell
 
@@ -33,7 +34,7 @@ def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     from this format are written back unchanged.
     """
     lines = []
-    for run, key, talk in conversations(runs):
+    for run, talk in samples.talks(runs):
         source = run.started.source
         same = source is not None and source.format in CHAT_LINES
         messages = [each for m in talk.messages if m.done for each in _chat(m, as_it_was=same)]
@@ -45,8 +46,8 @@ def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
         metadata = {
             "run_id": run.run_id,
             "job": run.started.job_name,
-            "condition": key.condition,
-            "trial": str(key.trial),
+            "condition": talk.key.condition,
+            "trial": str(talk.key.trial),
             "end_reason": talk.ended.reason if talk.ended else "not finished",
             "score": "" if score is None else f"{score:.2f}",
         }
@@ -63,12 +64,12 @@ def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
 def transcript_lines(run: LoadedRun) -> str:
     """Return a run's conversations in the form that `bioeval-tui guards` reads, with the user's facts."""
     lines = []
-    for _, key, talk in conversations([run]):
+    for talk in run.talks:
         case = talk.case
         tasks = case.tasks if case and case.tasks else run.state.job.get("tasks") or []
         told = {
-            "id": f"{key.condition}/{key.trial}" + (f" {case.words}" if case else ""),
-            "condition": key.condition,
+            "id": f"{talk.key.condition}/{talk.key.trial}" + (f" {case.words}" if case else ""),
+            "condition": talk.key.condition,
             "messages": [{"role": m.role, "content": m.text} for m in talk.messages if m.done],
             "facts": list(case.facts if case and case.facts else run.state.job.get("facts") or []),
             "tasks": [

@@ -8,9 +8,11 @@ differences follow from sums and sums of squares.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Any, Literal
+
+from bioeval_tui.report.statistics.samples import grouped
 
 Scale = Literal["nominal", "ordinal", "interval"]
 
@@ -20,10 +22,7 @@ Units = Mapping[tuple[float, ...], int]
 
 def units_of(ratings: Mapping[str, Mapping[Any, float]]) -> Counter[tuple[float, ...]]:
     """Return the units of a table from rater to unit to value."""
-    by_unit: dict[Hashable, list[float]] = {}
-    for rated in ratings.values():
-        for unit, value in rated.items():
-            by_unit.setdefault(unit, []).append(value)
+    by_unit = grouped(pair for rated in ratings.values() for pair in rated.items())
     return Counter(tuple(sorted(values)) for values in by_unit.values())
 
 

@@ -13,6 +13,7 @@ from bioeval_tui.report.statistics.bootstrap import DRAWS, bootstrap_interval
 from bioeval_tui.report.statistics.clustered import clustered_mean
 from bioeval_tui.report.statistics.estimates import Interval, proportion
 from bioeval_tui.report.statistics.kappa import weighted_kappa
+from bioeval_tui.report.statistics.samples import grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +119,7 @@ class _Paired:
 
 
 def _share(right: Iterable[tuple[str, bool]]) -> Figure:
-    groups: dict[str, list[float]] = {}
-    for cluster, yes in right:
-        groups.setdefault(cluster, []).append(float(yes))
-    found = clustered_mean(groups)
+    found = clustered_mean(grouped((cluster, float(yes)) for cluster, yes in right))
     if found is None:
         return Figure(None, None)
     if found.clusters == found.values:  # nothing is clustered: the plain interval

@@ -16,6 +16,7 @@ from math import comb, floor, fsum
 from bioeval_tui.report.statistics.clustered import clustered_mean
 from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.multiple import holm
+from bioeval_tui.report.statistics.samples import grouped
 from bioeval_tui.report.statistics.signed_rank import signed_rank_p
 
 REPEAT = "repeat"
@@ -74,30 +75,28 @@ class Stability:
 
 def judge_stability(asked: Iterable[AskedAgain]) -> dict[str, Stability]:
     """Return the effect of each change on the judge's verdicts."""
-    by_change: dict[str, list[AskedAgain]] = {}
-    for one in asked:
-        by_change.setdefault(one.change, []).append(one)
+    by_change = grouped((one.change, one) for one in asked)
     repeats = {(one.cluster, one.item): one for one in by_change.get(REPEAT, ())}
     raw: dict[str, float] = {}
     for change, answers in by_change.items():
         if change == REPEAT:
             raw[f"flips {change}"] = _p_of_flips(answers)
             continue
-        raw[f"shift {change}"] = _p_by_cluster((one.cluster, one.shift) for one in answers)
+        raw[f"shift {change}"] = _pgrouped((one.cluster, one.shift) for one in answers)
         more = [
             (one.cluster, abs(one.shift) - abs(repeat.shift))
             for one in answers
             if (repeat := repeats.get((one.cluster, one.item)))
         ]
         if more:
-            raw[f"disagreement {change}"] = _p_by_cluster(more)
+            raw[f"disagreement {change}"] = _pgrouped(more)
     corrected = holm(raw)
     return {change: _stability(change, answers, corrected) for change, answers in by_change.items()}
 
 
 def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str, float]) -> Stability:
-    flips = clustered_mean(_by_cluster((one.cluster, float(_flipped(one))) for one in answers))
-    shifts = clustered_mean(_by_cluster((one.cluster, one.shift) for one in answers))
+    flips = clustered_mean(grouped((one.cluster, float(_flipped(one))) for one in answers))
+    shifts = clustered_mean(grouped((one.cluster, one.shift) for one in answers))
     assert flips is not None
     assert shifts is not None
     return Stability(
@@ -116,7 +115,7 @@ def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str
 
 def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     """Return the one-sided binomial p-value of the flips with the effective number of items, rounded cautiously."""
-    found = clustered_mean(_by_cluster((one.cluster, float(_flipped(one))) for one in answers))
+    found = clustered_mean(grouped((one.cluster, float(_flipped(one))) for one in answers))
     assert found is not None
     if not found.mean or found.standard_error is None:
         return 1.0
@@ -128,15 +127,8 @@ def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     return min(1.0, max(0.0, 1 - below))
 
 
-def _p_by_cluster(shifts: Iterable[tuple[str, float]]) -> float:
-    return signed_rank_p([fsum(values) for values in _by_cluster(shifts).values()])
-
-
-def _by_cluster(values: Iterable[tuple[str, float]]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
-    for cluster, value in values:
-        found.setdefault(cluster, []).append(value)
-    return found
+def _pgrouped(shifts: Iterable[tuple[str, float]]) -> float:
+    return signed_rank_p([fsum(values) for values in grouped(shifts).values()])
 
 
 def _flipped(one: AskedAgain) -> bool:

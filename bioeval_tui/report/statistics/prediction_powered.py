@@ -16,6 +16,7 @@ from typing import Literal
 
 from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
+from bioeval_tui.report.statistics.samples import grouped
 
 FEWEST_REVIEWS = 30
 """With fewer reviews, the normal approximation is invalid and there is no correction."""
@@ -264,9 +265,7 @@ def _variance(values: Sequence[float], mean: float | None) -> float:
 
 
 def _strata(items: Sequence[JudgedItem]) -> Mapping[str, list[JudgedItem]]:
-    found: dict[str, list[JudgedItem]] = {}
-    for item in items:
-        found.setdefault(item.stratum, []).append(item)
+    found = grouped((item.stratum, item) for item in items)
     stratum_of: dict[str, str] = {}
     for item in items:
         if item.cluster and stratum_of.setdefault(item.cluster, item.stratum) != item.stratum:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
+from bioeval_tui.report.statistics.samples import grouped
+
 
 def draw_reviews(strata: Mapping[str, str], n: int, seed: int) -> list[str]:
     """Return n item ids in the order to review them, drawn without replacement.
@@ -21,9 +23,7 @@ def draw_reviews(strata: Mapping[str, str], n: int, seed: int) -> list[str]:
     if n < 1:
         raise ValueError(f"{n} reviews cannot be drawn")
     random = Random(seed)  # noqa: S311 - sampling, nothing secret
-    by_stratum: dict[str, list[str]] = {}
-    for item in sorted(strata):
-        by_stratum.setdefault(strata[item], []).append(item)
+    by_stratum = grouped((strata[item], item) for item in sorted(strata))
     drawn = []
     for stratum, size in sorted(_allocation({s: len(ids) for s, ids in by_stratum.items()}, n).items()):
         drawn += random.sample(by_stratum[stratum], size)

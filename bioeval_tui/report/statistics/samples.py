@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +58,14 @@ def count(samples: Sequence[Sample]) -> Counted:
 
 def by_cluster(samples: Iterable[Sample]) -> dict[tuple[str, str], list[float]]:
     """Return the used values of each job and case."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for sample in samples:
-        if sample.value is not None:
-            found.setdefault((sample.job, sample.case), []).append(sample.value)
+    return grouped(
+        ((sample.job, sample.case), sample.value) for sample in samples if sample.value is not None
+    )
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Return the values of each key, both in the order in which they come."""
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
     return found
