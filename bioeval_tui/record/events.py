@@ -8,7 +8,7 @@ in `_ms` are milliseconds. Messages and turns count from 1; turn 0 is the state 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -666,9 +666,6 @@ KnownEvent = Annotated[
 ]
 RunEvent = KnownEvent | UnknownEvent
 
-KINDS: frozenset[str] = frozenset(
-    model.model_fields["kind"].default for model in get_args(get_args(KnownEvent)[0])
-)
 _KNOWN: TypeAdapter[Any] = TypeAdapter(KnownEvent)
 _ANY_JSON: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
