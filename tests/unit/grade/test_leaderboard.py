@@ -37,6 +37,20 @@ RISING = [n / 10 for n in range(60)]
             ),
         ),
         ([*RISING, float("nan")], {}, ("1 leaderboard row without a score left out",)),
+        (
+            [0.5] * len(RISING),
+            {},
+            ("direction guessed as higher is better: the leaderboard is tied throughout",),
+        ),
+        (
+            [0.5],
+            {},
+            (
+                "direction guessed as higher is better: the leaderboard has one entry",
+                "the leaderboard has only 1 entry: one more can change the medals",
+                "gold, silver and bronze are all first place on a leaderboard this small",
+            ),
+        ),
         (RISING, {"is_lower_better": False}, ("the leaderboard was worst first and has been reversed",)),
         (
             RISING,

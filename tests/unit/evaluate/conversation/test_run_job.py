@@ -533,6 +533,21 @@ async def test_a_slow_observation_is_reported_and_the_conversation_continues() -
     )
 
 
+async def test_a_bug_while_a_turn_is_observed_is_not_passed_over() -> None:
+    class Broken(FakeAgent):
+        async def observe(self) -> dict[str, object] | None:
+            if len(self.received) == 2:
+                raise RuntimeError("no such thing")
+            return {"resources": []}
+
+    evaluators = {"withheld": FakeEvaluator(["one", "two"])}
+    stage = Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Broken()}, evaluators=evaluators)
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.detail == "a bug in this program: RuntimeError: no such thing"
+
+
 async def test_parallel_runs_both_conditions_at_once() -> None:
     both = asyncio.Barrier(2)
 

@@ -28,6 +28,22 @@ async def test_an_answer_without_its_end_is_not_retried_and_its_stream_is_closed
     assert closed
 
 
+async def test_a_stream_is_closed_as_soon_as_the_whole_answer_is_there() -> None:
+    closed = False
+
+    async def lingering() -> AsyncIterator[Delta | Reply]:
+        nonlocal closed
+        try:
+            yield Reply("Done.", 0.0, 1.0)
+            yield Delta("more")
+        finally:
+            closed = True
+
+    pieces = lingering()
+    assert (await stream_whole(pieces, None)).content == "Done."
+    assert closed
+
+
 async def test_tool_calls_without_text_are_recorded_and_nothing_is_recorded_for_nothing() -> None:
     sink = ListSink()
     joiner = DeltaJoiner(ConversationEmitter(Emitter("r", sink), "withheld", 1, 1), 2)
