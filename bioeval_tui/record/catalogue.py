@@ -52,6 +52,12 @@ create table overlays (run_id text primary key, size integer, modified integer, 
 create table folder (modified integer);
 insert into folder values (0);
 """
+_INSERT = """
+insert or replace into runs values (
+    :run_id, :size, :modified, :ended, :job, :status, :started_at, :started, :score, :fault, :scores,
+    :messages, :model, :rehearsal, :batch_id, :clean, :imported
+)
+"""
 _NOW = {
     name: f"case when judged_again is null then {name} else json_extract(judged_again, '$.{name}') end"
     for name in ("score", "scores", "fault")
@@ -404,28 +410,15 @@ class Catalogue:
         except RecordingError:
             found = Outline()
         run = summarise(run_id, file.path, found)
-        database.execute(
-            f"insert or replace into runs values ({', '.join('?' * 17)})",  # noqa: S608
-            (
-                run_id,
-                file.size,
-                file.modified,
-                found.ended is not None,
-                run.job,
-                run.status,
-                run.started_at,
-                datetime.fromisoformat(run.started_at).timestamp(),
-                run.score,
-                run.fault,
-                json.dumps(run.scores),
-                run.messages,
-                run.model,
-                run.rehearsal,
-                run.batch_id,
-                run.clean,
-                run.imported,
-            ),
-        )
+        row = {
+            **run._asdict(),
+            "size": file.size,
+            "modified": file.modified,
+            "ended": found.ended is not None,
+            "started": datetime.fromisoformat(run.started_at).timestamp(),
+            "scores": json.dumps(run.scores),
+        }
+        database.execute(_INSERT, row)
         self._take_overlay(database, run_id, anew=True)
 
 
