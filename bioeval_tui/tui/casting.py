@@ -5,7 +5,9 @@ The real application runs without a terminal and steps from message to message; 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +62,7 @@ class _FilmedApp(BioevalApp):
 @dataclass(frozen=True, slots=True)
 class _Stop:
     given: int
+    seq: int
     at_s: float
     marker: str
 
@@ -83,9 +86,9 @@ async def replay_frames(
     frames: list[Frame] = []
     async with app.run_test(size=size) as pilot:
         for stop in _stops(events, timing):
-            await _go_to(app, pilot, shown, stop.given)
+            await _go_to(app, pilot, shown, stop)
             frames.append(Frame(stop.at_s, stop.marker, screen_lines(app)))
-        await _settle(pilot)
+        await _settle(app, pilot)
         frames.append(Frame(frames[-1].at_s + 1.0, "score card", screen_lines(app)))
     return frames
 
@@ -101,25 +104,34 @@ def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
     markers[len(events)] = "end"
     messages = {number + 1 for number, event in enumerate(events) if isinstance(event, MessageCompleted)}
     return [
-        _Stop(given, times[given - 1], markers.get(given, "")) for given in sorted(messages | set(markers))
+        _Stop(given, events[given - 1].seq, times[given - 1], markers.get(given, ""))
+        for given in sorted(messages | set(markers))
     ]
 
 
-async def _go_to(app: BioevalApp, pilot: Pilot[None], shown: ReplayedRun, given: int) -> None:
+async def _go_to(app: BioevalApp, pilot: Pilot[None], shown: ReplayedRun, stop: _Stop) -> None:
     for _ in range(MOST_WAITS):
         if app.has_live and app.live.conversations.frames and shown.marks:
             break
         await pilot.pause()
-    shown.seek(given)
+    shown.seek(stop.given)
     for _ in range(MOST_WAITS):
         await pilot.pause()
-        if shown.given >= given:
+        if app.live.link.has_posted(stop.seq):
             break
-    await _settle(pilot)
+    handled = asyncio.Event()
+    app.live.call_later(handled.set)  # behind the change, in the queue of the screen
+    await handled.wait()
+    await _settle(app, pilot)
 
 
-async def _settle(pilot: Pilot[None]) -> None:
+async def _settle(app: BioevalApp, pilot: Pilot[None]) -> None:
+    """Wait until the screen is drawn; `pause` alone takes a machine that is busy elsewhere for one with nothing to do."""
     for _ in range(4):
+        drawn = asyncio.Event()
+        app.screen.call_after_refresh(drawn.set)
+        with suppress(TimeoutError):  # another screen came on top of this one
+            await asyncio.wait_for(drawn.wait(), 1.0)
         await pilot.pause()
 
 

@@ -105,6 +105,18 @@ async def test_a_narrow_terminal_shows_one_conversation_and_tab_switches() -> No
         assert "signed off" in text
 
 
+async def test_a_conversation_that_the_screen_itself_focuses_late_is_not_the_users_choice() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, pilot):
+        conversations = app.live.conversations
+        conversations.show("withheld", 1)
+        conversations.focus_conversation()
+        conversations.show("supplied", 1)  # a conversation starts before the focus has arrived
+        await loaded(app, pilot)
+        assert conversations.watched.condition == "supplied"
+        assert not conversations.user_moved
+        assert conversations.frames["supplied"].transcript.has_focus
+
+
 async def test_in_a_narrow_terminal_panels_are_tabs() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
         assert "Set a reminder" in screen_text(app)

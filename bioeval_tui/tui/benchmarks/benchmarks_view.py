@@ -17,7 +17,7 @@ from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, number_key
 Line = list[Cell]
 COLUMNS: tuple[Column, ...] = (
     Column("task", 0),
-    Column("ready", 12),
+    Column("ready", 14),
     Column("type", 14, False, 3),
     Column("level", 8, False, 4),
     Column("source", 9, False, 5),
@@ -58,10 +58,10 @@ def board_of(boards: Mapping[str, BenchmarkDetail], item: BenchmarkItem) -> Boar
 
 
 def ready(item: BenchmarkItem) -> Cell:
-    """Return the task's state in a few words: prepared, not yet or broken."""
+    """Return the task's state in a few words: prepared, not prepared or broken."""
     if item.problem:
         return Cell("! broken", "bad")
-    return Cell("✓ prepared", "good") if item.prepared else Cell("– not yet", "quiet")
+    return Cell("✓ prepared", "good") if item.prepared else Cell("– not prepared", "quiet")
 
 
 def row(item: BenchmarkItem, detail: BenchmarkDetail | None) -> dict[str, Cell]:

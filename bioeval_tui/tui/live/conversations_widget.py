@@ -11,6 +11,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
+from textual.widget import Widget
 
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live import heads_view, spans_view
@@ -52,6 +53,8 @@ class Conversations(Vertical):
         """Whether the user has chosen a condition; until then, the one that started last is shown."""
         self.linked = True
         """Whether scrolling one conversation scrolls the other."""
+        self._focusing: set[Widget] = set()
+        """The transcripts that get the focus without the user's choice."""
         self._waterfall: Waterfall | None = None
 
     def compose(self) -> ComposeResult:
@@ -109,7 +112,7 @@ class Conversations(Vertical):
         """Show the conversation that starts, unless the user has chosen one."""
         state = self.watched.state
         if state is not None and state.only_condition:
-            self.watched.condition = state.only_condition
+            self.show(state.only_condition, self.watched.trial)
         for key, change in changed.items():
             if "conversation_started" in change.kinds and not self.user_moved:
                 self.show(key.condition, max(self.watched.trial, key.trial))
@@ -156,6 +159,8 @@ class Conversations(Vertical):
 
     def show(self, condition: ConditionName, trial: int) -> None:
         """Show a conversation without marking it as the user's choice."""
+        if condition != self.watched.condition and self._has_focus:
+            self.call_after_refresh(self.focus_conversation)
         self.watched.condition = condition
         if trial != self.watched.trial:
             self.watched.trial = trial
@@ -179,8 +184,14 @@ class Conversations(Vertical):
 
     def focus_conversation(self) -> None:
         """Focus the active conversation."""
-        if self.transcript is not None:
+        if self.transcript is not None and self.screen.focused is not self.transcript:
+            self._focusing.add(self.transcript)
             self.transcript.focus()
+
+    @property
+    def _has_focus(self) -> bool:
+        """Whether one of the conversations has the focus."""
+        return any(frame.transcript is self.screen.focused for frame in self.frames.values())
 
     def present(self, presenting: bool) -> None:
         """Add or remove space around the text."""
@@ -190,7 +201,10 @@ class Conversations(Vertical):
 
     @on(events.DescendantFocus)
     def _focused(self, event: events.DescendantFocus) -> None:
-        """Make the clicked conversation active."""
+        """Make the conversation that the user focused the active one. Focus that this widget moved is not a choice."""
+        if event.widget in self._focusing:
+            self._focusing.remove(event.widget)
+            return
         here = next((name for name, frame in self.frames.items() if frame.transcript is event.widget), None)
         if here is not None and here != self.watched.condition:
             self.look_at(here, self.watched.trial)

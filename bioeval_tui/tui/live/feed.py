@@ -90,6 +90,10 @@ class Feed:
         self._posted_at = -FRAME_S
         self._timer: asyncio.TimerHandle | None = None
 
+    def has_posted(self, seq: int) -> bool:
+        """Whether every event up to `seq` was folded, and the screen was told."""
+        return self.state.last_seq >= seq and not self._changes
+
     async def run(self) -> None:
         """Apply events until they end. The first change after a quiet frame is posted immediately; later ones are combined."""
         batches = self.view.events()

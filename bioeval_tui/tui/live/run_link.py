@@ -79,6 +79,10 @@ class RunLink:
         """How long the run has been loading, in seconds."""
         return self._clock() - self.opened_at
 
+    def has_posted(self, seq: int) -> bool:
+        """Whether every event up to `seq` was folded, and the screen was told."""
+        return self._feed is not None and self._feed.has_posted(seq)
+
     def anew(self) -> RunLink:
         """Return a link to the same run, not followed yet: a replay is shown from its beginning."""
         view = self.view

@@ -18,7 +18,7 @@ from bioeval_tui.tui.shared.form_dialog import FormDialog
 YES_NO = {"yes": "yes", "no": "no"}
 READING: tuple[tuple[str, str, bool], ...] = (
     ("live.follow", "follow the newest message", True),
-    ("live.events", "show what the agent did", True),
+    ("live.events", "show tool calls and events", True),
     ("live.linked", "scroll conversations together", True),
     ("live.dense", "no empty lines between turns", False),
 )
@@ -66,11 +66,11 @@ class SettingsDialog(Dialog[None]):
                 ("┃agent", "bold $text-primary"), "  Which time zone are you in?   ", ("0.9 s", "$quiet")
             ),
             Content.assemble(
-                ("✓ holds", "$text-success"),
+                ("✓ passed", "$text-success"),
                 "   ",
-                ("! look here", "$text-warning"),
+                ("! warning", "$text-warning"),
                 "   ",
-                ("✗ fails", "$text-error"),
+                ("✗ failed", "$text-error"),
             ),
             Content.assemble(
                 ("● gold", "bold $gold"),
