@@ -22,6 +22,7 @@ from bioeval_tui.record.reviews import (
     words,
 )
 from bioeval_tui.record.state import ConversationKey, RunState, apply_all
+from tests.unit.report.recorded import reviewed
 
 WITHHELD, SUPPLIED = ConversationKey("withheld", 1), ConversationKey("supplied", 1)
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -30,14 +31,6 @@ JOB: dict[str, Any] = {
     "tasks": [{"task": "ask"}, {"task": "remind", "passAbove": 0.9}],
     "assertions": [],
 }
-
-
-def review(number: int, author: str = "ada", **fields: Any) -> events.Reviewed:
-    base: dict[str, Any] = {
-        "run_id": "r", "seq": number, "at": NOW, "condition": "withheld", "trial": 1, "attempt": 1,
-        "author": author, "review": str(number), "action": "override", "why": "I read it",
-    }  # fmt: skip
-    return events.Reviewed(**{**base, **fields})
 
 
 def run(judged: tuple[float, ...] | None = (0.2, 0.6), fault: events.Fault = "none") -> RunState:
@@ -80,9 +73,9 @@ def run(judged: tuple[float, ...] | None = (0.2, 0.6), fault: events.Fault = "no
 def test_the_latest_review_of_each_person_counts_and_all_are_kept() -> None:
     found = fold_reviews(
         [
-            review(1, task=1, before=0.2, after=0.5),
-            review(2, "ben", task=1, before=0.2, after=1.0),
-            review(3, task=1, before=0.5, after=0.8),
+            reviewed(1, task=1, before=0.2, after=0.5),
+            reviewed(2, "ben", task=1, before=0.2, after=1.0),
+            reviewed(3, task=1, before=0.5, after=0.8),
         ],
         run(),
     )
@@ -95,10 +88,10 @@ def test_the_latest_review_of_each_person_counts_and_all_are_kept() -> None:
 
 def test_an_undo_removes_only_your_own_review() -> None:
     entries = [
-        review(1, task=1, after=0.5),
-        review(2, task=1, after=0.9),
-        review(3, "ben", action="undo", undoes="2"),
-        review(4, action="undo", undoes="2"),
+        reviewed(1, task=1, after=0.5),
+        reviewed(2, task=1, after=0.9),
+        reviewed(3, "ben", action="undo", undoes="2"),
+        reviewed(4, action="undo", undoes="2"),
     ]
     found = fold_reviews(entries[:3])
     assert score_of(found.tasks[TaskKey(WITHHELD, 1)]) == 0.9
@@ -109,7 +102,7 @@ def test_an_undo_removes_only_your_own_review() -> None:
 
 def test_reviews_change_the_score_and_not_the_recorded_state() -> None:
     state = run()
-    reviews = fold_reviews([review(1, task=1, before=0.2, after=0.8, why="\x1b[2Jit did")], state)
+    reviews = fold_reviews([reviewed(1, task=1, before=0.2, after=0.8, why="\x1b[2Jit did")], state)
     before = state.scores()
     found = reviewed_scores(state, reviews)
     assert found is not None
@@ -129,7 +122,7 @@ def test_reviews_change_the_score_and_not_the_recorded_state() -> None:
 def test_the_jobs_threshold_decides_whether_a_reviewed_task_passed() -> None:
     state = run()
     for score, passed in ((0.9, False), (0.95, True)):
-        after = with_reviews(state, fold_reviews([review(1, task=2, after=score)]))
+        after = with_reviews(state, fold_reviews([reviewed(1, task=2, after=score)]))
         verdict = after.conversations[WITHHELD].verdict
         assert verdict is not None
         assert verdict.tasks[1].passed is passed
@@ -137,11 +130,11 @@ def test_the_jobs_threshold_decides_whether_a_reviewed_task_passed() -> None:
 
 def test_a_fault_removes_the_score_when_all_reviewers_of_it_agree() -> None:
     state = run()
-    one = [review(1, action="fault", fault="evaluator")]
+    one = [reviewed(1, action="fault", fault="evaluator")]
     found = reviewed_scores(state, fold_reviews(one))
     assert found is not None
     assert (found.scores, found.mean) == ({"withheld": None, "supplied": 0.6}, None)
-    both = [*one, review(2, "ben", action="fault", fault="agent")]
+    both = [*one, reviewed(2, "ben", action="fault", fault="agent")]
     reviews = fold_reviews(both)
     assert fault_of(reviews.faults[WITHHELD]) is None
     found = reviewed_scores(state, reviews)
@@ -152,30 +145,30 @@ def test_a_fault_removes_the_score_when_all_reviewers_of_it_agree() -> None:
 def test_people_can_score_what_the_judge_could_not() -> None:
     state = run(None)
     assert state.scores()["withheld"] is None
-    half = fold_reviews([review(1, task=1, after=1.0)])
+    half = fold_reviews([reviewed(1, task=1, after=1.0)])
     assert with_reviews(state, half).scores()["withheld"] is None
-    whole = fold_reviews([review(1, task=1, after=1.0), review(2, task=2, after=0.4)])
+    whole = fold_reviews([reviewed(1, task=1, after=1.0), reviewed(2, task=2, after=0.4)])
     assert with_reviews(state, whole).scores() == {"withheld": 0.8, "supplied": None}
-    blamed = fold_reviews([*whole.standing.values(), review(3, action="fault", fault="judge")])
+    blamed = fold_reviews([*whole.standing.values(), reviewed(3, action="fault", fault="judge")])
     assert with_reviews(state, blamed).scores()["withheld"] == 0.8
 
 
 def test_a_conversation_that_was_not_measured_counts_only_when_people_say_so() -> None:
     state = run(fault="evaluator")
-    scored = [review(1, task=1, after=1.0), review(2, task=2, after=0.4)]
+    scored = [reviewed(1, task=1, after=1.0), reviewed(2, task=2, after=0.4)]
     assert with_reviews(state, fold_reviews(scored)).scores()["withheld"] is None
-    cleared = fold_reviews([*scored, review(3, action="fault", fault="none")])
+    cleared = fold_reviews([*scored, reviewed(3, action="fault", fault="none")])
     assert with_reviews(state, cleared).scores()["withheld"] == 0.8
 
 
 def test_reviews_of_an_abandoned_attempt_are_ignored() -> None:
     state = run()
-    assert fold_reviews([review(1, task=1, after=1.0, attempt=2)], state).tasks == {}
+    assert fold_reviews([reviewed(1, task=1, after=1.0, attempt=2)], state).tasks == {}
 
 
 def test_marks_that_disagree_make_a_submission_suspicious() -> None:
     def marked(number: int, author: str, mark: str) -> events.Reviewed:
-        return review(number, author, submission="s", mark=mark, condition=None, trial=None)
+        return reviewed(number, author, submission="s", mark=mark, condition=None, trial=None)
 
     found = fold_reviews([marked(1, "ada", "invalid")])
     assert mark_of(found.submissions["s"]) == "invalid"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.loading import LoadedRun
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
@@ -193,3 +195,25 @@ class Recorded:
 def scoring(value: float) -> Talk:
     """Return a conversation whose composite is `value`: no assertions, timing and its only task at `value`."""
     return Talk(tasks=(value,), holds=(), latencies_ms=(1000.0 / value if value else 1e12,))
+
+
+def import_scores(folder: Path, name: str, cases: Iterable[Sequence[float]]) -> Path:
+    """Import a score for each trial of each case, from a file as tau-bench writes it; return the recording."""
+    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    rows = [
+        {"task_id": case, "reward": score, "info": {}, "traj": talk, "trial": trial}
+        for case, scores in enumerate(cases)
+        for trial, score in enumerate(scores)
+    ]
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    return import_file(file, folder / "runs").path
+
+
+def reviewed(number: int, author: str = "ada", **fields: Any) -> events.Reviewed:
+    """Return a review that overrides a score; `fields` replace its own."""
+    base: dict[str, Any] = {
+        "run_id": "r", "seq": number, "at": START, "condition": "withheld", "trial": 1, "attempt": 1,
+        "author": author, "review": str(number), "action": "override", "why": "I read it",
+    }  # fmt: skip
+    return events.Reviewed(**{**base, **fields})

@@ -7,7 +7,6 @@ import io
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -21,22 +20,13 @@ from bioeval_tui.report.formats.agreement import agreement_dict, change_words, p
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import load_run
-from tests.unit.report.recorded import Recorded, Talk
+from tests.unit.report.recorded import Recorded, Talk, reviewed
 from tests.unit.runs_command import call
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 JUDGED = ((0.2, 0.9), (0.8, 0.4))
 ADA = ((0.2, 0.9), (0.4, 0.4))
 BEN = ((0.0, 0.9), (0.4, 0.6))
-
-
-def review(author: str, condition: str, task: int, score: float, **fields: Any) -> events.Reviewed:
-    base: dict[str, Any] = {
-        "run_id": "r", "seq": 0, "at": NOW, "condition": condition, "trial": 1, "attempt": 1, "author": author,
-        "review": f"{author}{condition}{task}", "action": "override", "task": task, "after": score,
-        "why": "=it did <b>", "blind": author == "ben",
-    }  # fmt: skip
-    return events.Reviewed(**{**base, **fields})
 
 
 @pytest.fixture
@@ -48,7 +38,14 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = Recorded([Talk(tasks=JUDGED[0])], [Talk(tasks=JUDGED[1])]).write(folder)
     for author, scores in (("ada", ADA), ("ben", BEN)):
         for condition, both in zip(("withheld", "supplied"), scores, strict=True):
-            append_reviews(found, [review(author, condition, n, s) for n, s in enumerate(both, start=1)])
+            given = [
+                reviewed(
+                    0, author, review=f"{author}{condition}{task}", condition=condition, task=task, after=score,
+                    why="=it did <b>", blind=author == "ben",
+                )
+                for task, score in enumerate(both, start=1)
+            ]  # fmt: skip
+            append_reviews(found, given)
     return found
 
 

@@ -23,6 +23,7 @@ from bioeval_tui.report.labels import with_labels
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.reviews import ReviewDesk
 from bioeval_tui.tui.review.review_items import ReviewSource
+from tests.unit.report.recorded import import_scores
 from tests.unit.runs_command import call
 
 CASES = 400
@@ -41,14 +42,7 @@ def judged(case: int) -> bool:
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
-    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
-    results = [
-        {"task_id": case, "reward": float(judged(case)), "info": {}, "traj": talk, "trial": 0}
-        for case in range(CASES)
-    ]
-    file = tmp_path / "results.json"
-    file.write_text(json.dumps(results), encoding="utf-8")
-    return import_file(file, tmp_path / "runs").path
+    return import_scores(tmp_path, "results", [[float(judged(case))] for case in range(CASES)])
 
 
 def say(path: Path, drawn: events.Drawn, *, blind: bool = True, author: str = "ada") -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from random import Random
 
@@ -11,11 +10,10 @@ from click.testing import CliRunner, Result
 
 from bioeval_tui.cli.plan import plan
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.plans import planned
 from bioeval_tui.report.statistics.variance_components import VarianceComponents
-from tests.unit.report.recorded import Recorded, Talk
+from tests.unit.report.recorded import Recorded, Talk, import_scores
 
 
 def call(*arguments: str) -> Result:
@@ -40,16 +38,11 @@ def test_assumed_variances_give_the_validated_plan() -> None:
 
 
 def results(folder: Path, name: str, shift: float) -> Path:
-    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
-    told = []
-    for case in range(40):
+    def scores(case: int) -> list[float]:
         hard = Random(case).uniform(0.2, 0.6)
-        for trial in range(3):
-            score = hard + shift + Random(f"{name} {case} {trial}").uniform(-0.1, 0.1)
-            told.append({"task_id": case, "reward": score, "info": {}, "traj": talk, "trial": trial})
-    file = folder / f"{name}.json"
-    file.write_text(json.dumps(told), encoding="utf-8")
-    return import_file(file, folder / "runs").path
+        return [hard + shift + Random(f"{name} {case} {trial}").uniform(-0.1, 0.1) for trial in range(3)]
+
+    return import_scores(folder, name, map(scores, range(40)))
 
 
 def test_two_agents_runs_plan_for_their_paired_difference(tmp_path: Path) -> None:

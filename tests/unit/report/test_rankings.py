@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from random import Random
 
@@ -11,7 +10,6 @@ from click.testing import CliRunner
 from scipy.stats import ttest_1samp
 
 from bioeval_tui.cli.runs import runs
-from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.json_report import json_report
@@ -21,20 +19,16 @@ from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.statistics.estimates import estimate
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.report.summary import summarise_runs
-from tests.unit.report.recorded import Recorded, Talk
+from tests.unit.report.recorded import Recorded, Talk, import_scores
 
 MEANS = {"first": 0.8, "also first": 0.8, "middle": 0.55, "last": 0.3}
 
 
 def results(folder: Path, name: str, mean: float, cases: int = 40) -> Path:
-    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
-    told = []
-    for case in range(cases):
-        score = mean + Random(case).uniform(-0.1, 0.1) + Random(f"{name} {case}").uniform(-0.1, 0.1)
-        told.append({"task_id": case, "reward": score, "info": {}, "traj": talk, "trial": 0})
-    file = folder / f"{name}.json"
-    file.write_text(json.dumps(told), encoding="utf-8")
-    return import_file(file, folder / "runs").path
+    def score(case: int) -> float:
+        return mean + Random(case).uniform(-0.1, 0.1) + Random(f"{name} {case}").uniform(-0.1, 0.1)
+
+    return import_scores(folder, name, [[score(case)] for case in range(cases)])
 
 
 @pytest.fixture
