@@ -118,6 +118,8 @@ def chosen(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple[Case
                     f"--cases: {clean_line(part, 60)} is neither an id nor a range of rows; "
                     f"{table.path.name} has {plural(len(rows), 'row')}{meant}"
                 )
+        if not wanted:
+            raise UsageError("--cases: give rows or ids, such as 1-20,case_7")
         rows = tuple(row for row in rows if row.number in wanted)
     if choice.sample is not None:
         if choice.sample > len(rows):

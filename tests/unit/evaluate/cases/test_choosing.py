@@ -31,6 +31,8 @@ def test_rows_are_selected_by_number_or_id_or_drawn_with_a_seed(tmp_path: Path) 
 def test_missing_rows_are_reported_in_one_sentence(tmp_path: Path, only: str) -> None:
     with pytest.raises(UsageError, match=r"neither an id nor a range of rows; cases\.csv has 100 rows"):
         names(tmp_path, only=only)
+    with pytest.raises(UsageError, match="--cases: give rows or ids, such as 1-20,case_7"):
+        names(tmp_path, only=" , ")
 
 
 def test_a_screen_reads_the_first_cases_and_counts_all(tmp_path: Path) -> None:
