@@ -238,9 +238,9 @@ class Bioeval:
     ) -> Evaluation:
         """Run the conversations of the jobs and return the result.
 
-        `agent` is a function, or any object that can be called: it runs in this process. Every option of `bioeval-tui run`
-        is a keyword: `agent_url="…"`, `repeat=3`, `rehearsal=True`. `options` are further ones as they are written there.
-        The test fails if the program could not run.
+        `agent` is a function, or any object that can be called: it runs in this process. Keywords are the options
+        of `bioeval-tui run`: `agent_url="…"`, `repeat=3`, `rehearsal=True`. `options` are further options as on the
+        command line. The test fails if the program could not run.
         """
         __tracebackhide__ = True
         arguments = [str(self.folder / job) for job in jobs]

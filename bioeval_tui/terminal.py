@@ -1,6 +1,6 @@
 """The only module that writes to stdout and stderr. It removes control sequences from untrusted text.
 
-Tables and colours go through `consoles`, which cleans in the same way. `tests/test_house.py` sees that nothing else
+Tables and colours go through `consoles`, which cleans in the same way. `tests/test_house.py` checks that nothing else
 prints.
 """
 

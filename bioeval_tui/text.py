@@ -50,9 +50,9 @@ FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\
 def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Return `text` without anything that could mislead a terminal or a reader.
 
-    Escape sequences become `␛`, control and invisible characters their Unicode picture or `⍰`;
-    carriage returns become newlines; soft hyphens go. What languages are written with stays: the joiner and
-    non-joiner (emoji, Persian, Indic scripts) and the narrow no-break space (French). Runs of more than `MAX_COMBINING` combining marks are cut; text
+    Escape sequences become `␛`, control and invisible characters their Unicode picture or `⍰`; carriage returns become
+    newlines; soft hyphens go. Characters that languages need are kept: the joiner and non-joiner (emoji, Persian, Indic
+    scripts) and the narrow no-break space (French). Runs of more than `MAX_COMBINING` combining marks are cut; text
     beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
     """
     if len(text) > limit:

@@ -1,7 +1,7 @@
 """Loads functions that a job names as `module:function`, from installed packages or folders that the user allowed.
 
-A job may come from anybody, so it does not decide what is run: the standard library, the working folder and PYTHONPATH
-are not looked at, and the function must be written for this, which the name of its first parameter says.
+A job may come from anybody, so it must not decide what runs: the standard library, the working folder and PYTHONPATH
+are not searched, and the function must be meant for this use, as the name of its first parameter shows.
 """
 
 from __future__ import annotations

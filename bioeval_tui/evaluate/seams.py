@@ -284,8 +284,8 @@ class CheckResult:
 class KnowledgeGraph(Protocol):
     """A property graph that is queried with Cypher.
 
-    Both methods raise `QueryError` when the query is wrong, refused or not supported, and `PeerError`
-    (peer `graph`) when the graph is away or too slow.
+    Both methods raise `QueryError` when the query is wrong, refused or not supported, and `PeerError` (peer `graph`)
+    when the graph is unreachable or too slow.
     """
 
     identity: str

@@ -99,9 +99,9 @@ class TaskGrading:
     ) -> Outcome:
         """Grade the file at `path` (None: nothing was submitted), which the report calls `shown`.
 
-        The answers themselves are invalid as somebody else's submission. If the grader fails, the file is
-        checked before the grader is blamed: the submission is invalid if validation finds an error in the file, or if
-        the grader can score one of the task's own files.
+        The answers file itself is invalid as a submission. If the grader fails, the file is checked before the grader
+        is blamed: the submission is invalid if validation finds an error in the file, or if the grader can score one of
+        the task's own files.
 
         Args:
             path: the file.

@@ -248,11 +248,11 @@ def cohen_kappa(y_true: Codes, y_pred: Codes) -> float:
 
 
 def concordance_index(y_true: Floats, y_pred: Floats, event: Floats) -> float:
-    """Harrell's concordance index: share of comparable pairs in the right order, ties in prediction half.
+    """Harrell's concordance index: share of comparable pairs in the right order, with ties in prediction counted half.
 
-    `y_true` is the time seen, `event` 1 where the event happened then and 0 where the row is censored,
-    `y_pred` the predicted time or any score that is higher for those who live longer. A pair is
-    comparable when the shorter time ended with an event, or times are equal and only one did.
+    `y_true` is the observed time, `event` 1 where the event happened then and 0 where the row is censored, `y_pred` the
+    predicted time or any score that is higher for those who live longer. A pair is comparable when the shorter time
+    ended with an event, or times are equal and only one did.
     """
     happened = event > 0
     order = np.lexsort((~happened, y_true))

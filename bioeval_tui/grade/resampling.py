@@ -1,9 +1,9 @@
 """The distribution of a metric over resampled rows: the scores on other, similar test rows.
 
-Rows are drawn with replacement 2,000 times and the metric is computed each time. What is a mean over rows (the errors and
-losses) needs no drawing: its percentiles are those of the saddlepoint approximation, which agrees with endless drawing
-to about one part in the number of rows. With more than `LARGE` rows ROC AUC, Spearman's and Pearson's correlation and R²
-are taken as the mean of their rows' influence, which they are but for a rest of one part in the number of rows.
+Rows are drawn with replacement 2,000 times and the metric is computed each time. Metrics that are means over rows
+(errors and losses) need no drawing: their percentiles come from the saddlepoint approximation, with a relative error of
+about 1 / rows. With more than `LARGE` rows ROC AUC, Spearman's and Pearson's correlation and R² are replaced by the
+mean of the rows' influence, also with an error of about 1 / rows.
 
 Sources: Davison and Hinkley, Bootstrap Methods and their Application (1997), 2.7, 3.2 and 9.5; Davison and Hinkley,
 Saddlepoint approximations in resampling methods, Biometrika 75 (1988); DeLong and others, Biometrics 44 (1988).
@@ -191,7 +191,7 @@ _EXACT = "percentiles of the bootstrap of a mean (saddlepoint)"
 
 
 def mean_percentiles(strata: Sequence[Floats]) -> Floats:
-    """Return 2,000 evenly spaced percentiles of Σ mean of resampled values, the values of each stratum drawn apart.
+    """Return 2,000 evenly spaced percentiles of Σ mean of resampled values, drawn separately in each stratum.
 
     By the saddlepoint approximation in Barndorff-Nielsen's form; see the module's sources.
     """

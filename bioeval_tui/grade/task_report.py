@@ -17,11 +17,11 @@ from bioeval_tui.grade.uncertainty import Uncertainty
 class ReportExtra:
     """What this program adds to a published report, in one nested object.
 
-    `score_needed` is the score at which the next better medal begins; `error` says why a submission
-    is invalid; `leaderboard_position` is the place the score would take, counting from 1; `environment`
-    names the Python and the packages that graded; `leaderboard` says where the board comes from. `looks` is how many
-    different submissions have been scored with these answers by now, `agent_looks` how many of this agent; `ladder_score`
-    is the best score that the Ladder lets count.
+    `score_needed` is the score at which the next better medal begins; `error` says why a submission is invalid;
+    `leaderboard_position` is the place the score would take, counting from 1; `environment` names the Python and the
+    packages that graded; `leaderboard` says where the board comes from. `looks` is how many different submissions have
+    been scored with these answers by now, `agent_looks` how many of this agent; `ladder_score` is the agent's Ladder
+    score (see `ledger.ladder`).
     """
 
     agent: str | None = None

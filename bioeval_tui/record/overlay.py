@@ -186,7 +186,7 @@ def last_seq(overlay: Overlay) -> int:
 def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Judging]]:
     """Return every later verdict on a run's conversations, in order.
 
-    A verdict on an attempt that was abandoned since says nothing about the one that took its place.
+    Verdicts on attempts that were abandoned later are left out, because they don't apply to the new attempt.
     """
     found: dict[ConversationKey, list[Judging]] = {}
     for event in overlay.events:

@@ -195,9 +195,9 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
 def with_reviews(state: RunState, reviews: Reviews) -> RunState:
     """Return the state with people's scores instead of the judge's; `state` itself does not change.
 
-    Timing, assertions and failures stay as recorded. A fault of evaluator, judge or infrastructure takes the
-    score away (the judge's does not where people scored every task); `agent` and `none` give it back where every
-    part was measured.
+    Timing, assertions and failures stay as recorded. With a fault of the evaluator, judge or infrastructure, a
+    conversation has no score (unless the judge is at fault and people scored every task). With `agent` or `none`, it
+    has its score again if every part was measured.
     """
     talks = {key: _reviewed_talk(state, talk, reviews) for key, talk in state.conversations.items()}
     found = replace(state, conversations=talks)

@@ -30,7 +30,7 @@ NO_PROMPT = "no prompt"
 
 
 class JudgeId(NamedTuple):
-    """A judge, identified by its name, and its prompt's name and start of the hash."""
+    """A judge, identified by its name, its prompt's name, and the beginning of the prompt's hash."""
 
     judge: str
     prompt: str

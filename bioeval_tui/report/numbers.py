@@ -24,7 +24,7 @@ def signless(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    """Return two decimals with their sign; a difference of nothing is `±0.00`."""
+    """Return the value with two decimals and its sign; 0 is `±0.00`."""
     text = signless(value)
     if text == "0.00":
         return "±0.00"

@@ -36,7 +36,7 @@ CORRELATION = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan. `detect` is the difference to detect, `width` that of an interval; one of them is None.
+    """A plan. `detect` is the difference to detect, `width` the width of an interval; one of them is None.
 
     `components` are those of a difference, or of a mean. `same_cases` is how many trials of the runs'
     existing cases are enough; None if no number is.

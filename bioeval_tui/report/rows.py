@@ -100,7 +100,7 @@ def task_rows(state: RunState, trial: int) -> list[TaskRow]:
 
 
 def assertion_titles(state: RunState, trial: int | None = None) -> dict[int, tuple[str, float]]:
-    """Return the assertions by index (from 0), as the job or a trial has them: title and weight, as checked or as it says."""
+    """Return title and weight of the assertions of the job, or of a trial, by index (from 0)."""
     found: dict[int, tuple[str, float]] = {}
     job = state.job if trial is None else state.job_of(trial)
     for index, item in enumerate(job.get("assertions") or []):

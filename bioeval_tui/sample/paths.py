@@ -44,7 +44,7 @@ def agent_names() -> list[str]:
 
 
 def find_job(path: Path) -> Path:
-    """Return the sample job that `path` names; `path` itself where it is a file, or is more than a name.
+    """Return the sample job that `path` names; `path` itself if it is a file or not a bare name.
 
     Raises:
         UsageError: it is a name, and neither a file nor a sample.

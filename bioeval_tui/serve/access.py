@@ -1,9 +1,9 @@
 """Who may open a served application: hosts, origins, the token in the link, and tickets for WebSockets.
 
-The defences are independent of each other. `Host` is checked against what this server is called, so that a
-foreign name that resolves to this address (DNS rebinding) is refused. `Origin` must be this server's own, so
-that another web page cannot open a WebSocket. No cookie is ever set: a browser sends nothing by itself that
-would open anything, the link alone does, and each page gets a ticket that opens one WebSocket, once.
+The defences are independent of each other. `Host` is checked against what this server is called, so that a foreign name
+that resolves to this address (DNS rebinding) is refused. `Origin` must be this server's own, so that another web page
+cannot open a WebSocket. No cookie is set, so a browser never sends credentials by itself: only the link gives access,
+and each page gets a ticket that opens one WebSocket, once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def is_loopback(host: str) -> bool:
 class Hosts:
     """What `Host` may say. `names` go with our port; `exact` is compared whole; `any_address` takes every IP address.
 
-    A page that rebinds DNS has a name of its own, never an address, so an address is safe to take.
+    DNS rebinding needs a name, so addresses are safe to accept.
     """
 
     port: int

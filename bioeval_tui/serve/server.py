@@ -38,7 +38,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class ServeOptions:
     """What to serve and to whom. `command` draws one session; `allowed_hosts` are further names of this server.
 
-    `is_light` says whether a page begins light, before its session has drawn anything.
+    `is_light` says whether a page is light until its session has drawn something.
     """
 
     command: Sequence[str]

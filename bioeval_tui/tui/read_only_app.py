@@ -1,6 +1,6 @@
 """The read-only application: recorded runs and the live screen.
 
-Keys are only hidden here; the session's services are what refuses to run, change or write anything.
+Keys are only hidden here. The session's services refuse to run, change or write anything.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ class A2AAgent:
                         yield piece
 
     def _take(self, frame: Mapping[str, Any], turn: _Turn) -> list[Delta | Generation]:
-        """Add what a frame brings to the turn; return the pieces to show."""
+        """Add a frame's content to the turn; return the pieces to show."""
         pieces: list[Delta | Generation] = []
 
         def tell(event: dict[str, Any]) -> None:

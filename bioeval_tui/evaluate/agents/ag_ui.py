@@ -235,7 +235,7 @@ def _message(role: str, **fields: Any) -> dict[str, Any]:
 
 
 def _take(event: Mapping[str, Any], run: _Run, spoken: bool) -> list[Delta | Generation]:
-    """Add what an event brings to the run; return the pieces to show. `spoken`: earlier runs gave text."""
+    """Add an event's content to the run; return the pieces to show. `spoken`: earlier runs gave text."""
     kind = str(event.get("type"))
     message = str(event.get("messageId") or "")
     text = clean(event["delta"]) if isinstance(event.get("delta"), str) else ""

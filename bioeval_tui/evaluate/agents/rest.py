@@ -56,8 +56,8 @@ def make_agent(terms: AgentTerms) -> RestAgent:
 class RestAgent:
     """An `Agent` behind the REST API of embabel-agent-eval.
 
-    `api_key` is sent as `X-API-KEY` to the agent and its knowledge service, and nowhere else; without one, the
-    published client's `treehorn` is. `headers` are sent too; their `secrets` are removed from error messages.
+    `api_key` is sent as `X-API-KEY` to the agent and its knowledge service, and nowhere else; if it is None, `treehorn`
+    is sent, as the published client does. `headers` are sent too; their `secrets` are removed from error messages.
     `knowledge_url` receives text seeds (default: the agent itself).
     """
 

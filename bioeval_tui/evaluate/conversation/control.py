@@ -1,7 +1,7 @@
 """Operator controls of a run: pause, step, take over, say, give back, cancel.
 
-Runs pause only between turns, never inside a stream: a paused reader would get a burst afterwards, and its
-latency would be a lie.
+Runs pause only between turns, never inside a stream: a paused reader would get a burst afterwards, and its latency
+would be wrong.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ MOST_PLACES = 3
 class Observation:
     """The state at one moment; `error` says what could not be read.
 
-    `unseen` is true when the object context was asked for and not got: that is not the same as an agent
-    that has none. `digests` has one for each part that was seen (`object context`, `graph`): they tell two
-    states apart. `session` is the conversation's id, which such a state may name.
+    `unseen` is true if the object context was requested but not received (an agent without one is not `unseen`).
+    `digests` has one for each part that was seen (`object context`, `graph`), to compare states. `session` is the
+    conversation's id, which a state may contain.
     """
 
     object_context: dict[str, Any] | None
@@ -122,7 +122,7 @@ class Observer:
     ) -> dict[int, CheckResult]:
         """Observe once more, with retries, and check every assertion; these results count.
 
-        With `agent_gone` a state that cannot be seen is the agent's doing: what asks for it has failed.
+        With `agent_gone`, an unreadable state is the agent's fault: the assertions that need it fail.
         """
         seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
         self.at_end = seen

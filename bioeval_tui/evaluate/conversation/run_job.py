@@ -79,7 +79,8 @@ def end_run(
 ) -> events.RunEnded:
     """Emit the last event, with the means over the conversations of `earlier`.
 
-    `stopped` says why nothing more was begun, `early` that the plan's trials are fewer than the run began with.
+    `stopped` says why no further conversations were started. `early` is true if fewer trials were run than planned at
+    first.
     """
     scores: dict[str, float | None] = {}
     for condition in plan.conditions:

@@ -167,8 +167,8 @@ async def run_batch(
 ) -> list[events.RunEnded]:
     """Run all runs and return how each started one ended; a failure of one does not end the others.
 
-    Setting `stop` cancels conversations in progress and starts no others. With `stopping` all runs are at the same
-    trial at a time, until it has decided. `traces` is where spans of agents come in.
+    Setting `stop` cancels conversations in progress and starts no others. With `stopping`, all runs proceed trial by
+    trial together until it has decided. `traces` receives the agents' spans.
 
     Raises:
         RecordingError: a recording cannot be written (after the other runs have ended).

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 class TurnMark(NamedTuple):
     """A position in a replay: a turn of a conversation, after `given` events and `at_s` recorded seconds.
 
-    Turn 0 is the beginning; without a condition any other place is the end. `failed` says that an
-    assertion turned out failed since the place before.
+    Turn 0 is the beginning; without a condition, any other turn is the end. `failed` is true if an assertion failed
+    since the previous position.
     """
 
     condition: Literal["withheld", "supplied"] | None

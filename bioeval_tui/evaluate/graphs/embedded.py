@@ -47,9 +47,9 @@ class EmbeddedGraph:
     ) -> Rows:
         """Run one read-only query and return its rows as JSON-like values.
 
-        A result without rows has no columns either. Raises `QueryError` when the query is wrong, refused,
-        not supported here or its result larger than 5 MB, `PeerError` when it ran out of time (not
-        retryable: it would again) or the file cannot be used.
+        A result without rows has no columns either. Raises `QueryError` when the query is wrong, refused, not supported
+        here or its result larger than 5 MB, `PeerError` when it ran out of time (not retryable, because it would happen
+        again) or the file cannot be used.
         """
         check_query(cypher, parameters, embedded=True)
         return await self._call(partial(self._file.read, cypher, parameters), timeout_s)

@@ -53,8 +53,8 @@ class Neo4jGraph:
     ) -> Rows:
         """Run one query in a read transaction and return its rows as JSON-like values.
 
-        Raises `QueryError` when the query is wrong, writes, or gives more than 10,000 rows or 5,000,000
-        characters; `PeerError` when the server is away, refuses the password or the time is over.
+        Raises `QueryError` when the query is wrong, writes, or gives more than 10,000 rows or 5,000,000 characters;
+        `PeerError` when the server is unreachable, rejects the password or exceeds the time limit.
         """
         check_query(cypher, parameters)
         async with self._session(read=True, timeout_s=timeout_s) as session:

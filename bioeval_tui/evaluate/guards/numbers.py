@@ -25,8 +25,8 @@ _IN_WORDS = re.compile(rf"\b(?:{_LARGE})(?:[-\s](?:{_UNITS}))?\b", re.IGNORECASE
 def made_up_numbers(text: str, known: str) -> list[str]:
     """Return the numbers of `text`, as written there, that are not in `known`.
 
-    The two halves of the day agree (`8:15 pm` and `20:15`), so do a decimal and its rounded value, the English
-    word and the digits. Numbers written in words never count as made up.
+    These count as equal: `8:15 pm` and `20:15`, a decimal and its rounded value, an English word and its digits.
+    Numbers written in words never count as made up.
     """
     told: frozenset[float] | None = None
     found = []

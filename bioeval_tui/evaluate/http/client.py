@@ -236,8 +236,8 @@ def make_client(
 ) -> httpx2.AsyncClient:
     """Return a client with its own connections to call `urls`. Raises `PeerError`.
 
-    `arrivals` notes when the bytes of answers come. `secrets` are hidden in answers like the credentials that a request
-    shows by their place.
+    `arrivals` records when the bytes of answers arrive. `secrets` are masked in answers, like the credentials in the
+    usual places of a request.
     """
     needs_tls = any(url.lower().startswith("https:") for url in urls)
     context = tls_context(peer) if needs_tls else no_tls_context()

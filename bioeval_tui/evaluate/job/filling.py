@@ -1,8 +1,9 @@
 """Templates in a job's texts (placeholders, `{{ … }}`), filled from the rows of its cases.
 
-A gap is a Jinja expression in the program's sandbox, limited to what can neither run long nor grow large: columns,
-their parts, a few filters, and conditions. No loops, calls or arithmetic. The value of a gap is data, never a template.
-In an expression and in Cypher it is a whole literal (text is quoted), in a pattern it is matched literally.
+A placeholder is a Jinja expression in the program's sandbox. It can neither run long nor grow large, because only these
+are allowed: columns, their parts, a few filters, and conditions. No loops, calls or arithmetic. The value of a
+placeholder is data, never a template. In an expression and in Cypher it is a complete literal (text is quoted); in a
+pattern it is matched literally.
 """
 
 from __future__ import annotations

@@ -591,8 +591,8 @@ class ConditionNames(JobPart):
 class EvaluationJob(JobPart):
     """An evaluation job.
 
-    `compat` says how assertions read the state where readings differ: `embabel` exactly as published, `v0.1` as
-    version 0.1 of this program. Without it they read as published, and more is understood.
+    `compat` says how assertions read the state: `embabel` exactly as published, `v0.1` like version 0.1 of this
+    program. Without it, they read it as published, and this program's extensions are allowed.
     """
 
     target: TargetConfig

@@ -26,7 +26,8 @@ def job_schema() -> dict[str, Any]:
 def _descriptions() -> dict[str, dict[str, str]]:
     """Return by class and key the text below each field, its own or inherited.
 
-    Read from the source: pydantic would do so whenever the models are imported, which every command pays for.
+    They are read from the source only here. Pydantic would read them whenever the models are imported, which would slow
+    down every command.
     """
     found: dict[str, dict[str, str]] = {}
     for part in ast.parse(inspect.getsource(models)).body:

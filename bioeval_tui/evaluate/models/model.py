@@ -128,7 +128,7 @@ class ChatModel:
 
     @asynccontextmanager
     async def _asked(self, request: ChatRequest, *, stream: bool) -> AsyncIterator[tuple[AnswerReader, Any]]:
-        """Send until the server takes the options; give the accepted request's answer."""
+        """Send until the server accepts the options; return the answer."""
         refused = self._refused.setdefault(request.model, set())
         while True:
             options = _options(request, refused, stream=stream and self._api == "chat")

@@ -1,7 +1,7 @@
 """Renders untrusted templates in a sandbox.
 
-The sandbox rejects escapes and most templates that run long or grow large. What it cannot count (loops in
-loops, recursion, filters that multiply) ends by the limits of the process that renders (`template_process`).
+The sandbox rejects escapes and most templates that run long or grow large. What it cannot count (loops in loops,
+recursion, filters that multiply) is stopped by the limits of the process that renders (`template_process`).
 """
 
 from __future__ import annotations

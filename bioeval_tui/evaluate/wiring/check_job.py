@@ -73,11 +73,12 @@ def check_job(
     agent_is_given: bool = False,
     choice: CaseChoice = EVERY_CASE,
 ) -> CheckedJob:
-    """Load and check a job and its cases; every problem is listed, with file, line, column and field. Setups are not
-    looked at where they are `unrestricted`. Python functions are looked for in installed packages and in the folders of `code`.
-    Where a function `agent_is_given`, the job's own agent does not matter.
+    """Load and check a job and its cases; every problem is listed, with file, line, column and field.
 
-    Where Cypher would be asked of the `embedded` graph, what that refuses is a warning. A key that is missing or of the wrong kind hides no problem of an expression elsewhere in the file.
+    With `unrestricted_setups`, setups are not checked. Python functions are searched in installed packages and in the
+    folders of `code`. If a function `agent_is_given`, the job's own agent is ignored. With the `embedded` graph,
+    queries that it rejects give warnings. A key that is missing or of the wrong kind hides no problem of an expression
+    elsewhere in the file.
     """
 
     def problems_in(source: JobSource, *, with_cases: bool = False) -> list[Problem]:
@@ -142,7 +143,7 @@ class _Text:
     read: Callable[[str], object]
 
     def wrong(self) -> tuple[str, int] | None:
-        """Return what is wrong with it, and in which column; None for nothing."""
+        """Return the problem and its column; None if there is none."""
         try:
             self.read(self.text)
         except (ExpressionError, QueryError) as error:

@@ -26,12 +26,12 @@ _MOST_IN_CHUNK = 256
 class BatchItem:
     """One submission to grade; `path` None means that nothing was submitted.
 
-    Reports name the file as it was given (`shown`, else `path`); workers, which have a folder of their
-    own, open it by its absolute path. `kind`: `grade`; `examine`, which adds the doctor's findings; `check`, which only loads
-    the task's grader and grades its sample submission; `diagnose`, which asks the doctor without running the grader;
+    Reports name the file as it was given (`shown`, else `path`); workers, which have a folder of their own, open it by
+    its absolute path. `kind`: `grade`; `examine`, which adds the doctor's findings; `check`, which only loads the
+    task's grader and grades its sample submission; `diagnose`, which asks the doctor without running the grader;
     `interval` and `interval-code`, which say how sure a valid score is, without and with calls of a grader with code;
-    `explain:` and the options of `explanations` as JSON, which looks into a valid submission.
-    `agent`: who handed it in, where the list says so; the path may name one, too.
+    `explain:` and the options of `explanations` as JSON, which looks into a valid submission. `agent`: who submitted
+    it, if the list says so; otherwise the path may name the agent.
     """
 
     number: int

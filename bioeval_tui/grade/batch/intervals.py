@@ -42,7 +42,7 @@ def uncertainties(
 
 
 def with_ladder(report: TaskReport, registry: Registry, ledger: Ledger) -> TaskReport:
-    """Return a report with its Ladder score, over its agent's looks at these answers up to this one.
+    """Return a report with its Ladder score, computed over its agent's submissions against these answers so far.
 
     The step is `LADDER_STEP` standard errors, taken from the score's interval; without one there is no Ladder score.
     """

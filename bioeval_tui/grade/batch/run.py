@@ -38,7 +38,7 @@ def run_batch(
     resume: bool = False,
     on_progress: Callable[[GradingProgress], None] = lambda progress: None,
 ) -> BatchResult:
-    """Grade a submissions JSONL, or what was read of one, and write its reports to `output_dir`.
+    """Grade a submissions JSONL, or the list read from one, and write its reports to `output_dir`.
 
     Every finished report survives an interruption; `resume` continues from there.
 

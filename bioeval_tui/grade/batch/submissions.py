@@ -36,11 +36,11 @@ class SubmissionList:
 
 
 def read_submissions(path: Path) -> SubmissionList:
-    """Read a submissions JSONL. Blank lines and lines that start `#` or `//` are skipped.
+    """Read a submissions JSONL. Blank lines and lines that start with `#` or `//` are skipped.
 
-    Each object has `task_id` and `submission_path` (relative to the file's folder; null for a run that
-    handed nothing in); `logs_path` and `code_path` may be there. Other keys are ignored. The agent is the one that the
-    first of these paths with a run group in it names, then the one of the folder that the list is in.
+    Each object has `task_id` and `submission_path` (relative to the file's folder; null if nothing was submitted);
+    `logs_path` and `code_path` are optional. Other keys are ignored. The agent is read from the first of these paths
+    that contains a run group, otherwise from the list's folder.
 
     Raises:
         InputError: the file cannot be read, or lines are wrong; every wrong line is a problem.

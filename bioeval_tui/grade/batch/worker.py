@@ -1,7 +1,7 @@
 """A grading worker, started by `worker_process.WorkerProcess`: reads items from its input, writes answers to its output.
 
-`wire` says in which form. What grades, `item_grader`, is imported only once the worker can say why that fails: the Python
-may be another one (`BIOEVAL_WORKER_PYTHON`) without the libraries.
+`wire` defines the format. `item_grader`, which grades, is imported only when the worker can report why that fails: its
+Python may be another one (`BIOEVAL_WORKER_PYTHON`) without the libraries.
 """
 
 from __future__ import annotations

@@ -86,7 +86,9 @@ def _bounded(path: Path, values: int) -> Iterator[None]:
 
 
 def refuse_links_in(path: Path) -> None:
-    """Refuse an h5ad file that points at other files, before a grader's code opens it. Other faults are the code's to find.
+    """Refuse an h5ad file that points at other files, before a grader's code opens it.
+
+    Other faults are found by the grader's code.
 
     Raises:
         InvalidSubmissionError: it does.

@@ -1,7 +1,7 @@
 """The fast path for a CSV in the expected form: same ids in the same order, finite numbers.
 
-It says yes or nothing. Whatever is unusual (quotes, other order, missing values, text) goes the long
-way through `tables.read_frame`, which also finds out what is wrong.
+It never reports problems. Any file with something unusual (quotes, another order, missing values, text) is left to
+`tables.read_frame` and the checks after it.
 """
 
 from __future__ import annotations

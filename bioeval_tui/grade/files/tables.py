@@ -1,7 +1,7 @@
 """CSV files as DataFrames, as pandas reads them; with Arrow's reader if the result is certain to be the same.
 
 `is_plain` and `_same_as_pandas` are the proof: files without quotes, control characters, blanks beside a comma and
-empty lines, with finite numbers below 2**53 or text that nothing would take for a number.
+empty lines, with finite numbers below 2**53 or text that cannot be read as a number.
 """
 
 from __future__ import annotations

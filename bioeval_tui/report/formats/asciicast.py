@@ -1,7 +1,7 @@
 """Frames of a screen as an asciicast, version 3: https://docs.asciinema.org/manual/asciicast/v3/
 
-The first line is a header, every other one an event: seconds since the event before, a code, and its data. Only lines that
-changed are written again.
+The first line is a header, every other one an event: seconds since the previous event, a code, and its data. Only lines
+that changed are written again.
 """
 
 from __future__ import annotations

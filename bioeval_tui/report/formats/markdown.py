@@ -30,8 +30,8 @@ _SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 def escape(text: object) -> str:
     """Return `text` on one line with everything that Markdown or HTML would act on made literal.
 
-    Addresses stay text too: a slash of `//` and the dot after `www` are written as entities. An `@` is an element:
-    GitHub links addresses, and notifies people, in the text that entities and backslashes have become.
+    Addresses stay text too: a slash of `//` and the dot after `www` are written as entities. An `@` becomes an HTML
+    element, because GitHub links addresses and notifies people even after entities and backslashes.
     """
     line = " ".join(str(text).split())
     line = _STARTS.sub(_start, line.translate(_ESCAPED))

@@ -52,5 +52,5 @@ def agreement(a: Sequence[tuple[float, bool]], b: Sequence[tuple[float, bool]]) 
 
 
 def grade(score: float) -> int:
-    """Return a score as a whole number of steps."""
+    """Return the sum of the distances over all ordered pairs of values, without forming the pairs."""
     return round(score * GRADES)

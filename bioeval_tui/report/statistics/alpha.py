@@ -27,10 +27,10 @@ def units_of(ratings: Mapping[str, Mapping[Any, float]]) -> Counter[tuple[float,
 
 
 def krippendorff_alpha(units: Units, scale: Scale = "interval") -> float | None:
-    """Return alpha: 1 is perfect agreement, 0 what chance gives.
+    """Return alpha: 1 is perfect agreement, 0 agreement by chance.
 
-    Units with fewer than two values say nothing. None when fewer than two units are left, or when all
-    values are the same.
+    Units with fewer than two values don't count. None when fewer than two units are left, or when all values are the
+    same.
     """
     pairable = {values: count for values, count in units.items() if len(values) > 1 and count}
     counts: Counter[float] = Counter()

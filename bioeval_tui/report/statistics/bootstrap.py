@@ -31,9 +31,9 @@ def bootstrap_interval(
 ) -> Interval | None:
     """Return the 95 % BCa interval of a statistic of units, drawing clusters with replacement.
 
-    BCa corrects the percentiles for bias and for an error that depends on the value (Efron 1987), with the
-    acceleration from leaving out one cluster at a time; they are then widened as Student's t is for so many
-    clusters (Hesterberg 2015), because a bootstrap of few clusters is too narrow.
+    BCa corrects the percentiles for bias and for an error that depends on the value (Efron 1987), with the acceleration
+    from leaving out one cluster at a time; they are then widened like Student's t for that number of clusters
+    (Hesterberg 2015), because a bootstrap of few clusters is too narrow.
 
     Args:
         clusters: for each cluster, how often it contains each unit.

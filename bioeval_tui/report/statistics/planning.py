@@ -159,7 +159,7 @@ def _plan(cases: int, trials: int, reached: float, costs: Costs) -> Plan:
 
 
 def _fewest(least: int, enough: Callable[[int], bool]) -> int | None:
-    """Return the smallest number from `least` to `MOST` that is enough; what is enough stays so for more."""
+    """Return the smallest number from `least` to `MOST` that is enough. All larger numbers must be enough, too."""
     high = least
     while not enough(high):
         if high >= MOST:

@@ -236,8 +236,8 @@ class _Part:
 def _cluster_sums(moments: _Moments, items: Sequence[JudgedItem]) -> tuple[list[tuple[float, float]], int]:
     """Return for each cluster (a, b), and how many clusters have reviews.
 
-    A cluster adds a + λ · b to the error of the estimate: a from what people said, b from the judge, who
-    spoke of reviewed and unreviewed items of the same cluster.
+    A cluster adds a + λ · b to the error of the estimate: a from what people said, b from the judge's verdicts on
+    reviewed and unreviewed items of the same cluster.
     """
     sums: dict[object, list[float]] = {}
     reviewed: set[object] = set()

@@ -1,7 +1,8 @@
 """Statistics on how the simulated user speaks, without a model.
 
-Every figure is a mean with a 95 % interval that is clustered by conversation. They describe; what is like people
-follows from reference figures of human conversations (`realism_reference`), measured in the same way.
+Every figure is a mean with a 95 % interval that is clustered by conversation. They only describe. To judge whether a
+user is like people, compare with reference figures of human conversations (`realism_reference`), which are measured in
+the same way.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Realism:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """The figures of one conversation: one value per turn, or one at all; empty where nothing can be said."""
+    """The figures of one conversation: one value per turn, or one in total; empty if not measurable."""
 
     words: tuple[float, ...] = ()
     facts_in_first_answer: tuple[float, ...] = ()

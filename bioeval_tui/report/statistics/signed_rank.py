@@ -14,9 +14,8 @@ MOST_EXACT = 100
 def signed_rank_p(differences: Sequence[float]) -> float:
     """Return the two-sided p-value of "the differences lie symmetrically about 0"; zeros are left out.
 
-    Up to 100 differences the distribution over all 2ⁿ signs is exact, also where ranks are tied. Before and
-    after of a change that means nothing are exchangeable, so that their differences are symmetric whatever
-    their distribution.
+    Up to 100 differences the distribution over all 2ⁿ signs is exact, also where ranks are tied. Values before and
+    after a meaningless change are exchangeable, so their differences are symmetric whatever their distribution.
     """
     known = [round(x, 12) for x in differences if abs(x) > 1e-12]
     if not known:

@@ -25,7 +25,7 @@ class VarianceComponents:
     trials: int = 0
 
     def of_difference(self, correlation: float = 0.0) -> VarianceComponents:
-        """Return the components of the difference of two agents that both vary like this.
+        """Return the components of the difference of two agents that both have these components.
 
         `correlation` is that of the two agents' case means: 0 for different cases, near 1 when both find
         the same cases hard. Trials of the two never correlate.
@@ -65,7 +65,7 @@ def paired_components(
 ) -> VarianceComponents | None:
     """Return the components of B − A on the cases that both have, where trials are not paired one by one.
 
-    `within` is that of one trial of B minus one of A; `between` is how much the difference itself moves from
+    `within` is the variance of one trial of B minus one trial of A; `between` is the variance of the difference from
     case to case. None for fewer than two common cases.
     """
     common = [case for case in a if a[case] and b.get(case)]

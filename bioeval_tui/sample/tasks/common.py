@@ -29,8 +29,8 @@ def split(
 ) -> tuple[list[int], list[int]]:
     """Return the shuffled row indices of the training and of the test set.
 
-    `test_share` of the rows (0–1) is held out, of each stratum if `strata` names one per row. Rows of one
-    group never stand on both sides: whole groups, in shuffled order, go to the test set until it is full.
+    `test_share` of the rows (0–1) is held out, of each stratum if `strata` names one per row. Rows of one group are
+    never in both sets: whole groups, in shuffled order, go to the test set until it is full.
     """
     order = stable_order(count, seed)
     if groups is not None:
@@ -72,9 +72,9 @@ def publish_csv_task(
 ) -> Path:
     """Split `frame` (one row per case, no id column) and write the four files of a CSV task.
 
-    `public` gets train.csv, test.csv (without the columns `answers`) and sample_submission.csv (`id` and
-    the `placeholder` values); `private` gets answers.csv (`id` and `answers`). Ids count from 1 in
-    shuffled order, the training rows first, and say nothing about the origin's order. Returns `public`.
+    `public` gets train.csv, test.csv (without the columns `answers`) and sample_submission.csv (`id` and the
+    `placeholder` values); `private` gets answers.csv (`id` and `answers`). Ids count from 1 in shuffled order, the
+    training rows first, and don't reveal the original order. Returns `public`.
     """
     train_rows, test_rows = split(len(frame), seed=seed, test_share=test_share, strata=strata, groups=groups)
     train = frame.iloc[train_rows].reset_index(drop=True)

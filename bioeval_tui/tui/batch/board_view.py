@@ -137,7 +137,7 @@ def _p90(held: Sequence[Glance]) -> str:
 
 
 def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
-    """Return a field for each model, job and condition; of one job, for each of its tasks."""
+    """Return a field for each model, job and condition; for a single job, one for each task."""
     name_width = _name_width(width)
     everything = [glance for _, held in rows for glance in held]
     jobs = list(dict.fromkeys(glance.job for glance in everything))

@@ -43,7 +43,8 @@ class LiveScreen(BaseScreen):
     """One run: conversations above, tasks, latencies and assertions below.
 
     Each widget owns its keys, wherever the focus is: the conversations, the operator's line, the replay's bar, the
-    stage of a presentation, the panels, the line to find a text. All read `watched`; what they did comes as messages.
+    stage of a presentation, the panels, the line to find a text. All read `watched`, and report their actions as
+    messages.
     """
 
     NAME = "Live"

@@ -130,9 +130,9 @@ def headline(state: RunState, trial: int) -> list[tuple[str, str]]:
 
 
 def mean(state: RunState, trial: int) -> str:
-    """Return the mean as the published formula has it: a dash if either condition has no score.
+    """Return the mean by the published formula, or a dash if either condition has no score.
 
-    Of one condition it says what is missing: its score is no mean.
+    For a single condition, return what is missing, because its score is not a mean.
     """
     if state.only_condition:
         return composite.NEEDS_BOTH

@@ -123,7 +123,7 @@ def zoomed(scale: Scale) -> Scale | None:
 
 
 def labels(scale: Scale, width: int) -> list[list[Cell]]:
-    """Return lines of labels under the axis, each as near its mark as it goes without touching another.
+    """Return lines of labels under the axis, each as close to its mark as possible without touching another.
 
     The best mark's label comes first, on the first line; what does not fit beside it goes to the next line.
     """

@@ -39,7 +39,7 @@ def compare(program: Program, a: str, b: str) -> None:
 
 
 class ComparedRows(RowList):
-    """The rows of the table; the cursor goes from one that is about something to the next."""
+    """The rows of the table; the cursor skips rows that compare nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("~compared-rows")
 
@@ -52,7 +52,7 @@ class ComparedRows(RowList):
 
 
 class CompareDialog(Dialog[None]):
-    """Reads a comparison that is ready; enter shows the passages of both runs that a row is about."""
+    """Shows a finished comparison; enter shows the passages of both runs that a row compares."""
 
     NAME: ClassVar[str] = "Compare two runs"
     ABOUT: ClassVar[str] = (

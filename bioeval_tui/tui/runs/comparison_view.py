@@ -33,7 +33,7 @@ CHANGES: dict[str, Cell] = {
 
 
 class ComparisonRow(NamedTuple):
-    """A line of the table; `condition` and `title` say what it is about, empty where it is about nothing."""
+    """A line of the table; `condition` and `title` name what it compares; empty if it compares nothing."""
 
     line: Line
     condition: str = ""
@@ -49,7 +49,7 @@ def head(found: RunComparison, width: int) -> list[Line]:
 
 
 def table(found: RunComparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
-    """Return the rows for `width` cells, what changed most first; with `only_differences` nothing that is the same."""
+    """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
     reach = _reach(found)
     return [
         row for condition in found.conditions for row in _condition(condition, width, reach, only_differences)

@@ -69,9 +69,10 @@ def key_for(node: DOMNode, action: str) -> str:
 
 
 def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
-    """Return the keys that apply now, in the order in which they help: the focused widget's, then that of the table.
+    """Return the keys that apply now, the focused widget's first, then in the order of the table.
 
-    For the footer: those that it shows, keys that belong together under one label. With `hidden`, every key by itself.
+    By default, only those that the footer shows, with one label for keys that belong together. With `hidden`, all of
+    them, each by itself.
     """
     places = order()
     going = f"{SCREENS[0].key}…{SCREENS[-1].key}"

@@ -25,7 +25,7 @@ class Steps:
 def step_plot(lines: Sequence[Steps], width: int, height: int) -> list[list[Cell]]:
     """Return `height` rows of the plot and one with the places, each `width` cells wide; nothing where there is no room.
 
-    A name stands at the end of its line. Later lines lie over earlier ones.
+    The name is at the end of each line. Later lines are drawn over earlier ones.
     """
     places = max((place for line in lines for place, _ in line.points), default=0)
     names = max((len(line.name) for line in lines), default=0) + 1

@@ -161,7 +161,7 @@ def to_text(value: Value, budget: Budget) -> str:
 
 
 def join(parts: Iterable[str], budget: Budget, separator: str = ", ", ends: str = "[]") -> str:
-    """Return texts joined between two `ends`, counted against the budget."""
+    """Join texts between two brackets (`ends`); the result counts against the budget."""
     kept = []
     for part in parts:
         budget.build_text(len(part) + len(separator))

@@ -5,8 +5,8 @@
 and results) and again when it runs (types of the receiver and the arguments), and what the documentation
 lists. `types` says which types there are.
 
-A parameter with `=` may be left out, one after `vararg` may be given any number of times. Of the results,
-`Same<T>` is what the receiver is (a list, a sequence or a text), `Many<R>` a list, or a sequence of one.
+A parameter with `=` may be left out, one after `vararg` may be given any number of times. As a result, `Same<T>` has
+the receiver's type (a list, a sequence or a text), and `Many<R>` is a list, or a sequence if the receiver is one.
 """
 
 from __future__ import annotations

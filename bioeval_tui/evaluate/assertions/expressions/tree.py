@@ -172,7 +172,7 @@ class Expression:
     """A parsed expression: `parse` creates it, `evaluate` runs it.
 
     The static types say, by the `id` of a node, in `numbers` which whole numbers are a Long or a Double, and in
-    `of_null` which function a call means when null is what it is asked of.
+    `of_null` which function a call on null means.
     """
 
     text: str

@@ -1,8 +1,8 @@
 """Static types: the Kotlin classes that conditions use, subtyping, and generics.
 
-Type variables are single capital letters. `N` is Int, Long or Double, `C` is anything with an order, `E` is
-bound by the receiver and takes only arguments that could be equal to it. `Each<T>`, `Items<T>` and `Flow<T>`
-exist only in declarations: whatever has elements, the same without maps, and without texts as well.
+Type variables are single capital letters. `N` is Int, Long or Double, `C` is anything with an order, `E` is bound by
+the receiver and takes only arguments that could be equal to it. Three types exist only in declarations: `Each<T>` is
+anything with elements, `Items<T>` the same without maps, and `Flow<T>` without maps and texts.
 """
 
 from __future__ import annotations

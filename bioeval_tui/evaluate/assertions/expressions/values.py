@@ -7,7 +7,7 @@
 | List, Set, Map | `list`, `OrderedSet`, `dict` with keys made by `comparison.key_of` |
 | IntRange, LongRange and progressions | `range` |
 | LongRange, CharRange and ranges of doubles and texts | `ClosedRange` |
-| Sequence | `Sequence`, which is gone through anew each time |
+| Sequence | `Sequence`, which is evaluated again each time |
 | Pair, Triple, Map.MapEntry, IndexedValue | `Pair`, `Triple`, `MapEntry`, `Indexed` |
 | objects (a resource, a message), enums, Unit | `Record`, `EnumValue`, `UNIT` |
 
@@ -57,7 +57,7 @@ class EnumValue(str):
 class Record(dict[str, Value]):
     """An object with named properties, such as a resource; unlike a map it is read with a dot.
 
-    `components` are the properties that its text, its equality and `(a, b) ->` go by, in order.
+    `components` are the properties that its text, its equality and `(a, b) ->` use, in order.
     """
 
     __slots__ = ("components", "kind")

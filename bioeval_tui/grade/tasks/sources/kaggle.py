@@ -19,7 +19,7 @@ from bioeval_tui.text import clean_line
 
 
 class KaggleSource:
-    """Files and public leaderboards of competitions; the slug is `competition_id`, or ends `benchmark_id`."""
+    """Files and public leaderboards of competitions; the slug is `competition_id`, or the end of `benchmark_id`."""
 
     def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
         """Download all files of the competition as one archive into `raw` and return it.

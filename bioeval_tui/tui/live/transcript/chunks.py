@@ -73,8 +73,8 @@ class Chunk:
 def cut(text: str, after: list[Chunk] | None = None) -> list[Chunk]:
     """Return the chunks of `text`.
 
-    With `after`, the chunks of a text to which `text` only adds, all but the last of them are the same
-    objects again, so what was rendered of them stays good.
+    `after` are the chunks of a text that `text` continues: all but the last are returned as the same objects, so that
+    their rendered form can be used again.
     """
     if not after:
         return list(_cut(text, 0, False, None, ""))

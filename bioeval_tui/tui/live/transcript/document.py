@@ -36,7 +36,7 @@ class Spot(NamedTuple):
 class Document:
     """The items of a conversation (0 is everything before the messages) and their heights.
 
-    Heights of items that were never looked at are estimates; `measure_*` paint and put them right.
+    Heights of items that were never looked at are estimates; `measure_*` paint and correct them.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class Document:
     def take(self, numbers: Iterable[int]) -> Spot | None:
         """Read messages that changed or were added; return the first block that changed.
 
-        None says that only `show` can help: messages are gone, or a speaker needs a wider column.
+        None means that `show` must be called: messages are gone, or a speaker needs a wider column.
         """
         conversation = self.conversation
         if conversation is None:

@@ -117,7 +117,7 @@ def finished(text: str) -> str:
 class TranscriptMarkdown(Markdown):
     """Markdown whose lines break where the text breaks, as people write in chats.
 
-    Of links and images the text is shown with the address behind it; nothing can be followed by a click.
+    Links and images are shown as text followed by the address; they cannot be clicked.
     """
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {

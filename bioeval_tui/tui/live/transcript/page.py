@@ -19,10 +19,10 @@ from bioeval_tui.tui.shared.quick_bar_widget import QuickBar
 
 
 class PageView(ScrollView):
-    """Scrolling, following and laying out; what is drawn is up to the subclass.
+    """Scrolling, following and layout; subclasses draw the content.
 
-    Heights of what was never seen are estimates. The view is therefore held by the spot on its first
-    line, not by a number of lines: whatever is measured above, the same words stay on top.
+    Heights of items that were never visible are estimates. The view is therefore tied to the content of its first line,
+    not to a line number, so the same words stay on top when heights above them are corrected.
     """
 
     following: reactive[bool] = reactive(True, init=False)
@@ -53,8 +53,8 @@ class PageView(ScrollView):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the lines in `crop`, ready for the compositor.
 
-        Textual would style every line anew whenever the text has moved up by one. Here a line that was painted keeps
-        its strip, and with it what filters and the compositor made of it before.
+        Textual would style every line anew whenever the text has moved up by one. Here a painted line keeps its strip,
+        and with it the cached results of filters and the compositor.
         """
         if self.styles.gutter or self.opacity != 1.0 or self.styles.tint.a:
             return super().render_lines(crop)

@@ -10,7 +10,7 @@ MAX_PATTERN = 500
 
 
 def pattern_of(words: str) -> re.Pattern[str] | None:
-    """Return a pattern for `words`, ignoring case, or None when they hold nothing to look for.
+    """Return a pattern for `words`, ignoring case, or None if they contain nothing to search for.
 
     Between two words any white space, line end or Markdown mark may stand, so that the same pattern finds
     a passage in the source and in its rendered, wrapped form. The words themselves are taken literally.

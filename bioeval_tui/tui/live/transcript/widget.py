@@ -106,7 +106,7 @@ class Transcript(PageView, can_focus=True):
         self._lay_out(again=True)
 
     def update(self, numbers: set[int] | None, *, can_wait: bool = False) -> None:
-        """Read again the messages of these numbers (None: everything), and take in those that are new.
+        """Read the messages with these numbers again (None: all), and add new ones.
 
         Text that streams in, and whatever `can_wait`, is painted at most every 0.1 s; its first words, and its end, at once.
         """
@@ -168,7 +168,10 @@ class Transcript(PageView, can_focus=True):
         return there
 
     def mark_evidence(self, quotes: Sequence[tuple[int, str]]) -> None:
-        """Mark every quotation, given as (message, quote), and bring the first into view; none takes marks away."""
+        """Mark every quotation, given as (message, quote), and bring the first into view.
+
+        Without quotations, remove the marks.
+        """
         numbers = self._page.numbers
         if quotes:
             self.jump_to(*quotes[0])
