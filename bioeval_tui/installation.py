@@ -66,7 +66,7 @@ def _is_here(module: str) -> bool:
 
 
 def required() -> list[str]:
-    """Return the packages that every part needs: the required ones of the metadata that no single part needs alone."""
+    """Return the packages that every part needs: the required packages that do not belong to a single part."""
     one_part = {*GRADING, "apsw", "graphqlite", "textual-serve", "tzdata"}
     return [name for name, (_, marker) in _requirements().items() if not marker and name not in one_part]
 

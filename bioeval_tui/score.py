@@ -61,12 +61,12 @@ def task_part(scores: Sequence[float] | None, task_count: int, reason: str = "")
 
 
 def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "") -> ScorePart:
-    """Return the task part of what a judge scored: `count` tasks, or the items of a rubric, which replace them."""
+    """Return the task part: the mean over `count` tasks or, if the job has a rubric, the rubric's score."""
     if judged is None or not any(item.points is not None for item in judged):
         return task_part([task.score for task in judged] if judged is not None else None, count, reason)
     earned, most = points(judged)
-    told = f"{earned:g} of {most:g} points of the rubric"
-    return ScorePart(name="task", weight=TASK_WEIGHT, value=rubric_score(judged), reason=told)
+    reason = f"{earned:g} of {most:g} points of the rubric"
+    return ScorePart(name="task", weight=TASK_WEIGHT, value=rubric_score(judged), reason=reason)
 
 
 def points(items: Sequence[TaskScored]) -> tuple[float, float]:

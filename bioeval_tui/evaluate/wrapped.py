@@ -84,7 +84,7 @@ class WrappedAgent:
             return await self._agent.observe()
 
     async def seed_text(self, text: str) -> None:
-        """Hand a text to the agent's knowledge."""
+        """Add a text to the agent's knowledge."""
         async with self._around("seed_text"):
             await self._agent.seed_text(text)
 
@@ -107,7 +107,7 @@ class WrappedEvaluator:
         self._around = around
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
-        """Yield what the evaluator says."""
+        """Yield the plug-in's message."""
         async with self._around("speak"), aclosing(self._evaluator.speak(view)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
                 yield piece

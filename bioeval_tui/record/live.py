@@ -40,7 +40,7 @@ class LiveInfo:
 
 
 def write_live(recording: Path, info: LiveInfo) -> None:
-    """Write the file for its owner alone, whole or not at all.
+    """Write the file atomically, readable only by its owner.
 
     Raises:
         RecordingError: it cannot be written.

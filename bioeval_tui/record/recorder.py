@@ -126,7 +126,7 @@ class Recorder:
         self._wake.set()
 
     async def aclose(self, timeout_s: float = 10.0) -> None:
-        """Flush, sync and close. Raises `RecordingError` when the disk still refuses after `timeout_s`."""
+        """Flush, sync and close. Raises `RecordingError` if writing still fails after `timeout_s`."""
         if self._patience_s is None:
             self._patience_s = timeout_s
         with self._lock:
@@ -277,7 +277,7 @@ def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]
 
 
 def _open_private(path: Path, resume: bool) -> io.FileIO:
-    """Open `path` for appending, unbuffered, readable by its owner alone, locked against a second writer."""
+    """Open `path` for appending, unbuffered, readable only by its owner, locked against a second writer."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     flags = os.O_RDWR | os.O_APPEND | BINARY | (0 if resume else os.O_CREAT)
     try:

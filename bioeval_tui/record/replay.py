@@ -287,7 +287,7 @@ def after_next_failure(events: Sequence[RunEvent], at: int) -> int | None:
 
 
 def _new_failures(events: Sequence[RunEvent]) -> Iterator[bool]:
-    """Yield for each event whether it is an assertion that turns out failed."""
+    """Yield for each event whether it is a newly failed assertion."""
     before: dict[tuple[object, ...], str] = {}
     for event in events:
         if not isinstance(event, AssertionChecked):

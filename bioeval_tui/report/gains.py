@@ -13,7 +13,7 @@ from bioeval_tui.report.numbers import signed
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Something that could be better, and by how much the score would rise with everything else as it was."""
+    """A possible improvement, and by how much it alone would raise the score."""
 
     kind: Literal["assertion", "task", "timing", "failures"]
     index: int

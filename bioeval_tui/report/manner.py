@@ -34,7 +34,7 @@ class MannerRow:
 
     @property
     def label(self) -> str:
-        """What is counted."""
+        """The name of the statistic."""
         return LABELS[self.name]
 
     @property

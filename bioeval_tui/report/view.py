@@ -234,7 +234,7 @@ def _pieces(talk: ConversationState, message: MessageState) -> tuple[Piece, ...]
 
 
 def versions(run: LoadedRun) -> list[tuple[str, str]]:
-    """Return what is needed to understand and repeat the run, as label and value."""
+    """Return labels and values that are needed to understand and repeat the run."""
     started = run.started
     listed: list[tuple[str, Any]] = [
         ("run", started.run_id),

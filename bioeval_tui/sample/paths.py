@@ -126,7 +126,7 @@ def _files() -> Iterator[tuple[Path, Path]]:
 
 
 def _is_name(path: Path) -> bool:
-    """Whether it is a bare name that is no file: `job.yml`, `./job` and `folder/job` are paths, whatever is there."""
+    """Whether it is a bare name and not a file: `job.yml`, `./job` and `folder/job` are always paths."""
     return path.name == str(path) and not path.suffix and not path.exists()
 
 

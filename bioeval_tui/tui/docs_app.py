@@ -76,7 +76,7 @@ class DocsApp(App[None]):
         return self.query_one(Pages)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The pages, for the command palette: links alone would need a mouse."""
+        """The pages, for the command palette, because links need a mouse."""
         for path in sorted(self.folder.glob("*.md")):
             title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
             yield SystemCommand(title, path.name, partial(self.pages.go, path.name))

@@ -75,7 +75,10 @@ class Connection:
         accept: str = "application/json",
         peer: Peer = "agent",
     ) -> AsyncIterator[httpx2.Response]:
-        """Send a request and yield its answer, unread. A status other than 2xx or any other failure is raised."""
+        """Send a request and yield its answer, not yet read.
+
+        Raises for a status other than 2xx and any other failure.
+        """
         if self._client is None:
             self._client = make_client(
                 self._urls,

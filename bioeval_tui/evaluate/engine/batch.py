@@ -127,7 +127,7 @@ class _Rounds:
 
 @dataclass
 class _Batch:
-    """What the runs of a batch share, in one event loop."""
+    """The shared parts of a batch's runs, in one event loop."""
 
     terms: BatchTerms
     runs_dir: Path

@@ -1,4 +1,4 @@
-"""Reads from a recording what a resumed run does not repeat."""
+"""Reads from a recording the parts that a resumed run does not repeat."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class EngineSpec(RunOptions):
     """Whether a person can type on a screen, as `evaluator.kind: human` requires."""
 
     def write(self, path: Path) -> None:
-        """Write the file for its owner alone. Raises `StorageError`."""
+        """Write the file, readable only by its owner. Raises `StorageError`."""
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(path, json.dumps(asdict(self)), mode=0o600)
 

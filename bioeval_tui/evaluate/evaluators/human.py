@@ -45,7 +45,7 @@ class TypedLines:
         """Set while the conversation waits for a message."""
 
     def say(self, text: str) -> None:
-        """Hand over a message."""
+        """Pass on a typed message."""
         self._lines.put_nowait(text)
 
     def end(self) -> None:

@@ -68,7 +68,7 @@ class LLMEvaluator:
         """Do nothing, because the connections are shared."""
 
     def _spoken(self, text: str) -> str:
-        """Return the message alone: without a reasoning block, a leading name as in a script, or quotes around it."""
+        """Return only the message, without a reasoning block, a leading name as in a script, or quotes around it."""
         words = without_reasoning(text)
         words = re.sub(
             rf"^\s*(?:{re.escape(self._name)}|user)\s*:\s*", "", words, flags=re.IGNORECASE

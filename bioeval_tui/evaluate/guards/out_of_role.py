@@ -134,7 +134,7 @@ _OF_PROMPTS = word_set(
 
 
 def _is_their_word(view: EvaluatorView, found: str) -> bool:
-    """Return whether the job, or the agent before the user, mentions such a thing, too."""
+    """Return whether the job, or an earlier message of the agent, uses the same word."""
     named = _OF_PROMPTS & _words_of(found)
     heard = iter(view.transcript)
     before = takewhile(lambda said: said.role == "assistant" or not named & _words_of(said.content), heard)

@@ -44,7 +44,7 @@ _HEAD_BYTES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Timeouts in seconds: to connect, and for the whole answer, all of which the first byte may take."""
+    """Timeouts in seconds: to connect, and for the complete answer (no separate limit for its first byte)."""
 
     connect: float = 5.0
     whole: float = 180.0
@@ -206,7 +206,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
 
 
 class _LostError(aiohttp.ClientConnectionError):
-    """The connection broke. Of a type after which aiohttp does not silently send the request again."""
+    """The connection broke. Of this type, because aiohttp then does not silently send the request again."""
 
 
 async def _send_once(

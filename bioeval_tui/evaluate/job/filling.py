@@ -50,7 +50,7 @@ _WRONG = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, A
 """The exceptions of a filter for an unsuitable value."""
 
 
-class _Gaps(Sandbox):
+class _PlaceholderSandbox(Sandbox):
     """A sandbox in which `case.items` is the column of that name, never a method."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
@@ -64,12 +64,12 @@ class _Gaps(Sandbox):
         return obj[argument] if argument in obj else self.undefined(f"the row has no `{argument}`")
 
 
-class GapError(Exception):
+class PlaceholderError(Exception):
     """A placeholder is invalid, or a row cannot fill it; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class GapText:
+class PlaceholderText:
     """A text with placeholders: its path in the job, its columns, and the function that fills it."""
 
     path: FieldPath
@@ -100,36 +100,38 @@ def _texts(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
             yield from _texts(item, (*path, index))
 
 
-def has_gaps(text: str) -> bool:
+def has_placeholders(text: str) -> bool:
     """Return whether a text has placeholders."""
     return "{{" in text or "{%" in text
 
 
-def read_gaps(path: FieldPath, text: str) -> GapText:
+def read_placeholders(path: FieldPath, text: str) -> PlaceholderText:
     """Parse a text with placeholders.
 
     Raises:
-        GapError: it is not a valid template, or it does more than fill gaps.
+        PlaceholderError: it is not a valid template, or it does more than fill placeholders.
     """
     language: Language = next((_LANGUAGES[part] for part in reversed(path) if part in _LANGUAGES), "text")
-    environment = _Gaps(finalize=_FINALIZE[language])
+    environment = _PlaceholderSandbox(finalize=_FINALIZE[language])
     try:
         tree = environment.parse(text)
     except TemplateSyntaxError as problem:
-        raise GapError(
+        raise PlaceholderError(
             f"line {problem.lineno} of this text is not a valid template: {clean_line(problem.message or '')}"
         ) from None
     except (RecursionError, ValueError):
-        raise GapError("this text is not a valid template") from None
+        raise PlaceholderError("this text is not a valid template") from None
     columns = _columns(tree)
     if language in ("expression", "cypher") and _QUOTED.search(text):
-        raise GapError("{{ … }} inserts a whole literal with its quotes here: don't write quotes around it")
+        raise PlaceholderError(
+            "{{ … }} inserts a whole literal with its quotes here: don't write quotes around it"
+        )
     whole = _WHOLE.fullmatch(text) if language == "text" else None
     if whole is not None:
         value = environment.compile_expression(whole[1], undefined_to_none=False)
-        return GapText(path, columns, lambda context: _value(_evaluated(value, context), path))
+        return PlaceholderText(path, columns, lambda context: _value(_evaluated(value, context), path))
     template = environment.from_string(tree)
-    return GapText(path, columns, lambda context: _rendered(template, context))
+    return PlaceholderText(path, columns, lambda context: _rendered(template, context))
 
 
 def _columns(tree: nodes.Template) -> frozenset[str]:
@@ -138,27 +140,31 @@ def _columns(tree: nodes.Template) -> frozenset[str]:
     for node in tree.find_all(nodes.Node):
         if not isinstance(node, _ALLOWED):
             what = type(node).__name__.lower()
-            raise GapError(f"{{{{ … }}}} takes a column, a part of one, or a filter; `{what}` is not allowed")
+            raise PlaceholderError(
+                f"{{{{ … }}}} takes a column, a part of one, or a filter; `{what}` is not allowed"
+            )
         if isinstance(node, nodes.Name) and node.name not in ("case", "persona"):
-            raise GapError(
+            raise PlaceholderError(
                 f"only {{{{ case.COLUMN }}}} and {{{{ persona.name }}}} can be used here; there is no `{node.name}`"
             )
         if isinstance(node, nodes.Filter):
             if node.name not in _FILTERS:
-                raise GapError(
+                raise PlaceholderError(
                     f"the filter `{node.name}` is not allowed here; {', '.join(sorted(_FILTERS))} are"
                 )
             joins += node.name == "join"
             if node.name == "join" and not all(_is_short(arg) for arg in node.args):
-                raise GapError("`join` takes a text of at most 10 characters")
+                raise PlaceholderError("`join` takes a text of at most 10 characters")
         if isinstance(node, nodes.Test) and node.name not in _TESTS:
-            raise GapError(f"the test `{node.name}` is not allowed here; {', '.join(sorted(_TESTS))} are")
+            raise PlaceholderError(
+                f"the test `{node.name}` is not allowed here; {', '.join(sorted(_TESTS))} are"
+            )
         if isinstance(node, nodes.Getattr | nodes.Getitem) and isinstance(node.node, nodes.Name):
             column = node.attr if isinstance(node, nodes.Getattr) else getattr(node.arg, "value", None)
             if node.node.name == "case" and isinstance(column, str):
                 columns.add(column)
     if joins > 1:
-        raise GapError("a text may use `join` only once")
+        raise PlaceholderError("a text may use `join` only once")
     return frozenset(columns)
 
 
@@ -166,9 +172,9 @@ def _evaluated(value: Callable[..., Any], context: Mapping[str, Any]) -> Any:
     try:
         return value(**context)
     except TemplateError as problem:
-        raise GapError(clean_line(problem.message or str(problem))) from None
+        raise PlaceholderError(clean_line(problem.message or str(problem))) from None
     except _WRONG as problem:
-        raise GapError(clean_line(str(problem))) from None
+        raise PlaceholderError(clean_line(str(problem))) from None
 
 
 def _is_short(node: nodes.Expr) -> bool:
@@ -182,12 +188,12 @@ def _rendered(template: Template, context: Mapping[str, Any]) -> str:
         for part in template.generate(context):
             length += len(part)
             if length > MAX_TEXT:
-                raise GapError(f"it becomes longer than {MAX_TEXT:,} characters")
+                raise PlaceholderError(f"it becomes longer than {MAX_TEXT:,} characters")
             parts.append(part)
     except TemplateError as problem:
-        raise GapError(clean_line(problem.message or str(problem))) from None
+        raise PlaceholderError(clean_line(problem.message or str(problem))) from None
     except _WRONG as problem:
-        raise GapError(clean_line(str(problem))) from None
+        raise PlaceholderError(clean_line(str(problem))) from None
     return "".join(parts)
 
 
@@ -207,7 +213,7 @@ def _value(found: Any, path: FieldPath) -> Any:
 
 
 def filled(
-    job: Mapping[str, Any], gaps: Mapping[FieldPath, GapText], context: Mapping[str, Any]
+    job: Mapping[str, Any], placeholders: Mapping[FieldPath, PlaceholderText], context: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return a job's data with every placeholder filled. An item of a list may become several items.
 
@@ -216,18 +222,18 @@ def filled(
     """
 
     def fill(value: Any, path: FieldPath) -> Any:
-        if path in gaps:
+        if path in placeholders:
             try:
-                return gaps[path].fill(context)
-            except GapError as error:
-                raise Unfilled(gaps[path], str(error)) from None
+                return placeholders[path].fill(context)
+            except PlaceholderError as error:
+                raise Unfilled(placeholders[path], str(error)) from None
         if isinstance(value, dict):
             return {key: fill(item, (*path, key)) for key, item in value.items()}
         if isinstance(value, list):
             made: list[Any] = []
             for index, item in enumerate(value):
                 found = fill(item, (*path, index))
-                several = (*path, index) in gaps and isinstance(found, list)
+                several = (*path, index) in placeholders and isinstance(found, list)
                 made += found if several else [found]
             return made
         return value
@@ -238,15 +244,15 @@ def filled(
 class Unfilled(Exception):
     """A row that cannot fill a text."""
 
-    def __init__(self, gap: GapText, why: str) -> None:
+    def __init__(self, placeholder: PlaceholderText, why: str) -> None:
         super().__init__(why)
-        self.gap = gap
+        self.placeholder = placeholder
 
 
 def _as_text(found: Any) -> str:
     match found:
         case Undefined():
-            raise GapError(clean_line(found._undefined_message))
+            raise PlaceholderError(clean_line(found._undefined_message))
         case str():
             return found
         case bool():
@@ -256,7 +262,9 @@ def _as_text(found: Any) -> str:
         case None:
             raise GapError("the value in this row is missing; `default('…', true)` replaces such values")
         case _:
-            raise GapError("the value in this row is a list or an object; text or a number is required")
+            raise PlaceholderError(
+                "the value in this row is a list or an object; text or a number is required"
+            )
 
 
 def _as_literal(found: Any) -> str:

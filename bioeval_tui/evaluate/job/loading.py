@@ -198,7 +198,7 @@ def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> l
 
 def field_path(detail: ErrorDetails) -> FieldPath:
     """Return the path of a validation error's field in a job's data."""
-    path: FieldPath = tuple(part for part in detail["loc"] if part not in (models.ITEM, models.GAP))
+    path: FieldPath = tuple(part for part in detail["loc"] if part not in (models.ITEM, models.PLACEHOLDER))
     if len(path) > 2 and path[0] in ("seeds", "assertions"):
         path = (*path[:2], *path[3:])  # pydantic names the kind of a union's member after the index
     return path

@@ -251,22 +251,22 @@ class TelemetryConfig(JobPart):
     """How long to wait for spans after the last answer, before the conversation is checked, in milliseconds."""
 
 
-def _only_a_gap(text: str) -> str:
+def _only_a_placeholder(text: str) -> str:
     if not text.strip().startswith("{{") or not text.strip().endswith("}}"):
         raise PydanticCustomError(
-            "gap",
+            "placeholder",
             "must be a mapping of keys or, in a job with cases, a placeholder such as `{{ case.messages }}`",
         )
     return text
 
 
-def _item_or_gap(value: Any) -> str:
-    return GAP if isinstance(value, str) else ITEM
+def _item_or_placeholder(value: Any) -> str:
+    return PLACEHOLDER if isinstance(value, str) else ITEM
 
 
-ITEM, GAP = "(item)", "(gap)"
-_ITEM_OR_GAP = Discriminator(_item_or_gap)
-_Gap = Annotated[str, AfterValidator(_only_a_gap), Tag(GAP)]
+ITEM, PLACEHOLDER = "(item)", "(placeholder)"
+_ITEM_OR_PLACEHOLDER = Discriminator(_item_or_placeholder)
+_Placeholder = Annotated[str, AfterValidator(_only_a_placeholder), Tag(PLACEHOLDER)]
 
 
 class SeedMessage(JobPart):
@@ -278,7 +278,7 @@ class SeedMessage(JobPart):
     """The role of the speaker."""
 
 
-SeedMessageOrGap = Annotated[Annotated[SeedMessage, Tag(ITEM)] | _Gap, _ITEM_OR_GAP]
+SeedMessageOrPlaceholder = Annotated[Annotated[SeedMessage, Tag(ITEM)] | _Placeholder, _ITEM_OR_PLACEHOLDER]
 
 
 class TextSeed(JobPart):
@@ -291,7 +291,7 @@ class TextSeed(JobPart):
 class ConversationSeed(JobPart):
     """Messages that are replayed before the conversation begins."""
 
-    conversation: Annotated[tuple[SeedMessageOrGap, ...], Field(min_length=1)]
+    conversation: Annotated[tuple[SeedMessageOrPlaceholder, ...], Field(min_length=1)]
     """Messages that the agent gets before the greeting; with cases, also a placeholder for a list of messages."""
 
     @property
@@ -362,7 +362,7 @@ class RubricItem(JobPart):
         return self
 
 
-RubricItemOrGap = Annotated[Annotated[RubricItem, Tag(ITEM)] | _Gap, _ITEM_OR_GAP]
+RubricItemOrPlaceholder = Annotated[Annotated[RubricItem, Tag(ITEM)] | _Placeholder, _ITEM_OR_PLACEHOLDER]
 
 
 class Persona(JobPart):
@@ -627,7 +627,7 @@ class EvaluationJob(JobPart):
     """Receive the agent's spans (OpenTelemetry); docs/traces.md says how."""
     sensitive: bool = False
     """Whether to reject every host other than this machine."""
-    rubric: tuple[RubricItemOrGap, ...] = ()
+    rubric: tuple[RubricItemOrPlaceholder, ...] = ()
     """Items with points that the judge scores instead of the tasks; with cases, also a placeholder for a list of items."""
     cases: Annotated[
         CasesConfig | None, BeforeValidator(_one_file, json_schema_input_type=str | CasesConfig | None)

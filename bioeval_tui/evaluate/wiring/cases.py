@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from bioeval_tui.errors import JobError, NotMeasuredError, Problem, UsageError
 from bioeval_tui.evaluate.job.filling import (
-    GapError,
-    GapText,
+    PlaceholderError,
+    PlaceholderText,
     Unfilled,
     filled,
-    has_gaps,
-    read_gaps,
+    has_placeholders,
+    read_placeholders,
     texts_of,
 )
 from bioeval_tui.evaluate.job.loading import LoadedJob, field_path, job_from_data, job_snapshot, message_of
@@ -83,7 +83,7 @@ class Cases:
             self.table = self._table(choice)
         except NotMeasuredError as error:  # a package that reads the table is not installed
             raise self._wrong(("cases",), str(error)) from None
-        self.gaps: dict[FieldPath, GapText] = {}
+        self.placeholders: dict[FieldPath, PlaceholderText] = {}
         self._problems: list[Problem] = []
         self._rows: dict[FieldPath, list[tuple[CaseRow | None, str]]] = {}
         self._tried = 0
@@ -91,11 +91,11 @@ class Cases:
         self.count = 0
         """The number of cases, including those that are not checked."""
         if self.table is None and not loaded.job.personas:
-            self._refuse_gaps()
+            self._reject_placeholders()
             return
         rows = chosen(self.table, choice, loaded.job.seed) if self.table is not None else (None,)
         self.count = len(rows) * max(1, len(loaded.job.personas))
-        self._read_gaps()
+        self._read_placeholders()
         if not self._problems:
             self._tried = len(rows[: choice.first])
             self.jobs = tuple(self._filled(rows[: choice.first]))
@@ -134,7 +134,7 @@ class Cases:
         file = clean_line(str(self.loaded.path))
         return Problem(clean_line(message), file, place.line, place.column, show_path(path))
 
-    def _refuse_gaps(self) -> None:
+    def _reject_placeholders(self) -> None:
         """Reject a placeholder for a list of items in a job without cases."""
         items: list[tuple[FieldPath, object]] = [
             (("rubric", at), item) for at, item in enumerate(self.loaded.job.rubric)
@@ -147,18 +147,18 @@ class Cases:
         message = "{{ … }} needs a table of cases: name one with `cases` or --cases-file"
         self._problems += [self._problem(path, message) for path, item in items if isinstance(item, str)]
 
-    def _read_gaps(self) -> None:
+    def _read_placeholders(self) -> None:
         """Read every text with placeholders, and check that the table has their columns."""
         for path, text in texts_of(job_snapshot(self.loaded.job)):
-            if not has_gaps(text):
+            if not has_placeholders(text):
                 continue
             try:
-                gap = self.gaps[path] = read_gaps(path, text)
-            except GapError as error:
+                placeholder = self.placeholders[path] = read_placeholders(path, text)
+            except PlaceholderError as error:
                 self._problems.append(self._problem(path, str(error)))
                 continue
             columns = self.table.columns if self.table is not None else ()
-            for column in sorted(gap.columns.difference(columns)):
+            for column in sorted(placeholder.columns.difference(columns)):
                 there = near(column, columns) if columns else "; without a table of cases there are none"
                 self._problems.append(self._problem(path, f"the cases have no column {column!r}{there}"))
 
@@ -171,7 +171,7 @@ class Cases:
                     "persona": persona.model_dump(by_alias=True) if persona is not None else {},
                 }
                 try:
-                    data = filled(template, self.gaps, context)
+                    data = filled(template, self.placeholders, context)
                     data["cases"] = None
                     # A row may have no history: its only message is what the user says now.
                     data["seeds"] = [seed for seed in data["seeds"] if seed.get("conversation") != []]
@@ -180,7 +180,7 @@ class Cases:
                         data["evaluator"]["voice"] = persona.manner(data["evaluator"]["voice"])
                     case = CaseJob(row, persona.name if persona is not None else "", job_from_data(data))
                 except Unfilled as error:
-                    self.tell(row, error.gap.path, str(error))
+                    self.tell(row, error.placeholder.path, str(error))
                 except ValidationError as error:
                     for detail in error.errors(include_url=False)[:MOST_TOLD]:
                         path = field_path(detail)
@@ -190,11 +190,20 @@ class Cases:
 
     def tell(self, row: CaseRow | None, path: FieldPath, message: str) -> None:
         """Record that a row's value is wrong in a text of the job. `path` may be that of the filled job."""
-        gap = next((gap for end in range(len(path), 0, -1) if (gap := self._gap_in(path[:end]))), None)
-        self._rows.setdefault(gap.path if gap else path, []).append((row, message))
+        placeholder = next(
+            (
+                placeholder
+                for end in range(len(path), 0, -1)
+                if (placeholder := self._placeholder_in(path[:end]))
+            ),
+            None,
+        )
+        self._rows.setdefault(placeholder.path if placeholder else path, []).append((row, message))
 
-    def _gap_in(self, path: FieldPath) -> GapText | None:
-        return next((gap for at, gap in self.gaps.items() if at[: len(path)] == path), None)
+    def _placeholder_in(self, path: FieldPath) -> PlaceholderText | None:
+        return next(
+            (placeholder for at, placeholder in self.placeholders.items() if at[: len(path)] == path), None
+        )
 
     @property
     def problems(self) -> list[Problem]:

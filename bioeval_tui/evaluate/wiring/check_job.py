@@ -110,7 +110,7 @@ def check_job(
     for case in cases.jobs:
         filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
         for text in _texts(filled, unrestricted_setups):
-            if text.path in cases.gaps and (wrong := text.wrong()) is not None:
+            if text.path in cases.placeholders and (wrong := text.wrong()) is not None:
                 cases.tell(case.row, text.path, f"{wrong[0]}: {shorten(text.text, 200)}")
         for field, message in _evaluator_wrong(filled):
             cases.tell(case.row, field, message)
@@ -188,7 +188,7 @@ def _read_pattern(pattern: str) -> None:
 
 def _text_problems(source: JobSource, unrestricted_setups: bool, with_cases: bool) -> Iterator[Problem]:
     for each in _texts(source, unrestricted_setups):
-        if with_cases and has_gaps(each.text):
+        if with_cases and has_placeholders(each.text):
             continue
         if (wrong := each.wrong()) is not None:
             message, column = wrong

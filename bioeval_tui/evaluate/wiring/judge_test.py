@@ -1,4 +1,4 @@
-"""A judge asked again about recorded conversations, after changes that should not matter to it. Nothing is recorded."""
+"""Asks a judge again about recorded conversations, after changes that should not matter. Nothing is recorded."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Makers:
     ) -> None:
         """`model` is the agent's, None for the job's own or the usual one.
 
-        Without `job_dir` there are the program's own prompts alone, and no submissions.
+        Without `job_dir`, only the program's own prompts can be used, and no submissions.
         """
         self.job = job
         self.plan: RunPlan | None = None

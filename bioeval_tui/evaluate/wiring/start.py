@@ -76,7 +76,7 @@ def ends_of(path: Path) -> int:
 
 
 def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
-    """Check all jobs and build what needs no connection.
+    """Check all jobs and build the parts that need no connection.
 
     Raises:
         BioevalError: what is wrong with the jobs or settings.

@@ -101,7 +101,7 @@ class GradingBatch:
             return chunk
 
     def give_back(self, items: Sequence[BatchItem]) -> None:
-        """Put submissions back that a dead worker had not begun."""
+        """Return the submissions that a dead worker had not begun to the queue."""
         with self.lock:
             self.waiting.extend(reversed(items))
 

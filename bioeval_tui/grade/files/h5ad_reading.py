@@ -1,4 +1,4 @@
-"""Reads untrusted h5ad files: follows no links, and unpacks only what the answers need."""
+"""Reads untrusted h5ad files: follows no links, and unpacks only the data that the answers need."""
 
 from __future__ import annotations
 

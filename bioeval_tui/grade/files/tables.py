@@ -98,7 +98,7 @@ def _where_not_utf8(data: bytes) -> str:
 
 
 def read_exactly(source: Any, **options: Any) -> pd.DataFrame:
-    """Call `pandas.read_csv` so that numbers are correctly rounded, whatever option the installed version needs."""
+    """Call `pandas.read_csv` with the option that makes the installed version round numbers correctly."""
     if _pandas_version() < (3, 1):  # later ones know no other way, and warn of the option
         options = {"float_precision": "round_trip", **options}
     return pd.read_csv(source, **options)

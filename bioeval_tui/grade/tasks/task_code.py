@@ -104,7 +104,7 @@ def import_problem(error: ImportError, where: Path | str) -> CodeError:
 
 
 def _offer_tasks(root: Path) -> None:
-    """Let code below `root` import `biomlbench.tasks…` from there, if our stand-in is in use."""
+    """Let code below `root` import `biomlbench.tasks…` from `root`, if our stand-in is in use."""
     tasks = sys.modules.get("biomlbench.tasks")
     if tasks is not None and getattr(tasks, "__bioeval__", False) and str(root) not in tasks.__path__:
         tasks.__path__ = [*tasks.__path__, str(root)]

@@ -110,8 +110,7 @@ def recording_of(
 ) -> Iterator[RunEvent]:
     """Yield the events of an imported file, with every text cleaned.
 
-    Raises:
-        RecordingError: the file is not as its format has it.
+    Raises: RecordingError: the file does not fit its format.
     """
     writer = _Writer(found, run_id, options, datetime.now(UTC))
     yield from writer.begin(file, kind, sha256)

@@ -137,7 +137,7 @@ class MedalMark:
 
 @dataclass(frozen=True, slots=True)
 class MedalScale:
-    """The thresholds and the score's own place, worst on the left whichever direction the score has."""
+    """The thresholds and the score's own place, with the worst score on the left, whether higher or lower is better."""
 
     marks: tuple[MedalMark, ...]
     own: float

@@ -52,7 +52,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """A judge against people. `alpha` is on an interval scale, `alpha_ordinal` uses the order of scores alone."""
+    """A judge against people. `alpha` is on an interval scale, `alpha_ordinal` uses only the order of scores."""
 
     confusion: Confusion
     clusters: int

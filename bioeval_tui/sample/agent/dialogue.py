@@ -37,7 +37,7 @@ _BY_QUESTION: dict[str, _Topic] = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the agent answers, and the events before the answer."""
+    """The agent's answer, and the events before it."""
 
     content: str
     events: Sequence[Mapping[str, Any]] = ()
@@ -83,7 +83,7 @@ class Dialogue:
         return manners.small_talk(turn) or manners.not_understood()
 
     async def object_context(self, session: str) -> dict[str, Any]:
-        """Return what the session can see: the user's records, what was looked up, and the functions."""
+        """Return the session's object context: the user's records, the facts looked up, and the functions."""
         resources = [
             _resource(r.id, r.what, ["DomainNode", "Reminder"],
                       {"date": r.date, "timeZone": r.time_zone, "drug": r.drug, "dose": r.dose, "repeats": r.repeats})

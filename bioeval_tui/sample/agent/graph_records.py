@@ -46,7 +46,7 @@ _USER = "MERGE (u:DomainNode:User {name: $user}) "
 
 
 class GraphRecords:
-    """Records in a graph that is queried with Cypher. Raises what the graph raises."""
+    """Records in a graph that is queried with Cypher. Passes on the graph's exceptions."""
 
     def __init__(self, graph: AgentGraph) -> None:
         self._graph = graph

@@ -1,4 +1,4 @@
-"""What the agent learns from a text that is sent to its knowledge service."""
+"""Learns from a text that is sent to the knowledge service."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Medication:
 
 
 class GraphAnswer(Protocol):
-    """What a graph answers a query: rows of JSON-like values."""
+    """A graph's answer to a query: rows of JSON-like values."""
 
     @property
     def rows(self) -> tuple[tuple[Any, ...], ...]: ...
@@ -51,7 +51,7 @@ class AgentGraph(Protocol):
 
 
 class Records(Protocol):
-    """What the dialogue reads and writes. Users are identified by name, and see only their own records."""
+    """The data that the dialogue reads and writes. Users are identified by name, and see only their own records."""
 
     async def knowledge(self) -> Knowledge: ...
     async def reminders(self, user: str) -> list[Reminder]: ...

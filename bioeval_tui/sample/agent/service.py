@@ -118,7 +118,7 @@ class SampleAgentService:
         return web.json_response(self._session(request.match_info["session"]).latencies)
 
     async def put_graph(self, request: web.Request) -> web.Response:
-        """PUT graphs: name a user's knowledge graph. Its id is the user that documents are about."""
+        """PUT graphs: name a user's knowledge graph. Its id is the name of the user whose documents it contains."""
         body = await self._json(request)
         key = _text(body, "id")
         self._graphs[key] = str(body.get("name") or key)

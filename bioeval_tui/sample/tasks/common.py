@@ -1,4 +1,4 @@
-"""What the preparers of the shipped tasks share: splits that never change, and the files of a CSV task."""
+"""Shared by the preparers of the included tasks: splits that never change, and the files of a CSV task."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def publish_csv_task(
 
 
 def cells(full: Any, rows: list[int], genes: list[str], obs: Sequence[str] = ()) -> Any:
-    """Return some cells and genes of an AnnData, with X and the columns `obs` and nothing else."""
+    """Return some cells and genes of an AnnData, with only X and the columns `obs`."""
     import anndata  # for single-cell tasks alone
 
     part = full[rows, genes]

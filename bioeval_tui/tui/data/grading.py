@@ -151,8 +151,7 @@ def _written(path: Path) -> tuple[Written, bool]:
 def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
     """Return the rows of every report at `path`, a file or a folder.
 
-    Raises:
-        InputError: nothing there is a report.
+    Raises: InputError: there is no report.
     """
     folder = reports_folder(path)
     loaded = _load(path)

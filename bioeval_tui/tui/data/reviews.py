@@ -265,7 +265,7 @@ def _graded_items(
 
 
 def _said(item: ReviewItem, given: Given) -> dict[str, Any]:
-    """Return the event's fields: what was found, and what is left."""
+    """Return the event's fields: the values before and after the review."""
     fields: dict[str, Any] = {"action": given.action, "why": given.why, "blind": given.blind}
     if given.action == "fault":
         before = reviews.fault_of(item.faults) or item.fault

@@ -112,7 +112,7 @@ Played = Literal["job", "rehearsal"]
 
 @dataclass(frozen=True, slots=True)
 class RunForm:
-    """The run dialog's form as typed, which is also what is saved."""
+    """The contents of the run dialog's form, as typed and as saved."""
 
     agent: Literal["sample", "job", "url"] = "job"
     url: str = ""

@@ -1,4 +1,4 @@
-"""The medal scale: worst on the left, best on the right, whichever direction the score has."""
+"""The medal scale: the worst score on the left, the best on the right, whether higher or lower is better."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class ReviewScreen(RefreshedScreen):
                     yield Labelled()
 
     def on_mount(self) -> None:
-        """Load, and look for other people's reviews now and then."""
+        """Load the queue, and check for other people's reviews regularly."""
         self.blind = self.blind or self.bioeval.services.preferences.get("review.blind") is True
         self.rows.show_blurred_cursor()
         self._show_words()

@@ -81,7 +81,7 @@ class ReviewDialog(FormDialog[review_view.ReviewForm]):
         return review_view.ReviewForm(self._kind, typed.get("score", ""), choice, typed.get("why", ""))
 
     def hint(self, *, trying: bool) -> Cell:
-        """What is missing, or that the form is complete."""
+        """The missing part of the form, or a note that it is complete."""
         problem = review_view.wrong(self.form)
         return Cell(problem, "bad" if trying else "quiet") if problem else Cell("enter saves it", "quiet")
 

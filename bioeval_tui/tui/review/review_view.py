@@ -116,12 +116,12 @@ LABEL = 11
 
 
 def label(name: str) -> Cell:
-    """Return a line's label as its first cell."""
+    """Return the first cell of a line, its label."""
     return Cell(name.ljust(LABEL), "quiet")
 
 
 def labelled(line: Line) -> tuple[str, Line]:
-    """Return a line as its label, empty where it has none, and the rest."""
+    """Split a line into its label (empty without one) and the rest."""
     named = bool(line) and line[0].tone == "quiet" and len(line[0].text) == LABEL
     return (line[0].text, line[1:]) if named else ("", line)
 

@@ -176,5 +176,5 @@ def _time(value: Compared, label: int, plot: int) -> Line:
 
 
 def _average(ms: float | None) -> str:
-    """Return seconds with two decimals: with one, averages 3 ms apart could look 100 ms apart."""
+    """Return seconds with two decimals, because with one, averages 3 ms apart could look 100 ms apart."""
     return f"{ms / 1000:.2f} s" if ms is not None and 99.5 <= ms < 59_950 else latency(ms)

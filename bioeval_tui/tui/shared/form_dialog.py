@@ -20,7 +20,7 @@ Form = TypeVar("Form")
 
 
 class FormField(Input):
-    """A line to type in. It has nothing to scroll up and down: those keys are the dialog's."""
+    """An input line. The keys for up and down belong to the dialog."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the arrows to the dialog, and to its line of keys."""

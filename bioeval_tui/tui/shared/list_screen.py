@@ -69,7 +69,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     @property
     def looked_at(self) -> Item | None:
-        """The item under the cursor now, even before messages about a move are handled."""
+        """The item under the cursor, even before messages about a move are handled."""
         at = self.table.rows.cursor
         return self._drawn[at] if at < len(self._drawn) else None
 

@@ -40,7 +40,7 @@ class LimitError(ExpressionError):
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of `limits` during one evaluation. Every method raises `LimitError` when it is used up."""
+    """The remaining part of `limits` during one evaluation. Every method raises `LimitError` when it is used up."""
 
     limits: Limits = field(default_factory=Limits)
     steps: int = 0

@@ -123,7 +123,7 @@ def _comment(query: str, start: int) -> int:
 
 
 def _refuse_escapes(text: str, start: int, where: str) -> None:
-    """Refuse `\\u0041` where Neo4j would still read it, and a reader would not."""
+    """Reject `\\u0041` where Neo4j would decode it, because a reader would overlook it."""
     if match := _ESCAPED.search(text):
         raise QueryError(f"\\u escapes are not allowed in {where}", start + match.start() + 1)
 

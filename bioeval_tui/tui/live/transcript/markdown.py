@@ -102,7 +102,7 @@ def _wrapping(head: Row, body: list[Row]) -> Table:
 
 
 def finished(text: str) -> str:
-    """Return a text that is still being written with its bold words or code closed: no bare marks flash up."""
+    """Close the bold words or code of an unfinished text, so that no bare marks flash up."""
     if text.count("`") % 2:
         return f"{text}`"
     written = text.rstrip()

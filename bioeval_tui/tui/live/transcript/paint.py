@@ -224,7 +224,7 @@ def _trimmed(row: list[Segment]) -> list[Segment]:
 
 
 def _drawable(text: str) -> str:
-    """Clean once more, whatever was cleaned before, and spell out tabs."""
+    """Clean the text again in any case, and replace tabs with spaces."""
     if text.isascii() and text.isprintable():
         return text
     return clean(text).expandtabs(4)
