@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from time import monotonic
-from typing import NamedTuple
 
 from bioeval_tui.record.events import (
     AssertionChecked,
@@ -23,6 +22,7 @@ from bioeval_tui.record.events import (
     SeedApplied,
     SetupApplied,
 )
+from bioeval_tui.record.turn_mark import TurnMark
 
 FRAME_S = 1 / 30
 LONGEST_WAIT_S = 5.0
@@ -31,21 +31,6 @@ LONGEST_PREPARATION_S = 0.5
 """Maximum duration of each step of a conversation's setup in a replay, because nothing is visible then."""
 Timing = Callable[[Sequence[RunEvent]], list[float]]
 """Says when each event is due, in s from the beginning."""
-
-
-class TurnEnd(NamedTuple):
-    """The point where a turn is complete, including checks: after `given` events, `at_s` seconds into the replay.
-
-    Turn 0 is the beginning; the last one, without a condition, is the end of the recording. `failed` is true if
-    an assertion failed since the previous point.
-    """
-
-    condition: ConditionName | None
-    trial: int
-    turn: int
-    given: int
-    at_s: float
-    failed: bool = False
 
 
 class Player:
@@ -239,7 +224,7 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
     return times
 
 
-def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list[TurnEnd]:
+def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list[TurnMark]:
     """Return every position to jump to: the beginning, each turn of each conversation, and the end."""
     if not events:
         return []
@@ -260,10 +245,10 @@ def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list
     places = [(condition, trial, turn, count) for (condition, trial, _, turn), count in ends.items() if turn]
     places = sorted(places, key=lambda place: place[3])
     failures = [number for number, fails in enumerate(_new_failures(events)) if fails]
-    found = [TurnEnd(None, 1, 0, begun, times[begun - 1])]
+    found = [TurnMark(None, 1, 0, begun, times[begun - 1])]
     for condition, trial, turn, count in [*places, (None, 1, 0, len(events))]:
         failed = bisect_left(failures, found[-1].given) < bisect_left(failures, count)
-        found.append(TurnEnd(condition, trial, turn, count, times[count - 1], failed))
+        found.append(TurnMark(condition, trial, turn, count, times[count - 1], failed))
     return found
 
 

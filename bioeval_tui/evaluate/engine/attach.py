@@ -14,7 +14,6 @@ from typing import Literal
 
 from bioeval_tui.evaluate.engine.intents import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
 from bioeval_tui.evaluate.engine.run_view import Intent
-from bioeval_tui.evaluate.engine.turn_mark import TurnMark
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.record.live import is_live, read_live
 from bioeval_tui.record.reading import follow, read_recording
@@ -28,6 +27,7 @@ from bioeval_tui.record.replay import (
     turn_ends,
 )
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.record.turn_mark import TurnMark
 from bioeval_tui.text import clean_line
 
 MOST_SCORED = 20_000
@@ -186,7 +186,7 @@ class ReplayedRun:
 
     def _take(self, events: Sequence[RunEvent]) -> None:
         self._events = events
-        self.marks = [TurnMark(*place) for place in turn_ends(events, self._timing)]
+        self.marks = turn_ends(events, self._timing)
 
     async def _read(self, source: FollowedRun) -> None:
         """Read events as the engine writes them; the player yields them when they are due."""

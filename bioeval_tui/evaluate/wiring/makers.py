@@ -117,8 +117,6 @@ class Makers:
 
     def _guard(self) -> Guard | None:
         """Return the guard of the simulated user's messages; None if a person, script or plug-in plays the user."""
-        # Here and below: each run loads the parts that its job names, and no others.
-
         evaluator = self.job.evaluator
         if evaluator.kind != "llm" or evaluator.guards == "off":
             return None
@@ -310,7 +308,6 @@ class Makers:
         """Return the hashes of the models' prompts."""
         if not self.uses_models():
             return {}
-
         return prompt_hashes(self.job, self.job_dir)
 
     def judge_sees(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-from bioeval_tui.evaluate.engine.turn_mark import TurnMark
+from bioeval_tui.record.turn_mark import TurnMark
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score_tone
 
 PLAYED, AHEAD, TURN_PLAYED, TURN_AHEAD, FAILED = "━", "─", "●", "○", "✗"
