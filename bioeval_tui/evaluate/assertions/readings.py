@@ -22,7 +22,7 @@ def depends_on_signoff(condition: Expression) -> bool:
 
 
 def depends_on_user_times(condition: Expression) -> bool:
-    """Return whether a condition has another verdict where the user's messages took no time."""
+    """Return whether a condition has a different result if the user's messages took no time."""
     return _differs(condition, {"user_ms": 0})
 
 
@@ -34,7 +34,7 @@ def _differs(condition: Expression, other: dict[str, Any]) -> bool:
 
 
 def _verdict(condition: Expression, turns: int, *, signoff: bool = True, user_ms: int = 1200) -> Any:
-    """Return the value for a synthetic conversation of that many turns; None if it has none. Raises `LimitError`."""
+    """Return the condition's value for an invented conversation of `turns` turns; None if evaluating it fails."""
     transcript = []
     for turn in range(turns):
         transcript += [

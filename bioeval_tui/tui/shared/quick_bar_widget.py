@@ -12,7 +12,7 @@ MOST_KEPT = 100
 
 
 class QuickBar(ScrollBar):
-    """Looks and acts as Textual's; its rows are of four kinds, and one strip of each kind is kept."""
+    """Looks and acts like Textual's scrollbar, but keeps one strip for each of its four kinds of rows."""
 
     def __init__(self, vertical: bool = True, name: str | None = None, *, thickness: int = 1) -> None:
         super().__init__(vertical, name, thickness=thickness)
