@@ -260,7 +260,9 @@ def _as_text(found: Any) -> str:
         case int() | float():
             return f"{found}"
         case None:
-            raise GapError("the value in this row is missing; `default('…', true)` replaces such values")
+            raise PlaceholderError(
+                "the value in this row is missing; `default('…', true)` replaces such values"
+            )
         case _:
             raise PlaceholderError(
                 "the value in this row is a list or an object; text or a number is required"

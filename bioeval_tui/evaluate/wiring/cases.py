@@ -210,7 +210,7 @@ class Cases:
         """The problems of rows, each at its row; a problem of all rows is reported once, at the job's placeholder."""
         found = list(self._problems)
         for path, told in self._rows.items():
-            columns = sorted(self.gaps[path].columns) if path in self.gaps else []
+            columns = sorted(self.placeholders[path].columns) if path in self.placeholders else []
             rows = list(dict.fromkeys(row.number for row, _ in told if row is not None))
             if self.table is None or (len(rows) == self._tried > 1):
                 first = f"no row fills this; row {rows[0]}: " if rows else ""

@@ -14,6 +14,7 @@ from bioeval_tui.evaluate.assertions.readings import depends_on_signoff, depends
 from bioeval_tui.evaluate.assertions.tool_calls import parse_where
 from bioeval_tui.evaluate.graphs import cypher
 from bioeval_tui.evaluate.guards.language import is_english
+from bioeval_tui.evaluate.job.filling import has_placeholders
 from bioeval_tui.evaluate.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
 from bioeval_tui.evaluate.models.prompting import find_prompt
 from bioeval_tui.evaluate.wiring.case_file import CaseChoice

@@ -53,7 +53,7 @@ def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
     rules = rules or GateRules()
     held = evaluate(runs, rules)
     root = ET.Element("testsuites", {"name": "bioeval-tui"})
-    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    totals = Counter(_counts(()))
     seconds = 0.0
     for run, parts in zip(runs, _names(runs), strict=True):
         for trial in range(1, max(run.started.trials, *run.trials, 1) + 1):
@@ -61,15 +61,13 @@ def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
                 suite, counts, took = _suite(run, parts, condition, trial, rules, held)
                 root.append(suite)
                 seconds += took
-                for name, number in counts.items():
-                    totals[name] += number
+                totals.update(counts)
     gate = _gate_cases(held)
     if gate:
         counts = _counts(gate)
         suite = ET.SubElement(root, "testsuite", {"name": "gate", **_texts(counts), "time": "0.000"})
         suite.extend(_elements(gate, "gate"))
-        for name, number in counts.items():
-            totals[name] += number
+        totals.update(counts)
     # Jenkins' schema knows no total of skipped cases at the root; each suite has its own.
     totals.pop("skipped")
     root.attrib |= _texts(totals) | {"time": f"{seconds:.3f}"}
@@ -122,8 +120,10 @@ def _suite(
         },
     )
     properties = ET.SubElement(suite, "properties")
-    # A dashboard knows a suite by its name, so that one never changes with the job's own names.
-    own = {"condition": run.state.condition_title(condition), "unproved": _unproved(talk)}
+    # A dashboard knows a suite by its name, so that one never changes with the job's own names. Unproved verdicts quote
+    # words that are not in the transcript.
+    unproved = str(talk.verdict.unproved if talk and talk.verdict else 0)
+    own = {"condition": run.state.condition_title(condition), "unproved": unproved}
     for key, value in {**_properties(run), **own}.items():
         ET.SubElement(properties, "property", {"name": key, "value": xml_text(value)})
     # GitLab shows the class as the suite; Jenkins uses the part before the last dot as the package.
@@ -185,11 +185,6 @@ def _properties(run: LoadedRun) -> dict[str, str]:
         "job_sha256": started.job_sha256,
         "program_version": started.program_version,
     }
-
-
-def _unproved(talk: ConversationState | None) -> str:
-    """Return the number of the conversation's verdicts that quote words which are not in the transcript."""
-    return str(talk.verdict.unproved if talk and talk.verdict else 0)
 
 
 def _line(text: str) -> str:
@@ -272,11 +267,7 @@ def _assertion_case(
 ) -> JUnitCase:
     check = talk.final_checks.get(index) if talk else None
     if check is None:
-        return (
-            JUnitCase(name, missing.outcome, missing.words)
-            if missing
-            else JUnitCase(name, "skipped", "not checked")
-        )
+        return replace(missing or JUnitCase("", "skipped", "not checked"), name=name)
     if check.status == "passed":
         return JUnitCase(name, "passed")
     if check.status == "not_measured":
@@ -296,19 +287,15 @@ def _task_case(
         unproved = f"unproved, the judge quotes words that are not in the transcript; {score}"
         words, note = (unproved, unproved) if task.unproved else (score, "")
         return JUnitCase(name, "passed" if task.passed else "failure", words, note=note)
-    if missing is not None:
-        return JUnitCase(name, missing.outcome, missing.words)
     error = talk.verdict.error if talk and talk.verdict else None
-    return JUnitCase(name, "error", error or "not judged")
+    return replace(missing or JUnitCase("", "error", error or "not judged"), name=name)
 
 
 def _latency_case(run: LoadedRun, talk: ConversationState | None, missing: JUnitCase | None) -> JUnitCase:
     budget = job_number(run.state.job, "aspirationalAverage", 0.0)
     name = f"latency: {budget / 1000:g} s on average"
     if talk is None or not talk.latencies_ms:
-        if missing is not None:
-            return JUnitCase(name, missing.outcome, missing.words)
-        return JUnitCase(name, "failure", "the agent never answered")
+        return replace(missing or JUnitCase("", "failure", "the agent never answered"), name=name)
     average = sum(talk.latencies_ms) / len(talk.latencies_ms)
     words = f"average {average / 1000:.3f} s over {len(talk.latencies_ms)} answers"
     return JUnitCase(name, "failure" if average > budget > 0 else "passed", words, average / 1000)
@@ -318,8 +305,6 @@ def _score_case(talk: ConversationState | None, missing: JUnitCase | None, bar: 
     name = "score" if bar is None else f"score at least {bar:g}"
     score = talk.score if talk else None
     if score is None or score.score is None:
-        if missing is not None:
-            return JUnitCase(name, missing.outcome, missing.words)
-        return JUnitCase(name, "error", score.reason if score else "not scored")
+        return replace(missing or JUnitCase("", "error", score.reason if score else "not scored"), name=name)
     below = bar is not None and score.score < bar
     return JUnitCase(name, "failure" if below else "passed", f"score {score.score:.2f}")
