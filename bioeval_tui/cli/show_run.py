@@ -69,10 +69,10 @@ def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
         os._exit(128 + number)
 
     def leave(number: int, frame: object) -> None:
-        for name in names:
-            signal.signal(name, lambda number, frame: None)  # once is enough
+        signal.signal(number, lambda number, frame: None)  # once is enough
         if number == signal.SIGTERM:
             raise SystemExit(128 + number)  # the terminal still exists and must be restored
+        # Also after SIGTERM: without its terminal, the screen may never finish restoring it.
         threading.Thread(target=stop_and_leave, args=(number,)).start()
 
     before = {name: signal.signal(name, leave) for name in names}
