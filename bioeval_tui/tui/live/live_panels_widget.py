@@ -168,7 +168,9 @@ class AssertionsPanel(Panel):
             newest = f"{turns - count + 1} to {turns}" if count < turns else ""
             fits = summary.cell_length + len("  turns ") + len(newest) <= width
             left_out = f"turns {newest}" if newest and fits else newest
-            whole = _in_full(titles, width - column(width) * len(look.conditions)).wrap(width)[: below - 1]
+            whole = _in_full(titles, width - column(width) * len(look.conditions) - 1).wrap(width)[
+                : below - 1
+            ]
             whole += [Content("")] * (below - 1 - len(whole))
             return Content("\n").join([*whole, spread(summary, paint(Cell(left_out, "quiet")), width)])
 
