@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui import score as composite
 from bioeval_tui.record.cases import judged
-from bioeval_tui.record.events import Reviewed, TaskScored, TranscriptScored
-from bioeval_tui.record.state import ConversationKey
+from bioeval_tui.record.events import Reviewed, TaskScored, TranscriptScored, job_number
+from bioeval_tui.record.state import PASSED, ConversationKey
 from bioeval_tui.text import clean, clean_line
 
 if TYPE_CHECKING:
@@ -174,7 +174,6 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     """Return the run's reviewed scores; None when nobody gave a score or a fault."""
     if not reviews.tasks and not reviews.faults:
         return None
-
     after = with_reviews(state, reviews)
     scores = after.scores()
     every = (*reviews.tasks.values(), *reviews.faults.values())
@@ -275,13 +274,13 @@ def _score(
 
 def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
     """Return the parts of a conversation that was not scored when it was recorded."""
-    passed: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured": None}
     wanted = len(state.job.get("assertions") or [])
-    finals = [(check.weight, passed[check.status]) for check in talk.final_checks.values()]
+    finals = [(check.weight, PASSED[check.status]) for check in talk.final_checks.values()]
     finals += [(1.0, None)] * (wanted - len(finals))
-    target = float(state.job.get("aspirationalAverage", 0))
     return (
-        composite.timing_part(target, talk.latencies_ms, ended=True),
+        composite.timing_part(
+            job_number(state.job, "aspirationalAverage", 0.0), talk.latencies_ms, ended=True
+        ),
         composite.task_part(None, len(judged(state.job_of(talk.key.trial)))),
         composite.assertion_part(finals),
     )

@@ -285,7 +285,7 @@ class RunState:
             ),
             composite.assertion_part(
                 [
-                    (c.weight, _PASSED[c.status])
+                    (c.weight, PASSED[c.status])
                     for c in conversation.latest_checks()
                     if c.status != "not_measured"
                 ]
@@ -296,7 +296,8 @@ class RunState:
 
 NOT_CLEAN = ("not_clean", "clean_unknown")
 """Codes of the warnings after which a run shows no uplift."""
-_PASSED: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured": None}
+PASSED: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured": None}
+"""Whether an assertion of this status passed; None if it was not measured."""
 
 
 def apply(state: RunState, event: RunEvent) -> Change:
