@@ -32,7 +32,7 @@ import pandas as pd
 import yaml
 
 from bioeval_tui.grade import GraderPool, Registry
-from bioeval_tui.grade.batch.run import run_batch
+from bioeval_tui.grade.batch.run import grade_batch
 from bioeval_tui.grade.leaderboard import rank
 from bioeval_tui.isolation import program_command
 
@@ -341,9 +341,9 @@ def throughput(
         plain_rates.append(len(some) / seconds)
         started = time.perf_counter()
         with GraderPool(Registry([world.tasks], world.data), workers=2) as pool:
-            cold, result = timed(lambda pool=pool, output=output: run_batch(listing, output / "cold", pool))
+            cold, result = timed(lambda pool=pool, output=output: grade_batch(listing, output / "cold", pool))
             cold = time.perf_counter() - started
-            warm, result = timed(lambda pool=pool, output=output: run_batch(listing, output / "warm", pool))
+            warm, result = timed(lambda pool=pool, output=output: grade_batch(listing, output / "warm", pool))
         if len(some) == len(lines):
             compare(reports, result.report_path)
         warm_rates.append(len(lines) / warm)
@@ -436,12 +436,12 @@ def peak_megabytes(world: World, count: int) -> float:
     code = (
         "from pathlib import Path\n"
         "from bioeval_tui.grading import GraderPool, Registry\n"
-        "from bioeval_tui.grade.batch.run import run_batch\n"
+        "from bioeval_tui.grade.batch.run import grade_batch\n"
         "def peak(pid):\n"
         "    lines = Path(f'/proc/{pid}/status').read_text().splitlines()\n"
         "    return int(next(line for line in lines if line.startswith('VmHWM')).split()[1]) / 1024\n"
         f"with GraderPool(Registry([{str(world.tasks)!r}], {str(world.data)!r}), workers=2) as pool:\n"
-        f"    run_batch(Path({str(listing)!r}), Path({str(world.folder / 'memory' / str(count))!r}), pool)\n"
+        f"    grade_batch(Path({str(listing)!r}), Path({str(world.folder / 'memory' / str(count))!r}), pool)\n"
         "    print(peak('self') + sum(peak(worker.pid) for worker in pool._idle))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -83,7 +83,7 @@ async def use(source: Source, length: int) -> list[float]:
 
 async def from_file(rows: list[MedalRow], folder: Path) -> float:
     """Return the milliseconds from going to the screen until every report of a file is shown."""
-    from bioeval_tui.evaluate.assertions.medal import Grading
+    from bioeval_tui.grade.service import Grading
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.data.grading import report_rows
 

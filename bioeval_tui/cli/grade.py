@@ -15,7 +15,7 @@ from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_
 from bioeval_tui.grade.batch.explanations import explanations
 from bioeval_tui.grade.batch.intervals import rewrite, uncertainties, with_ladder
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
-from bioeval_tui.grade.batch.run import run_batch
+from bioeval_tui.grade.batch.run import grade_batch
 from bioeval_tui.grade.batch.submissions import read_submissions
 from bioeval_tui.grade.console import (
     batch_progress,
@@ -207,7 +207,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
         try:
             with batch_progress() as on_progress:
                 resume = given["resume"]
-                result = run_batch(listed, output_dir, backend, resume=resume, on_progress=on_progress)
+                result = grade_batch(listed, output_dir, backend, resume=resume, on_progress=on_progress)
         except KeyboardInterrupt:
             say_progress("interrupted; finished reports are kept, continue with --resume")
             return ExitCode.INTERRUPTED

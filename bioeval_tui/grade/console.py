@@ -61,7 +61,7 @@ def long_work(what: str, total: int | None) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def batch_progress() -> Iterator[Callable[[run.GradingProgress], None]]:
-    """Show the progress of a batch on stderr; yields the object that `run_batch` reports to."""
+    """Show the progress of a batch on stderr; yields the object that `grade_batch` reports to."""
     with _bar() as bar:
         row = bar.add_task("grading", total=None)
 

@@ -8,19 +8,13 @@ from pathlib import Path
 from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.files import write_beside
 from bioeval_tui.record.events import CONDITIONS
-from bioeval_tui.report.compared import (
-    Compared,
-    ComparedCheck,
-    ComparedCondition,
-    RunComparison,
-    RunPreview,
-    RunSummary,
-)
+from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison
 from bioeval_tui.report.comparison import ConditionComparison, compare
 from bioeval_tui.report.conclusion import conclude, conclude_batch
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.report.statistics.paired import Difference
 from bioeval_tui.text import clean_line
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval_tui.evaluate.engine.run_view import RunView
 from bioeval_tui.evaluate.engine.spec import RunRequest
-from bioeval_tui.report.compared import RunComparison, RunPreview, RunSummary
+from bioeval_tui.report.compared import RunComparison
+from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 
 if TYPE_CHECKING:  # the first paint waits for no event model

@@ -17,7 +17,8 @@ from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState
-from bioeval_tui.report.compared import RunComparison, RunPreview, RunSummary
+from bioeval_tui.report.compared import RunComparison
+from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource

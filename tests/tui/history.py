@@ -9,14 +9,8 @@ from fakes import FakeServices, FakeView
 from medal_rows import board as scores_of
 
 from bioeval_tui.errors import Problem
-from bioeval_tui.report.compared import (
-    Compared,
-    ComparedCheck,
-    ComparedCondition,
-    RunComparison,
-    RunSummary,
-    Status,
-)
+from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison
+from bioeval_tui.report.run_summary import RunSummary, Status
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, JobItem
 
 JOB_TEXT = """\

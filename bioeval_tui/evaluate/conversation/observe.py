@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bioeval_tui.errors import QueryError
+from bioeval_tui.evaluate.conversation.attempts import with_retries
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluate.conversation.plan import Parts, RunLimits
-from bioeval_tui.evaluate.conversation.retry import with_retries
 from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluate.job.models import Assertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.evaluate.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError

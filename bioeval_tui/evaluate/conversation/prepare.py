@@ -6,9 +6,9 @@ import time
 from collections.abc import Awaitable, Callable
 
 from bioeval_tui.errors import BioevalError, NotMeasuredError, QueryError
+from bioeval_tui.evaluate.conversation.attempts import stream_whole, with_retries
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluate.conversation.plan import Parts, RunPlan
-from bioeval_tui.evaluate.conversation.retry import stream_whole, with_retries
 from bioeval_tui.evaluate.job.models import ConversationSeed, CypherAssertion, Seed, TextSeed
 from bioeval_tui.evaluate.seams import Agent, PeerError
 from bioeval_tui.record import events

@@ -12,13 +12,13 @@ from typing import Any
 from bioeval_tui import __version__
 from bioeval_tui import score as composite
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluate.conversation import verdicts as scoring
+from bioeval_tui.evaluate.conversation import scoring
+from bioeval_tui.evaluate.conversation.attempts import with_retries
 from bioeval_tui.evaluate.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
 from bioeval_tui.evaluate.conversation.observe import Observation, what_differs
 from bioeval_tui.evaluate.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups, preflight, require_graph
-from bioeval_tui.evaluate.conversation.retry import with_retries
 from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript, for_judge
 from bioeval_tui.evaluate.conversation.turns import HeldConversation, Outcome
 from bioeval_tui.evaluate.job.loading import job_snapshot

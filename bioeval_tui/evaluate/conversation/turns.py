@@ -6,11 +6,11 @@ import asyncio
 import time
 from dataclasses import dataclass, replace
 
+from bioeval_tui.evaluate.conversation.attempts import DeltaJoiner, stream_whole, with_retries
 from bioeval_tui.evaluate.conversation.control import ConversationControl
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluate.conversation.observe import Observation, Observer
 from bioeval_tui.evaluate.conversation.plan import Parts, RunPlan
-from bioeval_tui.evaluate.conversation.retry import DeltaJoiner, stream_whole, with_retries
 from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluate.job.signoff import without_signoff
 from bioeval_tui.evaluate.job.withholding import for_evaluator

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bioeval_tui.evaluate.graphs.cypher import check_query, check_statement
 from bioeval_tui.evaluate.graphs.embedded_file import Allowance, EmbeddedFile, available
-from bioeval_tui.evaluate.graphs.guard import check_query, check_statement
 from bioeval_tui.evaluate.seams import GraphSnapshot, PeerError, Rows
 
 __all__ = ["EmbeddedGraph", "available"]

@@ -15,9 +15,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bioeval_tui.errors import BioevalError, QueryError
-from bioeval_tui.evaluate.graphs.cypher import split_statements
+from bioeval_tui.evaluate.graphs.cypher import check_query, check_statement, split_statements
 from bioeval_tui.evaluate.graphs.digest import MAX_DIGESTED, ContentDigest
-from bioeval_tui.evaluate.graphs.guard import check_query, check_statement
 from bioeval_tui.evaluate.graphs.neo4j_values import plain
 from bioeval_tui.evaluate.seams import GraphSnapshot, PeerError, Rows
 from bioeval_tui.text import clean_line

@@ -1,4 +1,4 @@
-"""The number of verdicts that one transcript needs. `evaluate.conversation.verdicts` combines them."""
+"""The number of verdicts that one transcript needs. `evaluate.conversation.scoring` combines them."""
 
 from __future__ import annotations
 

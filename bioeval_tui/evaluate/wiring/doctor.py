@@ -18,9 +18,9 @@ import httpx2
 
 from bioeval_tui import __version__, installation, plugins
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.evaluate.hosts import host_of
+from bioeval_tui.grade.service import Grading
 from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
 from bioeval_tui.text import clean_line, home_relative
 

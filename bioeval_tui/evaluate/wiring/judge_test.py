@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from bioeval_tui.evaluate.conversation.plan import RunLimits
+from bioeval_tui.evaluate.conversation.scoring import judge_transcript
 from bioeval_tui.evaluate.conversation.transcript import for_judge, sent_messages
-from bioeval_tui.evaluate.conversation.verdicts import judge_transcript
 from bioeval_tui.evaluate.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.evaluate.wiring.rescore import AT_ONCE, Rescorer
 from bioeval_tui.record.state import ConversationState

@@ -12,8 +12,8 @@ from typing import Any
 from bioeval_tui import score as composite
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.conversation.plan import RunLimits
+from bioeval_tui.evaluate.conversation.scoring import judge_transcript
 from bioeval_tui.evaluate.conversation.transcript import for_judge, sent_messages
-from bioeval_tui.evaluate.conversation.verdicts import judge_transcript
 from bioeval_tui.evaluate.engine.resume import is_finished
 from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.hosts import is_loopback

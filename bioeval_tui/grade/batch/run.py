@@ -30,7 +30,7 @@ class GradingProgress:
     not_graded: int = 0
 
 
-def run_batch(
+def grade_batch(
     submissions: Path | SubmissionList,
     output_dir: Path,
     backend: Backend,
@@ -111,5 +111,5 @@ def grade_jsonl(
     Raises:
         InputError: the list is wrong or the folder cannot be written.
     """
-    result = run_batch(Path(path_to_submissions), Path(output_dir), InProcess(registry))
+    result = grade_batch(Path(path_to_submissions), Path(output_dir), InProcess(registry))
     return result.report_path, result.individual_dir

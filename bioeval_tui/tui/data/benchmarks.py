@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import BioevalError, NotMeasuredError
-from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
+from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.tasks.prepare import remove_drafts
 from bioeval_tui.installation import GRADING, need
 from bioeval_tui.isolation import program_command

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, InputError
-from bioeval_tui.evaluate.assertions.medal import Grading
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.paths import extract_agent_from_submission_path
 from bioeval_tui.grade.reports import load_outcomes
+from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.report_reviews import reports_folder
 from bioeval_tui.text import clean_line

@@ -23,7 +23,7 @@ from bioeval_tui.text import clean
 from bioeval_tui.tui.items import JobItem
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.compared import RunSummary
+    from bioeval_tui.report.run_summary import RunSummary
 
 ENDINGS = (".yml", ".yaml")
 SHOWN_BYTES = 1_000_000

@@ -15,7 +15,8 @@ from bioeval_tui.evaluate.engine.run_view import Intent, RunView
 from bioeval_tui.record.paths import is_run_id
 from bioeval_tui.record.reviews import ReviewedScores
 from bioeval_tui.record.state import RunState
-from bioeval_tui.report.compared import RunComparison, RunPreview, RunSummary
+from bioeval_tui.report.compared import RunComparison
+from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.tui.items import BenchmarkItem, JobItem, MedalRow
 from bioeval_tui.tui.review.review_items import ReviewItem, ReviewSource
 from bioeval_tui.tui.services import Services

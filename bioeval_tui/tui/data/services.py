@@ -14,16 +14,17 @@ from bioeval_tui.evaluate.engine.spec import EngineSpec, RunRequest, spec_of
 from bioeval_tui.tui.data.preferences import Preferences
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.assertions.medal import Grading
     from bioeval_tui.evaluate.engine.attach import FollowedRun
     from bioeval_tui.evaluate.engine.run_view import RunView
     from bioeval_tui.evaluate.wiring.doctor import Finding
     from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.runs import Runs
+    from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.report.compared import RunComparison, RunPreview, RunSummary
+    from bioeval_tui.report.compared import RunComparison
+    from bioeval_tui.report.run_summary import RunPreview, RunSummary
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.batches import Batches
@@ -96,7 +97,7 @@ class AppServices:
     @_Part
     def _grading(self) -> Grading:
         # Here and below: in the thread that does the work, after the first paint.
-        from bioeval_tui.evaluate.assertions.medal import Grading
+        from bioeval_tui.grade.service import Grading
 
         return Grading(self._settings, None if self._submissions else 1)
 

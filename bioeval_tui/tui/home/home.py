@@ -35,7 +35,7 @@ from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.wiring.doctor import Finding
-    from bioeval_tui.report.compared import RunPreview, RunSummary
+    from bioeval_tui.report.run_summary import RunPreview, RunSummary
     from bioeval_tui.tui.items import JobItem
 
 REFRESH_S = 2.0

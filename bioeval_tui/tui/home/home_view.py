@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bioeval_tui.report.compared import RunSummary
 from bioeval_tui.report.numbers import number
+from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.runs.runs_view import status_of

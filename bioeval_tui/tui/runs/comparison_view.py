@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison, RunSummary
+from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison
+from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
 from bioeval_tui.tui.shared.times import latency

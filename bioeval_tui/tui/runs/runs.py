@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.report.compared import RunPreview, RunSummary
+from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.panel_widget import DrawnPanel

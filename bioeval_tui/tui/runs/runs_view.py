@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from bioeval_tui.record.conditions import CONDITIONS
-from bioeval_tui.report.compared import RunPreview, RunSummary, Status
+from bioeval_tui.report.run_summary import RunPreview, RunSummary, Status
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, Sorting, number_key, text_key

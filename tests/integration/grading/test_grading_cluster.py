@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import UnavailableError
-from bioeval_tui.grade.batch.run import run_batch
+from bioeval_tui.grade.batch.run import grade_batch
 
 distributed = pytest.importorskip("distributed")
 
@@ -60,7 +60,7 @@ def test_every_submission_is_reported_once_when_a_worker_is_killed(
     with ClusterBackend(
         cluster.scheduler_address, tasks.registry, time_limit_s=30, memory_limit_mb=None
     ) as backend:
-        result = run_batch(listed, tmp_path / "out", backend, on_progress=kill_one)
+        result = grade_batch(listed, tmp_path / "out", backend, on_progress=kill_one)
     assert killed
     assert (result.valid, result.invalid, result.not_graded) == (count, 0, ())
     report = json.loads(result.report_path.read_text())

@@ -9,7 +9,7 @@ import h5py
 import pytest
 
 from bioeval_tui.grade import Invalid, NotGraded, NotGradedError, TaskReport, load_outcomes
-from bioeval_tui.grade.batch.run import InProcess, run_batch
+from bioeval_tui.grade.batch.run import InProcess, grade_batch
 from bioeval_tui.grade.grade import TaskGrading, grade_submission, validate_submission
 from bioeval_tui.grade.tasks.task_code import MissingPackageError, scalar
 from bioeval_tui.tui.data.grading import rows_at
@@ -97,7 +97,7 @@ def test_invalid_submissions_do_not_raise_an_agents_rank(tasks, tmp_path: Path) 
             tasks.submit("" if off is None else f"id,y\na,{1 + shift}\nb,{2 + shift}\nc,{3 + shift}\n", path)
             lines.append({"task_id": lost if off == "lost" else task, "submission_path": path})
     listed = tasks.submit("".join(json.dumps(line) + "\n" for line in lines), "list.jsonl")
-    result = run_batch(listed, tmp_path / "out", InProcess(tasks.registry))
+    result = grade_batch(listed, tmp_path / "out", InProcess(tasks.registry))
     assert (result.valid, result.invalid, len(result.not_graded)) == (4, 1, 1)
     ranked = [54.0, 49.0, 56.0, 56.0]
     assert result.totals["avg_leaderboard_percentile"] == round(sum(ranked) / 4, 1)
@@ -123,7 +123,9 @@ def test_invalid_submissions_do_not_raise_an_agents_rank(tasks, tmp_path: Path) 
 def test_ungraded_submissions_are_loaded_with_agent_and_reason(tasks, tmp_path: Path) -> None:
     path = tasks.submit("id,y\na,1\n", "2025_run-group_aide/s.csv")
     line = {"task_id": "lab/unknown", "submission_path": str(path)}
-    result = run_batch(tasks.submit(json.dumps(line), "l.jsonl"), tmp_path / "out", InProcess(tasks.registry))
+    result = grade_batch(
+        tasks.submit(json.dumps(line), "l.jsonl"), tmp_path / "out", InProcess(tasks.registry)
+    )
     for place in (result.report_path, tmp_path / "out"):
         (item,) = load_outcomes(place).not_graded
         assert (item.task_id, item.agent) == ("lab/unknown", "aide")
@@ -144,7 +146,7 @@ def test_a_run_without_a_submission_keeps_its_agent(
     tasks, tmp_path: Path, line: dict, folder: str, agent: str | None
 ) -> None:
     listed = tasks.submit(json.dumps({"task_id": tasks.add(), **line}), f"{folder}/list.jsonl")
-    result = run_batch(listed, tmp_path / "out", InProcess(tasks.registry))
+    result = grade_batch(listed, tmp_path / "out", InProcess(tasks.registry))
     (report,) = load_outcomes(result.report_path).reports
     assert report.extra is not None
     assert report.extra.agent == agent

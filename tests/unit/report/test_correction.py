@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from bioeval_tui.cli.review import review
 from bioeval_tui.errors import InputError, UsageError
-from bioeval_tui.evaluate.assertions.medal import Grading
+from bioeval_tui.grade.service import Grading
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.transfer import import_file

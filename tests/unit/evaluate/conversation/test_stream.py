@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bioeval_tui.evaluate.conversation.attempts import DeltaJoiner, stream_whole
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter, Emitter
-from bioeval_tui.evaluate.conversation.retry import DeltaJoiner, stream_whole
 from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
 from tests.unit.evaluate.conversation.fakes import ListSink
 

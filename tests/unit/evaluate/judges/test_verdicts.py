@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bioeval_tui.evaluate.conversation.verdicts import combine_verdicts
+from bioeval_tui.evaluate.conversation.scoring import combine_verdicts
 from bioeval_tui.evaluate.job.models import JobTask
 from bioeval_tui.evaluate.judges.panel import enough
 from bioeval_tui.evaluate.judges.verdicts import MalformedAnswerError, answer_schema, locate, read_verdict

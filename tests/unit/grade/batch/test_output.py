@@ -15,7 +15,7 @@ from bioeval_tui import files
 from bioeval_tui.errors import InputError, StorageError, UsageError
 from bioeval_tui.grade import TaskReport, aggregate_reports, load_reports
 from bioeval_tui.grade.batch.feeding import BatchItem, Result
-from bioeval_tui.grade.batch.run import InProcess, run_batch
+from bioeval_tui.grade.batch.run import InProcess, grade_batch
 
 
 class Breaks:
@@ -48,7 +48,7 @@ def read(path: Path) -> dict:
 
 
 def test_the_report_has_the_published_shape_in_the_lists_order(tasks, listed: Path, tmp_path: Path) -> None:
-    result = run_batch(listed, tmp_path / "out", Breaks(tasks))
+    result = grade_batch(listed, tmp_path / "out", Breaks(tasks))
     report = read(result.report_path)
     expected = aggregate_reports(load_reports(result.report_path))
     assert list(report) == [*expected, "not_graded", "extra"]
@@ -72,18 +72,18 @@ def test_the_report_has_the_published_shape_in_the_lists_order(tasks, listed: Pa
 def test_an_interrupted_batch_resumes_where_it_stopped(tasks, listed: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        run_batch(listed, out, Breaks(tasks, after=4))
+        grade_batch(listed, out, Breaks(tasks, after=4))
     assert len(load_reports(out)) == 4
     assert len(list(out.glob("*_individual_reports/*.json"))) == 4
     again = Breaks(tasks)
     seen: list[tuple[int, int]] = []
-    result = run_batch(
+    result = grade_batch(
         listed, out, again, resume=True, on_progress=lambda p: seen.append((p.done, p.resumed))
     )
     assert again.asked == [0, 1, 2, 3, 4, 5, 6]
     assert seen[0] == (4, 4)
     assert seen[-1] == (11, 4)
-    whole = run_batch(listed, tmp_path / "other", Breaks(tasks))
+    whole = grade_batch(listed, tmp_path / "other", Breaks(tasks))
     assert comparable(read(result.report_path)) == comparable(read(whole.report_path))
 
 
@@ -97,38 +97,38 @@ def comparable(report: dict) -> dict:
 def test_a_journal_cut_in_mid_line_loses_only_that_line(tasks, listed: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        run_batch(listed, out, Breaks(tasks, after=4))
+        grade_batch(listed, out, Breaks(tasks, after=4))
     journal = next(out.glob("*_grading.jsonl"))
     data = journal.read_bytes()
     journal.write_bytes(data[:-40])
     again = Breaks(tasks)
-    result = run_batch(listed, out, again, resume=True)
+    result = grade_batch(listed, out, again, resume=True)
     assert len(again.asked) == 8
     assert read(result.report_path)["total_runs"] == 11
 
 
 def test_a_changed_list_is_not_resumed(tasks, listed: Path, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run_batch(listed, tmp_path / "out", Breaks(tasks, after=4))
+        grade_batch(listed, tmp_path / "out", Breaks(tasks, after=4))
     listed.write_text(listed.read_text() + "\n")
     with pytest.raises(UsageError, match="the list of submissions has changed"):
-        run_batch(listed, tmp_path / "out", Breaks(tasks), resume=True)
+        grade_batch(listed, tmp_path / "out", Breaks(tasks), resume=True)
 
 
 def test_resuming_without_an_earlier_batch_starts_a_new_one(tasks, listed: Path, tmp_path: Path) -> None:
-    assert run_batch(listed, tmp_path / "out", Breaks(tasks), resume=True).valid == 10
+    assert grade_batch(listed, tmp_path / "out", Breaks(tasks), resume=True).valid == 10
 
 
 def test_ungraded_submissions_can_be_retried_with_resume(tasks, tmp_path: Path) -> None:
     task = tasks.add(code="def grade(s, a):\n    raise OSError('disk on fire')\n", sample="a\n1\n")
     line = json.dumps({"task_id": task, "submission_path": tasks.submit("a\n1\n").name})
     listed = tasks.submit(line, "list.jsonl")
-    first = run_batch(listed, tmp_path / "out", InProcess(tasks.registry))
+    first = grade_batch(listed, tmp_path / "out", InProcess(tasks.registry))
     assert first.not_graded[0]["attempts"] == 2
     assert "OSError: disk on fire (grade.py, line 2)" in first.not_graded[0]["reason"]
     (tasks.root / task / "leaderboard.csv").touch()
     again = Breaks(tasks)
-    second = run_batch(listed, tmp_path / "out", again, resume=True)
+    second = grade_batch(listed, tmp_path / "out", again, resume=True)
     assert again.asked == [0]
     assert second.report_path == first.report_path
 
@@ -142,7 +142,7 @@ def test_hostile_paths_and_ids_stay_inside_the_output_folder(tasks, tmp_path: Pa
         {"task_id": task, "submission_path": "/dev/zero"},
     ]
     listed = tasks.submit("".join(json.dumps(line) + "\n" for line in lines), "list.jsonl")
-    result = run_batch(listed, tmp_path / "out", InProcess(tasks.registry))
+    result = grade_batch(listed, tmp_path / "out", InProcess(tasks.registry))
     report = read(result.report_path)
     assert report["total_runs"] == 3
     assert len(report["not_graded"]) == 1
@@ -182,22 +182,22 @@ def test_a_full_disk_ends_the_batch_with_one_sentence_and_resume_completes_it(
     with monkeypatch.context() as patched:
         patched.setattr(files.os, "write", filling)
         with pytest.raises(StorageError, match=r"the disk is full.*run the same command with --resume"):
-            run_batch(listed, out, Breaks(tasks))
+            grade_batch(listed, out, Breaks(tasks))
     for single in out.glob("*_individual_reports/*"):
         assert single.suffix == ".json"
         json.loads(single.read_text())
-    result = run_batch(listed, out, Breaks(tasks), resume=True)
-    whole = run_batch(listed, tmp_path / "other", Breaks(tasks))
+    result = grade_batch(listed, out, Breaks(tasks), resume=True)
+    whole = grade_batch(listed, tmp_path / "other", Breaks(tasks))
     assert comparable(read(result.report_path)) == comparable(read(whole.report_path))
     assert len(list(result.individual_dir.glob("*.json"))) == 11
 
 
 def test_resume_rewrites_a_report_cut_by_a_crash(tasks, listed: Path, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run_batch(listed, tmp_path / "out", Breaks(tasks, after=4))
+        grade_batch(listed, tmp_path / "out", Breaks(tasks, after=4))
     cut = next((tmp_path / "out").glob("*_individual_reports/*.json"))
     cut.write_bytes(cut.read_bytes()[:50])
-    run_batch(listed, tmp_path / "out", Breaks(tasks), resume=True)
+    grade_batch(listed, tmp_path / "out", Breaks(tasks), resume=True)
     json.loads(cut.read_text())
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.report.compared import RunSummary
+from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.tui.data import job_list
 from bioeval_tui.tui.data.job_list import JobList

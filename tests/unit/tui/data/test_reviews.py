@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from bioeval_tui.cli.medals import medals
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.assertions.medal import Grading
+from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.masking.current import use
 from bioeval_tui.record.masking.mask import Mask

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluate.graphs.cypher import embedded_patterns
+from bioeval_tui.evaluate.graphs.cypher import graphqlite_patterns
 from bioeval_tui.evaluate.graphs.cypher.clauses import Clause, clauses, top_level
 from bioeval_tui.evaluate.graphs.cypher.roles import Query
 from bioeval_tui.text import clean_line
@@ -37,7 +37,7 @@ def check(query: Query, parameters: Mapping[str, Any]) -> None:
     _lengths(query)
     _parameters(query, parameters)
     found = clauses(query)
-    for rule in (*_RULES, *embedded_patterns.RULES):
+    for rule in (*_RULES, *graphqlite_patterns.RULES):
         rule(query, found)
 
 

@@ -1,0 +1,74 @@
+"""A run in a list: its summary, and the preview beside the list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One row of the history of runs. `score` is the mean of both conditions; `scores` has each condition that was run."""
+
+    run_id: str
+    job: str
+    status: Status
+    started_at: datetime
+    score: float | None
+    fault: str
+    scores: dict[str, float | None]
+    messages: int
+    path: Path
+    model: str | None = None
+    rehearsal: bool = False
+    reviewed: float | None = None
+    """The mean after people's reviews; valid only if there are `reviewers`."""
+    reviewers: tuple[str, ...] = ()
+    batch_id: str | None = None
+    """The command that it was started with, where that started several."""
+
+    clean: bool = True
+    """Whether both conditions started from the same state; otherwise there is no uplift."""
+    imported: bool = False
+    """Whether it was imported with `runs import`."""
+
+    @property
+    def uplift(self) -> float | None:
+        """Supplied − withheld of a clean run."""
+        withheld, supplied = self.scores.get("withheld"), self.scores.get("supplied")
+        return None if withheld is None or supplied is None or not self.clean else supplied - withheld
+
+    @property
+    def only_condition(self) -> str | None:
+        """Its only condition; None if it has both, or never started."""
+        return next(iter(self.scores)) if len(self.scores) == 1 else None
+
+    @property
+    def measured(self) -> bool:
+        """Whether it has its main score: the mean of both conditions, or the score of its only one."""
+        return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
+
+
+@dataclass(frozen=True, slots=True)
+class RunPreview:
+    """The result of an ended run, for a preview beside a list."""
+
+    sentence: str
+    condition: str = ""
+    """The condition whose conversation scored lowest; `gains` and `last` belong to it."""
+    gains: tuple[tuple[str, str], ...] = ()
+    """The largest possible gains of its score, and their size."""
+    last: tuple[tuple[str, str], ...] = ()
+    """Its last messages: role and text."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What the job calls the conditions."""
+
+    @property
+    def name(self) -> str:
+        """What the job calls `condition`."""
+        return self.names.get(self.condition, self.condition)
