@@ -26,9 +26,8 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.engine.loop import fair_loop
 from bioeval_tui.evaluate.engine.spec import Order, RunRequest, spec_of
 from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
-from bioeval_tui.evaluate.seams import Condition
 from bioeval_tui.evaluate.wiring.start import hosts_of, prepare_batch, run_followed, run_prepared
-from bioeval_tui.record.events import CONDITIONS
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.report import loading
 from bioeval_tui.report.formats.json_report import json_report

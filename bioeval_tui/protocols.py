@@ -4,7 +4,6 @@ from bioeval_tui.evaluate.seams import (
     Agent,
     AssertionView,
     CheckResult,
-    Condition,
     Delta,
     Evaluator,
     EvaluatorView,
@@ -14,10 +13,8 @@ from bioeval_tui.evaluate.seams import (
     Judge,
     JudgeView,
     KnowledgeGraph,
-    Peer,
     PeerError,
     Reply,
-    Role,
     Rows,
     TaskVerdict,
     TranscriptMessage,
@@ -26,6 +23,7 @@ from bioeval_tui.evaluate.seams import (
     Violation,
 )
 from bioeval_tui.evaluate.traces.registry import traceparent
+from bioeval_tui.record.names import Condition, Peer, Role
 
 __all__ = [
     "Agent", "AssertionView", "CheckResult", "Condition", "Delta", "Evaluator", "EvaluatorView", "Evidence",

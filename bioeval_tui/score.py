@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 from statistics import fmean
 
-from bioeval_tui.record.events import CONDITIONS, ConditionName, ScorePart, TaskScored
+from bioeval_tui.record.events import ScorePart, TaskScored
+from bioeval_tui.record.names import CONDITIONS, Condition
 
 TIMING_WEIGHT = 1.0
 TASK_WEIGHT = 2.0
@@ -145,7 +146,7 @@ def mean_of(scores: Iterable[float | None]) -> float | None:
 
 
 def published_mean(
-    scores: Mapping[str, float | None] | Mapping[ConditionName, float | None],
+    scores: Mapping[str, float | None] | Mapping[Condition, float | None],
 ) -> float | None:
     """Return the mean of both conditions, given their scores by name; None if either is None or missing."""
     return mean_of(scores.get(condition) for condition in CONDITIONS)

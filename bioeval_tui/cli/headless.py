@@ -21,7 +21,7 @@ from bioeval_tui.evaluate.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluate.wiring.estimate import estimate_batch
 from bioeval_tui.evaluate.wiring.resume import rerun_offer
 from bioeval_tui.evaluate.wiring.start import hosts_of, judges_see, prepare_batch, run_followed, run_prepared
-from bioeval_tui.record.events import CONDITIONS
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.outline import fold_file
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.state import RunState, lighten

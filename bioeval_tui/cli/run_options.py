@@ -10,7 +10,7 @@ import click
 
 from bioeval_tui.cli.task_options import board
 from bioeval_tui.evaluate.engine.spec import OTLP_PORT, RunRequest
-from bioeval_tui.record.events import CONDITIONS
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.sample.paths import find_job
 
 OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {

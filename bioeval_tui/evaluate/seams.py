@@ -12,10 +12,7 @@ from typing import Any, Literal, Protocol
 
 from bioeval_tui.errors import UnavailableError
 from bioeval_tui.evaluate.job.models import EvaluationJob
-
-Condition = Literal["withheld", "supplied"]
-Peer = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
-Role = Literal["user", "assistant"]
+from bioeval_tui.record.names import Condition, Peer, Role
 
 
 class PeerError(UnavailableError):

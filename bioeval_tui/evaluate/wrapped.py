@@ -21,14 +21,13 @@ from bioeval_tui.evaluate.seams import (
     Judge,
     JudgeView,
     KnowledgeGraph,
-    Peer,
     PeerError,
     Reply,
-    Role,
     Rows,
     Utterance,
     Verdict,
 )
+from bioeval_tui.record.names import Peer, Role
 from bioeval_tui.text import clean_line
 
 Around = Callable[[str], AbstractAsyncContextManager[None]]

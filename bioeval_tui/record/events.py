@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from bioeval_tui.record.conditions import CONDITIONS as CONDITIONS
-from bioeval_tui.record.conditions import ConditionName as ConditionName
+from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role
 from bioeval_tui.record.spans import AgentSpan
 
 SCHEMA_VERSION = 2
@@ -21,8 +20,6 @@ SCHEMA_VERSION = 2
 
 LONGEST_CONDITION_NAME = 20
 """The most characters of a name that a job gives a condition."""
-PeerName = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
-RoleName = Literal["user", "assistant"]
 EndReason = Literal[
     "signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled", "unknown"
 ]
@@ -50,7 +47,7 @@ Trial = Annotated[int, Field(ge=1, le=MOST_TRIALS)]
 Place = Annotated[int, Field(ge=0, le=MOST_MESSAGES)]
 """The number of a message, turn, attempt, task or assertion. Views iterate up to it, so larger numbers are rejected."""
 Tokens = Annotated[int, Field(ge=0, le=int(LARGEST))]
-Conditions = Annotated[tuple[ConditionName, ...], Field(max_length=2)]
+Conditions = Annotated[tuple[Condition, ...], Field(max_length=2)]
 
 
 class EventBase(BaseModel):
@@ -61,7 +58,7 @@ class EventBase(BaseModel):
     run_id: str
     seq: Annotated[int, Field(ge=0, le=int(LARGEST))]
     at: datetime
-    condition: ConditionName | None = None
+    condition: Condition | None = None
     trial: Trial | None = None
     attempt: Place | None = None
     author: str | None = None
@@ -252,7 +249,7 @@ class MessageStarted(EventBase):
     kind: Literal["message_started"] = "message_started"
     message: Place
     turn: Place
-    role: RoleName
+    role: Role
     speaker: str
     traceparent: Annotated[str, Field(pattern=r"^00-[0-9a-f]{32}-[0-9a-f]{16}-01$")] | None = None
 
@@ -275,7 +272,7 @@ class MessageCompleted(EventBase):
     kind: Literal["message_completed"] = "message_completed"
     message: Place
     turn: Place
-    role: RoleName
+    role: Role
     speaker: str
     content: str
     latency_ms: Number | None = None
@@ -322,7 +319,7 @@ class RequestFailed(EventBase):
     """
 
     kind: Literal["request_failed"] = "request_failed"
-    peer: PeerName
+    peer: Peer
     request_attempt: Place
     error: str
     received: str | None = None
@@ -601,7 +598,7 @@ class Drawn(BaseModel):
     """A task that was sampled for review, with its position in the order and its stratum."""
 
     model_config = ConfigDict(frozen=True)
-    condition: ConditionName
+    condition: Condition
     trial: Trial
     task: Place
     place: Place

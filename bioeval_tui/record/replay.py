@@ -10,7 +10,6 @@ from time import monotonic
 
 from bioeval_tui.record.events import (
     AssertionChecked,
-    ConditionName,
     ConversationScored,
     ConversationStarted,
     FactDisclosed,
@@ -22,6 +21,7 @@ from bioeval_tui.record.events import (
     SeedApplied,
     SetupApplied,
 )
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.turn_mark import TurnMark
 
 FRAME_S = 1 / 30
@@ -230,7 +230,7 @@ def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list
         return []
     times = timing(events)
     begun = next((n + 1 for n, event in enumerate(events) if isinstance(event, ConversationStarted)), 1)
-    ends: dict[tuple[ConditionName | None, int, int, int], int] = {}
+    ends: dict[tuple[Condition | None, int, int, int], int] = {}
     for number, event in enumerate(events):
         match event:
             case MessageCompleted():

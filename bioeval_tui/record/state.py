@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from bioeval_tui import score as composite
 from bioeval_tui.record import cases, events
 from bioeval_tui.record.events import RunEvent, job_number
+from bioeval_tui.record.names import CONDITIONS, Condition, Role
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.text import clean_line, shorten
 
@@ -23,7 +24,7 @@ Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judgi
 class ConversationKey(NamedTuple):
     """Identifies a conversation of a run."""
 
-    condition: events.ConditionName
+    condition: Condition
     trial: int
 
 
@@ -41,7 +42,7 @@ class MessageState:
 
     message: int
     turn: int
-    role: events.RoleName
+    role: Role
     speaker: str
     started_at: datetime
     done: bool = False
@@ -192,7 +193,7 @@ class RunState:
         """Return the case of a trial, started or not; None without cases."""
         if 0 < trial <= len(self.cases):
             return self.cases[trial - 1]
-        talks = (self.conversation(condition, trial) for condition in events.CONDITIONS)
+        talks = (self.conversation(condition, trial) for condition in CONDITIONS)
         return next((talk.case for talk in talks if talk is not None and talk.case is not None), None)
 
     def job_of(self, trial: int) -> dict[str, Any]:
@@ -223,7 +224,7 @@ class RunState:
         return case.title if case is not None else f"trial {trial}"
 
     @property
-    def only_condition(self) -> events.ConditionName | None:
+    def only_condition(self) -> Condition | None:
         """The run's only condition; None if it has both, and with them a mean and an uplift."""
         held = self.started.conditions if self.started else ()
         return held[0] if len(held) == 1 else None
@@ -261,7 +262,7 @@ class RunState:
         ]
         return [warning for warning in told if warning.code == code]
 
-    def conversation(self, condition: events.ConditionName, trial: int = 1) -> ConversationState | None:
+    def conversation(self, condition: Condition, trial: int = 1) -> ConversationState | None:
         """Return a conversation, or None if it has not begun."""
         return self.conversations.get(ConversationKey(condition, trial))
 
@@ -387,7 +388,7 @@ def _warn(state: RunState, event: events.Warned) -> None:
 
 
 def _pause(state: RunState, event: events.OperatorActed) -> None:
-    every = state.started.conditions if state.started else events.CONDITIONS
+    every = state.started.conditions if state.started else CONDITIONS
     who = {event.condition} if event.condition else set(every)
     if event.action in ("pause", "step"):
         state.paused |= who

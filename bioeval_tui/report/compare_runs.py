@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.files import write_beside
-from bioeval_tui.record.events import CONDITIONS
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison
 from bioeval_tui.report.comparison import ConditionComparison, compare
 from bioeval_tui.report.conclusion import conclude, conclude_batch

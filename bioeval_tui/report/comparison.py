@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report import judged_again, rows, samples
 from bioeval_tui.report.costs import Spent, spent
@@ -78,7 +78,7 @@ class ConditionComparison:
     `averages_ms` are A's and B's mean of the conversations' averages, over the trials that both answered.
     """
 
-    condition: ConditionName
+    condition: Condition
     title: str
     """What both jobs call it, else `facts withheld`."""
     a: Estimate
@@ -193,9 +193,7 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
     return notes
 
 
-def _condition(
-    a: LoadedRun, b: LoadedRun, condition: ConditionName, without_timing: bool
-) -> ConditionComparison:
+def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> ConditionComparison:
     def score(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
         sample = samples.score_sample(run, talk)
         if not without_timing or sample is None or sample.value is None or talk is None or talk.score is None:
@@ -232,7 +230,7 @@ Value = Callable[[LoadedRun, ConversationState | None], Sample | None]
 
 
 def _pairs(
-    a: LoadedRun, b: LoadedRun, condition: ConditionName, value: Value, value_b: Value | None = None
+    a: LoadedRun, b: LoadedRun, condition: Condition, value: Value, value_b: Value | None = None
 ) -> list[tuple[Sample | None, Sample | None]]:
     return [(value(a, one), (value_b or value)(b, two)) for one, two in _matched(a, b, condition)]
 
@@ -240,13 +238,13 @@ def _pairs(
 Talk = ConversationState | None
 
 
-def _matched(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list[tuple[Talk, Talk]]:
+def _matched(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[tuple[Talk, Talk]]:
     """Return the conversations that belong together: of the same trial, or of the same case and its trial."""
     first, second = _by_place(a, condition), _by_place(b, condition)
     return [(first.get(place), second.get(place)) for place in dict.fromkeys([*first, *second])]
 
 
-def _by_place(run: LoadedRun, condition: ConditionName) -> dict[tuple[str, int], ConversationState]:
+def _by_place(run: LoadedRun, condition: Condition) -> dict[tuple[str, int], ConversationState]:
     found = {}
     for _, talk in samples.talks([run], condition):
         place = (talk.case.words, talk.case.trial) if talk.case is not None else ("", talk.key.trial)
@@ -268,7 +266,7 @@ def _average(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
     return Sample(job, fmean(latencies)) if latencies else Sample(job, None, "the agent never answered")
 
 
-def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list[TaskComparison]:
+def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[TaskComparison]:
     numbers_a = {title: number for number, title in rows.task_titles(a.state).items()}
     numbers_b = {title: number for number, title in rows.task_titles(b.state).items()}
 
@@ -307,7 +305,7 @@ def _corrected(
     )
 
 
-def _assertion_ps(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> dict[str, float]:
+def _assertion_ps(a: LoadedRun, b: LoadedRun, condition: Condition) -> dict[str, float]:
     """Return by title how likely a change of each assertion is by chance, where it was checked in five pairs or more."""
     titles = {title: index for index, (title, _) in rows.assertion_titles(b.state).items()}
     pairs = _matched(a, b, condition)
@@ -331,7 +329,7 @@ def _holds(talk: ConversationState | None, index: int | None) -> float | None:
     return None if check is None or check.status == "not_measured" else float(check.status == "passed")
 
 
-def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: ConditionName) -> list[AssertionComparison]:
+def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[AssertionComparison]:
     sides = []
     weights: dict[str, float] = {}
     for run in (a, b):
@@ -346,9 +344,7 @@ def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: ConditionName) ->
     ]
 
 
-def _turns(
-    a: LoadedRun, b: LoadedRun, condition: ConditionName, without_timing: bool
-) -> list[TurnComparison]:
+def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> list[TurnComparison]:
     found = []
     for talks in _matched(a, b, condition):
         sides = [grouped((m.turn, m) for m in (talk.messages if talk else ())) for talk in talks]

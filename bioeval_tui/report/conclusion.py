@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import rows, samples
 from bioeval_tui.report.gains import gains
@@ -416,11 +416,11 @@ def _scores(run: LoadedRun) -> str:
     return f"the agent scores {' and '.join(listed)}"
 
 
-def _in(run: LoadedRun, condition: ConditionName) -> str:
+def _in(run: LoadedRun, condition: Condition) -> str:
     return in_condition(run.state.condition_title(condition), condition)
 
 
-def in_condition(title: str, condition: ConditionName) -> str:
+def in_condition(title: str, condition: Condition) -> str:
     """Return `without the facts`, or the condition by the name that the job gives it: `in “knows nothing”`."""
     if title == f"facts {condition}":
         return "without the facts" if condition == "withheld" else "with the facts"

@@ -8,7 +8,8 @@ from typing import Any
 
 from bioeval_tui import agent_protocols
 from bioeval_tui.evaluate.prices import FILE_NAME, Price
-from bioeval_tui.record.events import PeerName, TranscriptScored
+from bioeval_tui.record.events import TranscriptScored
+from bioeval_tui.record.names import Peer
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.loading import LoadedRun
 
@@ -22,7 +23,7 @@ Asked = Sequence[MessageState | TranscriptScored]
 class PeerCost:
     """One peer's models: tokens as reported (None: not reported) and dollars, None with the reason when unknown."""
 
-    peer: PeerName
+    peer: Peer
     tokens_in: int | None
     tokens_out: int | None
     dollars: float | None
@@ -51,7 +52,7 @@ class Spent:
         """The peers whose cost is not known."""
         return tuple(peer for peer in self.peers if peer.dollars is None)
 
-    def of(self, peer: PeerName) -> PeerCost:
+    def of(self, peer: Peer) -> PeerCost:
         """Return one peer's share."""
         return next(found for found in self.peers if found.peer == peer)
 
@@ -66,7 +67,7 @@ def spent(held: Iterable[tuple[LoadedRun, ConversationState]]) -> Spent:
     return Spent(tuple(_sum(peer, each) for peer in ("agent", "evaluator", "judge")), len(pairs))
 
 
-def _sum(peer: PeerName, each: Sequence[dict[PeerName, PeerCost]]) -> PeerCost:
+def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
     found = [costs[peer] for costs in each]
     why = next((cost.why_unknown for cost in found if cost.dollars is None), "")
     return PeerCost(
@@ -78,7 +79,7 @@ def _sum(peer: PeerName, each: Sequence[dict[PeerName, PeerCost]]) -> PeerCost:
     )
 
 
-def _of_run(run: LoadedRun, talks: Sequence[ConversationState]) -> dict[PeerName, PeerCost]:
+def _of_run(run: LoadedRun, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
     answers = [m for talk in talks for m in talk.messages if m.role == "assistant" and m.done]
     # The greeting is drawn from the job and an operator's messages are typed, so no model is called for them.
     lines = [
@@ -139,7 +140,7 @@ def _models_host(run: LoadedRun, role: str) -> str:
     return named if isinstance(named, str) else hosts[min(1, len(hosts) - 1)] if hosts else ""
 
 
-def _priced(run: LoadedRun, peer: PeerName, asked: Asked, models: Sequence[Any], host: str) -> PeerCost:
+def _priced(run: LoadedRun, peer: Peer, asked: Asked, models: Sequence[Any], host: str) -> PeerCost:
     prices: list[Price] = []
     for model in models:
         price = run.prices.of(str(model) if model else None, host)
@@ -155,7 +156,7 @@ def _priced(run: LoadedRun, peer: PeerName, asked: Asked, models: Sequence[Any],
     return PeerCost(peer, *_tokens(asked), dollars)
 
 
-def _unknown(peer: PeerName, asked: Asked, why: str) -> PeerCost:
+def _unknown(peer: Peer, asked: Asked, why: str) -> PeerCost:
     if not asked:
         return PeerCost(peer, None, None, 0.0)
     return PeerCost(peer, *_tokens(asked), None, why)

@@ -8,7 +8,8 @@ from statistics import fmean
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.engine.spec import EngineSpec, RunSpec
-from bioeval_tui.record.events import CONDITIONS, ConditionName, ConversationScored, RunEvent
+from bioeval_tui.record.events import ConversationScored, RunEvent
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report.numbers import signless
 from bioeval_tui.report.statistics.sequential import ConfidenceSequence
 from bioeval_tui.text import plural
@@ -28,7 +29,7 @@ class Decider:
     `until` is `difference`, of two models on the same jobs, or a threshold such as `supplied:0.8`.
     """
 
-    def __init__(self, until: str, runs: Sequence[RunSpec], conditions: Sequence[ConditionName]) -> None:
+    def __init__(self, until: str, runs: Sequence[RunSpec], conditions: Sequence[Condition]) -> None:
         """Start without a round.
 
         Raises:
@@ -44,7 +45,7 @@ class Decider:
                 raise UsageError(
                     "--until-decided compares two models: give --model twice, or a threshold with --fail-under"
                 )
-            self._needed: tuple[ConditionName, ...] = (
+            self._needed: tuple[Condition, ...] = (
                 ("supplied" if "supplied" in conditions else conditions[0]),
             )
             self._bar, low = 0.0, -1.0

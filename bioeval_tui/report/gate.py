@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from bioeval_tui import score
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import samples
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.estimates import estimate
@@ -60,7 +60,7 @@ class GateRules:
             wanted.append((int(k), _bar("--min-pass-k", part, number)))
         return cls(under, fail_on_assertion, tuple(wanted))
 
-    def require_held(self, held: Collection[ConditionName], who: str = "the run") -> None:
+    def require_held(self, held: Collection[Condition], who: str = "the run") -> None:
         """Reject a threshold that the conditions of `who` can never meet: for one that is not run, or for the mean of only one.
 
         Raises:
@@ -88,7 +88,7 @@ class GateCheck:
     words: str
     value: float | None = None
     bar: float | None = None
-    condition: ConditionName | None = None
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _bar(option: str, part: str, number: str) -> float:
     return bar
 
 
-def _planned(run: LoadedRun, only: ConditionName | None = None) -> list[Sample]:
+def _planned(run: LoadedRun, only: Condition | None = None) -> list[Sample]:
     """All planned conversations of the run; one that never started is excluded as `not run`."""
     job = run.started.job_name
     return [
@@ -241,7 +241,7 @@ def _check(
     bar: float,
     words: str,
     *,
-    condition: ConditionName | None = None,
+    condition: Condition | None = None,
 ) -> GateCheck:
     status: Status = "not_measured" if value is None else "passed" if value >= bar - 1e-12 else "failed"
     return GateCheck(first.job_name, first.model, rule, status, words, value, bar, condition)

@@ -9,7 +9,8 @@ from pathlib import Path
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.evaluate.prices import Prices, shipped_prices
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.events import ConditionName, RunStarted, TranscriptScored
+from bioeval_tui.record.events import RunStarted, TranscriptScored
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.paths import SUFFIX
 from bioeval_tui.record.reading import read_recording
@@ -74,7 +75,7 @@ class LoadedRun:
         """The scores after people's reviews; None without any."""
         return reviewed_scores(self.state, self.people)
 
-    def people_score(self, condition: ConditionName, trial: int, task: int) -> float | None:
+    def people_score(self, condition: Condition, trial: int, task: int) -> float | None:
         """Return people's score of a task; None without one."""
         key = TaskKey(ConversationKey(condition, trial), task)
         return score_of(self.people.tasks.get(key, {}))

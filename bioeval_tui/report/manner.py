@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import samples
 from bioeval_tui.report.loading import LoadedRun
@@ -71,7 +71,7 @@ class MannerRow:
 class RunManner:
     """How the simulated user speaks in one condition."""
 
-    condition: ConditionName
+    condition: Condition
     title: str
     """What the jobs call it, else `facts withheld`."""
     conversations: int
@@ -103,7 +103,7 @@ def _rows(told: Realism) -> list[MannerRow]:
     return [MannerRow(name, getattr(told, name), REFERENCES[0].bands.get(name)) for name in LABELS]
 
 
-def _transcript(run: LoadedRun, talk: ConversationState, condition: ConditionName) -> UserTranscript:
+def _transcript(run: LoadedRun, talk: ConversationState, condition: Condition) -> UserTranscript:
     """Return the sent messages without the greeting, which is drawn from the job."""
     greeting = run.started.source is None
     messages = [

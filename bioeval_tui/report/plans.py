@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import samples
 from bioeval_tui.report.costs import spent
@@ -101,7 +101,7 @@ Scores = dict[str, list[float]]
 def _groups(runs: Sequence[LoadedRun]) -> list[Scores]:
     """Return each agent's scores by case, in the condition supplied, or withheld if supplied was not run."""
     held = {name for run in runs for name in run.started.conditions}
-    condition: ConditionName = "supplied" if "supplied" in held else "withheld"
+    condition: Condition = "supplied" if "supplied" in held else "withheld"
     found: dict[tuple[str, str], Scores] = {}
     for run, talk in samples.talks(runs, condition):
         sample = samples.score_sample(run, talk)

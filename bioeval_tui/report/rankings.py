@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import samples
 from bioeval_tui.report.numbers import number
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
@@ -18,7 +18,7 @@ from bioeval_tui.text import plural
 class ConditionRanking:
     """The agents in one condition, the best mean first, compared on jobs or on cases."""
 
-    condition: ConditionName
+    condition: Condition
     title: str
     """What the jobs call it, else `facts withheld`."""
     ranking: AgentRanking
@@ -65,7 +65,7 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
     ]
 
 
-def _scores(summary: Summary, condition: ConditionName) -> dict[str, list[float]]:
+def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for run, talk in samples.talks(summary.runs, condition):
         sample = samples.score_sample(run, talk)

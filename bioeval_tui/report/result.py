@@ -12,7 +12,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from bioeval_tui import score
-from bioeval_tui.record.events import CheckStatus, ConditionName, EndReason, Fault, RunStatus
+from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import rows
 from bioeval_tui.report.conclusion import Outcome, conclude
@@ -316,7 +317,7 @@ def run_result(run: LoadedRun) -> dict[str, Any]:
 
 
 def _condition(
-    state: RunState, condition: ConditionName, mean: float | None, run: LoadedRun | None
+    state: RunState, condition: Condition, mean: float | None, run: LoadedRun | None
 ) -> ConditionResult | None:
     held = sorted((t for key, t in state.conversations.items() if key.condition == condition), key=_trial)
     if not held:

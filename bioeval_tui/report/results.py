@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.events import ConditionName
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report.conclusion import Outcome, conclude_batch
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.loading import LoadedRun
@@ -29,7 +29,7 @@ class NotMeasured:
     """Something that has no value: `what` is `score`, `task 2` or `assertion 1`, numbered as in the job."""
 
     run_id: str
-    condition: ConditionName
+    condition: Condition
     trial: int
     what: str
     why: str
@@ -71,12 +71,12 @@ class Results:
         return ended.mean if ended else None
 
     @property
-    def scores(self) -> dict[ConditionName, float | None]:
+    def scores(self) -> dict[Condition, float | None]:
         """The mean of each condition over the trials that have a score; `conditions` has its interval."""
         return {name: found.score.mean for name, found in self.conditions.items()}
 
     @property
-    def conditions(self) -> dict[ConditionName, ConditionSummary]:
+    def conditions(self) -> dict[Condition, ConditionSummary]:
         """Each condition: score with its interval, tasks, assertions, pass^k and response times over all trials.
 
         Raises `UsageError` if there are several agents or models, which are never pooled.

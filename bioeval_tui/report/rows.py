@@ -9,19 +9,13 @@ from dataclasses import dataclass
 
 from bioeval_tui import score as composite
 from bioeval_tui.record.cases import judged
-from bioeval_tui.record.events import (
-    CONDITIONS,
-    RESULT_REASONS,
-    AssertionChecked,
-    ConditionName,
-    TaskScored,
-    job_number,
-)
+from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
 
-Talks = dict[ConditionName, ConversationState | None]
+Talks = dict[Condition, ConversationState | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +25,7 @@ class TaskRow:
     number: int
     title: str
     criteria: str
-    verdicts: dict[ConditionName, TaskScored | None]
+    verdicts: dict[Condition, TaskScored | None]
     uplift: float | None
 
 
@@ -42,11 +36,11 @@ class AssertionRow:
     index: int
     title: str
     weight: float
-    timelines: dict[ConditionName, tuple[AssertionChecked, ...]]
-    finals: dict[ConditionName, AssertionChecked | None]
+    timelines: dict[Condition, tuple[AssertionChecked, ...]]
+    finals: dict[Condition, AssertionChecked | None]
 
 
-def conditions(state: RunState) -> tuple[ConditionName, ...]:
+def conditions(state: RunState) -> tuple[Condition, ...]:
     """Return the run's conditions, withheld before supplied; both until they are known."""
     held = state.started.conditions if state.started else CONDITIONS
     return tuple(name for name in CONDITIONS if name in held)
@@ -130,7 +124,7 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
     ]
 
 
-def score_steps(state: RunState, condition: ConditionName, trial: int) -> list[tuple[int, float]]:
+def score_steps(state: RunState, condition: Condition, trial: int) -> list[tuple[int, float]]:
     """Return the score over the parts known after each turn; the last one is the complete score once there is one.
 
     Before the verdict, that is timing and assertions only, as in `RunState.running_score`.
@@ -184,7 +178,7 @@ def parting(state: RunState, trial: int) -> int | None:
     return None
 
 
-def latency(state: RunState, condition: ConditionName, trial: int) -> LatencySummary:
+def latency(state: RunState, condition: Condition, trial: int) -> LatencySummary:
     """Return the response times of one conversation so far."""
     talk = state.conversation(condition, trial)
     answers = [m for m in talk.messages if m.role == "assistant"] if talk else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rows import task_of, task_titles
@@ -18,21 +18,19 @@ ALL_ITEMS = "all items"
 
 
 def talks(
-    runs: Sequence[LoadedRun], condition: ConditionName | None = None
+    runs: Sequence[LoadedRun], condition: Condition | None = None
 ) -> Iterator[tuple[LoadedRun, ConversationState]]:
     """Yield the conversations of one condition, or of both, in the order of runs and trials."""
     for run in runs:
         yield from ((run, talk) for talk in run.talks if condition in (None, talk.key.condition))
 
 
-def conditions(runs: Sequence[LoadedRun]) -> list[ConditionName]:
+def conditions(runs: Sequence[LoadedRun]) -> list[Condition]:
     """Return the conditions that any of the runs has, withheld before supplied."""
     return [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
 
 
-def assertion_share(
-    runs: Sequence[LoadedRun], condition: ConditionName, index: int
-) -> tuple[Proportion, int]:
+def assertion_share(runs: Sequence[LoadedRun], condition: Condition, index: int) -> tuple[Proportion, int]:
     """Return how often an assertion passed at the end, and in how many conversations it was not measured."""
     finals = [talk.final_checks.get(index) for _, talk in talks(runs, condition)]
     known = [check.status for check in finals if check is not None]
@@ -83,13 +81,13 @@ def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> 
     return Sample(run.started.job_name, None, why_excluded(talk) or "judge", case_of(talk))
 
 
-def condition_title(runs: Sequence[LoadedRun], condition: ConditionName) -> str:
+def condition_title(runs: Sequence[LoadedRun], condition: Condition) -> str:
     """Return what all runs call a condition; `facts withheld` if their jobs name it differently."""
     titles = {run.state.condition_title(condition) for run in runs}
     return titles.pop() if len(titles) == 1 else f"facts {condition}"
 
 
-def tag_samples(runs: Sequence[LoadedRun], condition: ConditionName) -> dict[str, list[Sample]]:
+def tag_samples(runs: Sequence[LoadedRun], condition: Condition) -> dict[str, list[Sample]]:
     """Return each conversation's scores over the items with each tag, by tag; `ALL_ITEMS` is first."""
     found: dict[str, list[Sample]] = {}
     for run, talk in talks(runs, condition):
@@ -102,7 +100,7 @@ def tag_samples(runs: Sequence[LoadedRun], condition: ConditionName) -> dict[str
     return dict(sorted(found.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
 
 
-def task_tries(runs: Sequence[LoadedRun], condition: ConditionName) -> list[Tries]:
+def task_tries(runs: Sequence[LoadedRun], condition: Condition) -> list[Tries]:
     """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials that count.
 
     A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).

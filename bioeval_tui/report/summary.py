@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bioeval_tui.record.events import CONDITIONS, ConditionName
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import rows, samples
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
@@ -51,7 +51,7 @@ class TagSummary:
 class ConditionSummary:
     """Everything about one condition."""
 
-    condition: ConditionName
+    condition: Condition
     title: str
     """What the jobs call it, else `facts withheld`."""
     score: Estimate
@@ -86,7 +86,7 @@ class Summary:
     spent: Spent
     """Both conditions together: the cost of the evaluation."""
 
-    def of(self, condition: ConditionName) -> ConditionSummary | None:
+    def of(self, condition: Condition) -> ConditionSummary | None:
         """Return one condition's summary."""
         return next((found for found in self.conditions if found.condition == condition), None)
 
@@ -137,7 +137,7 @@ def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     return Summary(label, runs, conditions, difference(differences(pairs)), uplifts, cost)
 
 
-def _condition(runs: tuple[LoadedRun, ...], condition: ConditionName) -> ConditionSummary:
+def _condition(runs: tuple[LoadedRun, ...], condition: Condition) -> ConditionSummary:
     held = list(samples.talks(runs, condition))
     scores = [sample for run, talk in held if (sample := samples.score_sample(run, talk)) is not None]
     answers = [m for _, talk in held for m in talk.messages if m.role == "assistant"]
@@ -168,7 +168,7 @@ def by_job(runs: Sequence[LoadedRun]) -> dict[str, list[LoadedRun]]:
     return grouped((run.started.job_name, run) for run in runs)
 
 
-def _tasks(runs: Sequence[LoadedRun], condition: ConditionName) -> list[TaskSummary]:
+def _tasks(runs: Sequence[LoadedRun], condition: Condition) -> list[TaskSummary]:
     found = []
     for job, same in by_job(runs).items():
         for number, title in rows.task_titles(same[-1].state).items():
@@ -187,7 +187,7 @@ def _tasks(runs: Sequence[LoadedRun], condition: ConditionName) -> list[TaskSumm
     return found
 
 
-def _assertions(runs: Sequence[LoadedRun], condition: ConditionName) -> list[AssertionSummary]:
+def _assertions(runs: Sequence[LoadedRun], condition: Condition) -> list[AssertionSummary]:
     found = []
     for job, same in by_job(runs).items():
         for index, (title, weight) in rows.assertion_titles(same[-1].state).items():

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.events import ConditionName, RunStarted, SubmissionGraded
+from bioeval_tui.record.events import RunStarted, SubmissionGraded
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report import judged_again, rows
 from bioeval_tui.report.loading import LoadedRun
@@ -76,7 +77,7 @@ class TrialView:
     """One trial: its conversations in the order of `conditions`, and everything laid out by row."""
 
     trial: int
-    conditions: tuple[ConditionName, ...]
+    conditions: tuple[Condition, ...]
     titles: tuple[str, ...]
     """What the job calls them, else `facts withheld` and `facts supplied`."""
     talks: tuple[ConversationState | None, ...]
@@ -160,7 +161,7 @@ def _medal(title: str, graded: SubmissionGraded) -> Graded:
         return Graded(title, None, f"the report cannot be read: {error}")
 
 
-def _turns(run: LoadedRun, trial: int, conditions: Sequence[ConditionName], talks: Talks) -> list[Turn]:
+def _turns(run: LoadedRun, trial: int, conditions: Sequence[Condition], talks: Talks) -> list[Turn]:
     numbers = sorted({m.turn for talk in talks if talk for m in talk.messages})
     return [
         Turn(

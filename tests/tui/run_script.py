@@ -8,7 +8,8 @@ from typing import Any
 
 from bioeval_tui import score as composite
 from bioeval_tui.record import events
-from bioeval_tui.record.events import ConditionName, RunEvent
+from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.settings import Settings
 
@@ -153,7 +154,7 @@ def scripted_run(*, clean: bool = True, rehearsal: bool = True) -> list[RunEvent
     return script.events
 
 
-def scripted_run_of(only: ConditionName) -> list[RunEvent]:
+def scripted_run_of(only: Condition) -> list[RunEvent]:
     """Return a run that holds one condition."""
     started, *held, ended = [event for event in scripted_run() if event.condition in (None, only)]
     scores = {only: ended.scores[only]}  # type: ignore[union-attr]
@@ -165,7 +166,7 @@ def scripted_run_of(only: ConditionName) -> list[RunEvent]:
 
 
 def _conversation(
-    script: Script, condition: ConditionName, turns: list[tuple[Any, ...]], task_scores: tuple[float, float]
+    script: Script, condition: Condition, turns: list[tuple[Any, ...]], task_scores: tuple[float, float]
 ) -> float | None:
     where: dict[str, Any] = {"condition": condition, "trial": 1, "attempt": 1}
     script.add(events.SetupApplied, 12, index=0, cypher="MATCH (n) DETACH DELETE n", elapsed_ms=11.0, **where)
@@ -183,7 +184,7 @@ def _conversation(
 
 
 def _turn(
-    script: Script, condition: ConditionName, turn: int, line: tuple[Any, ...], where: dict[str, Any]
+    script: Script, condition: Condition, turn: int, line: tuple[Any, ...], where: dict[str, Any]
 ) -> None:
     said, answer, latency, first, passed = line
     asked, answered = 2 * turn - 1, 2 * turn
@@ -318,7 +319,7 @@ def _sign_off(script: Script, turn: int, where: dict[str, Any]) -> None:
 
 def _score(
     script: Script,
-    condition: ConditionName,
+    condition: Condition,
     turns: list[tuple[Any, ...]],
     task_scores: tuple[float, float],
     passed: tuple[bool, ...],

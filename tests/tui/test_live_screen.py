@@ -13,7 +13,7 @@ from textual.widgets import Input
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluate.engine.run_view import Intent
 from bioeval_tui.record import events
-from bioeval_tui.record.events import ConditionName
+from bioeval_tui.record.names import Condition
 from bioeval_tui.tui.live.assertion_detail import AssertionDetail
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
@@ -66,7 +66,7 @@ async def test_a_wide_terminal_shows_both_conversations_and_all_panels() -> None
     ("size", "only", "not_held"), [(WIDE, "supplied", "withheld"), (NARROW, "withheld", "supplied")]
 )
 async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
-    size: tuple[int, int], only: ConditionName, not_held: str
+    size: tuple[int, int], only: Condition, not_held: str
 ) -> None:
     view = FakeView(scripted_run_of(only), hold_at=60)
     async with opened(view, size) as (app, pilot):

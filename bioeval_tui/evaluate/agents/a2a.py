@@ -31,7 +31,8 @@ from bioeval_tui.evaluate.agents.object_context import StateUrl
 from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.http.client import timeouts_of
 from bioeval_tui.evaluate.http.failures import received_text
-from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
+from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.record.names import Role
 from bioeval_tui.record.tool_calls import call_event, request_of, result_event, result_of
 from bioeval_tui.text import clean, clean_line, clean_value, shorten
 

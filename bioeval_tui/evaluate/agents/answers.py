@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.evaluate.http.failures import received_text
-from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.evaluate.seams import PeerError
+from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean, clean_value
 
 MAX_DEPTH = 64

@@ -22,7 +22,8 @@ from bioeval_tui.evaluate.agents.answers import parse_object
 from bioeval_tui.evaluate.http.arrival import Arrivals
 from bioeval_tui.evaluate.http.client import Timeouts, make_client
 from bioeval_tui.evaluate.http.failures import connection_error, status_error
-from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.evaluate.seams import PeerError
+from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean_line
 
 EVENT_STREAM = "text/event-stream"

@@ -22,7 +22,8 @@ from bioeval_tui.evaluate.http.client import Timeouts, timeouts_of
 from bioeval_tui.evaluate.job.models import Api
 from bioeval_tui.evaluate.models.answer import ChatAnswer, ModelToolCall, text_of
 from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
-from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
+from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.record.names import Role
 from bioeval_tui.record.tool_calls import call_event, result_event
 from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean, clean_value

@@ -21,8 +21,9 @@ from bioeval_tui.evaluate import python_code
 from bioeval_tui.evaluate.agents.object_context import StateUrl
 from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.http.client import timeouts_of
-from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
+from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluate.traces import registry
+from bioeval_tui.record.names import Role
 from bioeval_tui.record.tool_calls import call_event, result_event
 from bioeval_tui.text import MAX_TEXT, clean, clean_line, clean_value
 

@@ -27,7 +27,8 @@ from bioeval_tui.evaluate.agents.connection import (
 from bioeval_tui.evaluate.agents.terms import AgentTerms
 from bioeval_tui.evaluate.http.client import Timeouts, timeouts_of
 from bioeval_tui.evaluate.http.credentials import PUBLISHED_KEY
-from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Role
+from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, clean_value, compact_json, is_large
 
 __all__ = ["RestAgent", "Timeouts", "make_agent"]

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 from bioeval_tui.evaluate.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluate.conversation.plan import RunLimits
 from bioeval_tui.evaluate.retry import RetryRule, send
-from bioeval_tui.evaluate.seams import Delta, Generation, Peer, PeerError, Reply, Utterance
+from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply, Utterance
 from bioeval_tui.record import events
+from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean, clean_line, clean_value
 
 JOIN_S = 0.033

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from bioeval_tui.evaluate.seams import Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean
 
 INTENTS = ("pause", "resume", "step", "take_over", "say", "give_back", "cancel")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
-from bioeval_tui.evaluate.seams import Condition
 from bioeval_tui.record.events import EventBase, RunEvent
+from bioeval_tui.record.names import Condition
 
 EventType = TypeVar("EventType", bound=EventBase)
 

@@ -14,7 +14,6 @@ from bioeval_tui.evaluate.seams import (
     Agent,
     AssertionView,
     CheckResult,
-    Condition,
     Evaluator,
     EvaluatorView,
     Judge,
@@ -23,6 +22,7 @@ from bioeval_tui.evaluate.seams import (
 )
 from bioeval_tui.evaluate.traces.joined import RunTraces
 from bioeval_tui.record.events import JobCase
+from bioeval_tui.record.names import Condition
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]

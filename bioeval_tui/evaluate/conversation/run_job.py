@@ -22,9 +22,10 @@ from bioeval_tui.evaluate.conversation.prepare import apply_seeds, apply_setups,
 from bioeval_tui.evaluate.conversation.transcript import SpokenTranscript, for_judge
 from bioeval_tui.evaluate.conversation.turns import HeldConversation, Outcome
 from bioeval_tui.evaluate.job.loading import job_snapshot
-from bioeval_tui.evaluate.seams import Condition, PeerError
+from bioeval_tui.evaluate.seams import PeerError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Fault, TaskScored
+from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean_line
 
 SEEN_BY_OTHERS = (

@@ -9,8 +9,9 @@ from typing import Any
 from bioeval_tui.evaluate.job.loading import job_snapshot
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.job.signoff import without_signoff
-from bioeval_tui.evaluate.seams import Condition, JudgeView, TranscriptMessage
+from bioeval_tui.evaluate.seams import JudgeView, TranscriptMessage
 from bioeval_tui.evaluate.traces.joined import ConversationTraces
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import request_of
 

@@ -27,6 +27,7 @@ from bioeval_tui.evaluate.seams import (
 from bioeval_tui.evaluate.traces import registry
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
+from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, clean_value, shorten
 
 
@@ -299,9 +300,7 @@ class HeldConversation:
             if 1 <= number <= len(facts)
         ]
 
-    def _message_starts(
-        self, number: int, role: events.RoleName, speaker: str, traceparent: str | None = None
-    ) -> None:
+    def _message_starts(self, number: int, role: Role, speaker: str, traceparent: str | None = None) -> None:
         self.emitter.emit(
             events.MessageStarted,
             message=number,

@@ -28,13 +28,13 @@ from bioeval_tui.evaluate.engine.intents import listen, what_helps
 from bioeval_tui.evaluate.engine.pace import LONGEST_PAUSE_S, Cut, Pace
 from bioeval_tui.evaluate.engine.resume import Resumption
 from bioeval_tui.evaluate.engine.sink import EngineSink
-from bioeval_tui.evaluate.seams import Condition
 from bioeval_tui.evaluate.traces.joined import RunTraces
 from bioeval_tui.evaluate.traces.registry import Traces
 from bioeval_tui.evaluate.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.terminal import say

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.evaluate.conversation.control import Control
-from bioeval_tui.evaluate.seams import Condition
 from bioeval_tui.record.live import LiveInfo
+from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean_line
 
 MAX_LINE = 100_000

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from bioeval_tui.evaluate.conversation.observe import Observation
 from bioeval_tui.evaluate.conversation.run_job import Earlier, Held
-from bioeval_tui.evaluate.seams import Condition, GraphSnapshot
+from bioeval_tui.evaluate.seams import GraphSnapshot
 from bioeval_tui.record import events
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, RunState
 
 

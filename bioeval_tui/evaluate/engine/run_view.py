@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 from bioeval_tui.record.turn_mark import TurnMark
 
 if TYPE_CHECKING:  # the first paint waits for no event model
-    from bioeval_tui.record.events import ConditionName, RunEvent
+    from bioeval_tui.record.events import RunEvent
+    from bioeval_tui.record.names import Condition
 
 
 IntentKind = Literal["pause", "resume", "step", "take_over", "say", "give_back", "cancel"]
@@ -20,7 +21,7 @@ class Intent:
     """A viewer's request to the engine. Without `condition`, it concerns the whole run."""
 
     kind: IntentKind
-    condition: ConditionName | None = None
+    condition: Condition | None = None
     text: str = ""
 
 

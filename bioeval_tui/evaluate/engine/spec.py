@@ -12,7 +12,7 @@ from bioeval_tui.files import write_whole
 from bioeval_tui.record.paths import new_run_ids
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.seams import Condition
+    from bioeval_tui.record.names import Condition
 
 Order = Literal["withheld-first", "supplied-first", "random"]
 OTLP_PORT = 4318

@@ -10,8 +10,9 @@ from bioeval_tui.errors import InputError
 from bioeval_tui.evaluate.guards.checks import RULES, check
 from bioeval_tui.evaluate.guards.common import sentences
 from bioeval_tui.evaluate.job.models import EvaluationJob
-from bioeval_tui.evaluate.seams import Condition, EvaluatorView, TranscriptMessage
+from bioeval_tui.evaluate.seams import EvaluatorView, TranscriptMessage
 from bioeval_tui.record.importing.json_reading import line_value
+from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean, clean_line
 
 MAX_LINE = 16_000_000

@@ -26,8 +26,9 @@ from bioeval_tui.evaluate.http.arrival import Arrivals
 from bioeval_tui.evaluate.http.credentials import Hider, credentials_of
 from bioeval_tui.evaluate.http.failures import TRANSPORT_ERRORS, connection_error, received_text
 from bioeval_tui.evaluate.http.tls import no_tls_context, tls_context
-from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.evaluate.seams import PeerError
 from bioeval_tui.evaluate.traces import registry
+from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean_line
 
 MAX_ANSWER_BYTES = 5_000_000

@@ -12,7 +12,8 @@ import httpx2
 
 from bioeval_tui.evaluate.http.tls import not_trusted
 from bioeval_tui.evaluate.retry import may_retry, retry_after
-from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.evaluate.seams import PeerError
+from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean, clean_line
 
 RECEIVED_LIMIT = 500

@@ -8,7 +8,8 @@ from functools import cache
 
 import truststore
 
-from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.evaluate.seams import PeerError
+from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean_line
 
 _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})

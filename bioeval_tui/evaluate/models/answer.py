@@ -12,7 +12,8 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 
 from bioeval_tui.evaluate.models.errors import hidden
-from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.evaluate.seams import PeerError
+from bioeval_tui.record.names import Peer
 from bioeval_tui.text import MAX_TEXT, clean, clean_line, shorten
 
 REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)

@@ -10,7 +10,8 @@ from typing import Any
 import openai
 
 from bioeval_tui.evaluate.retry import may_retry, retry_after
-from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.evaluate.seams import PeerError
+from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean_line, without_secret
 
 _REFUSING_STATUS = frozenset({400, 422, 501})

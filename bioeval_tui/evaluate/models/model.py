@@ -28,7 +28,8 @@ from bioeval_tui.evaluate.models import responses
 from bioeval_tui.evaluate.models.answer import AnswerReader, ChatAnswer
 from bioeval_tui.evaluate.models.errors import Refused, refusal, refused_options
 from bioeval_tui.evaluate.models.template_process import Templates
-from bioeval_tui.evaluate.seams import Peer, PeerError
+from bioeval_tui.evaluate.seams import PeerError
+from bioeval_tui.record.names import Peer
 from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean_line
 

@@ -14,14 +14,15 @@ from bioeval_tui.evaluate.engine.spec import EngineSpec
 from bioeval_tui.evaluate.job.loading import recorded_job
 from bioeval_tui.evaluate.wiring.graphs import open_graph, require_name
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.events import ConditionName, RunStarted
+from bioeval_tui.record.events import RunStarted
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.settings import Settings
 
 
 def read_context(
-    source: str, condition: ConditionName, after_turn: int | None
+    source: str, condition: Condition, after_turn: int | None
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """Return `(objectContext, evaluation)` of a JSON file or of a recording's conversation.
 

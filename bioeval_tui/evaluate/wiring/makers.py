@@ -31,7 +31,7 @@ from bioeval_tui.evaluate.judges.rules import RulesJudge
 from bioeval_tui.evaluate.models.prompting import find_prompt, prompt_hashes, shown_to_judge
 from bioeval_tui.evaluate.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluate.retry import MODEL_RULE
-from bioeval_tui.evaluate.seams import Agent, Condition, Evaluator, Judge, KnowledgeGraph
+from bioeval_tui.evaluate.seams import Agent, Evaluator, Judge, KnowledgeGraph
 from bioeval_tui.evaluate.wiring.endpoints import (
     Endpoint,
     Role,
@@ -44,6 +44,7 @@ from bioeval_tui.evaluate.wiring.endpoints import (
     require_agents_host,
 )
 from bioeval_tui.evaluate.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, told_as, told_by
+from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.importing.conversations import (
+    ChatRole,
     GivenScore,
     Header,
     Output,
-    Role,
     ToldCall,
     ToldConversation,
     ToldPiece,
@@ -28,7 +28,7 @@ from bioeval_tui.record.importing.looking import FileLook
 
 OURS = "bioeval-tui"
 """The key in `extra` for data without a field in the format."""
-_ROLES: dict[str, Role] = {"system": "system", "user": "user", "agent": "assistant"}
+_ROLES: dict[str, ChatRole] = {"system": "system", "user": "user", "agent": "assistant"}
 
 
 def fits(look: FileLook) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.importing.conversations import (
+    ChatRole,
     Output,
-    Role,
     ToldCall,
     ToldMessage,
     ToldPiece,
@@ -20,7 +20,7 @@ from bioeval_tui.record.importing.conversations import (
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.text import compact_json
 
-ROLES: dict[str, Role] = {
+ROLES: dict[str, ChatRole] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -45,7 +45,7 @@ def chat_pieces(messages: Any) -> Iterable[ToldPiece]:
         yield _piece(ROLES[role], message)
 
 
-def _piece(role: Role, message: Mapping[str, Any]) -> ToldPiece:
+def _piece(role: ChatRole, message: Mapping[str, Any]) -> ToldPiece:
     if role == "tool":
         # Only the newer format names the call of a result.
         outputs = [Output(text_of(message.get("content")), str(message.get("tool_call_id") or ""))]

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from bioeval_tui.record.events import ConditionName, EndReason, Fault, RoleName
+from bioeval_tui.record.events import EndReason, Fault
+from bioeval_tui.record.names import Condition
 
-Role = Literal["system", "user", "assistant", "tool"]
+ChatRole = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(slots=True)
@@ -47,7 +48,7 @@ class Output:
 class ToldPiece:
     """One message of the source; `raw` is the whole object."""
 
-    role: Role
+    role: ChatRole
     text: str
     raw: Any
     calls: list[ToldCall] = field(default_factory=list)
@@ -67,7 +68,7 @@ class ToldPiece:
 class ToldMessage:
     """A message of the user or the agent, with the steps before it."""
 
-    role: RoleName
+    role: ChatRole
     text: str = ""
     generation: list[dict[str, Any]] = field(default_factory=list)
     raw: list[Any] = field(default_factory=list)
@@ -101,7 +102,7 @@ class ToldConversation:
     name: str
     messages: list[ToldMessage]
     session: str = ""
-    condition: ConditionName | None = None
+    condition: Condition | None = None
     scores: list[GivenScore] = field(default_factory=list)
     tasks: tuple[tuple[str, str], ...] = ()
     """The tasks of this case with their acceptance criteria, in the order of the scores."""

@@ -15,9 +15,10 @@ from bioeval_tui import __version__
 from bioeval_tui import score as composite
 from bioeval_tui.errors import InputError, RecordingError
 from bioeval_tui.record import events
-from bioeval_tui.record.events import CONDITIONS, ConditionName, RunEvent, ScorePart
+from bioeval_tui.record.events import RunEvent, ScorePart
 from bioeval_tui.record.importing.conversations import Header, ToldConversation, ToldMessage
 from bioeval_tui.record.importing.formats import ImportFormat
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.reading import MAX_LINE
 from bioeval_tui.text import clean, clean_line, clean_value, compact_json, plural
 
@@ -42,7 +43,7 @@ class Survey:
     """The content of a file, before the import."""
 
     header: Header = field(default_factory=Header)
-    held: Counter[ConditionName] = field(default_factory=Counter)
+    held: Counter[Condition] = field(default_factory=Counter)
     named: dict[str, bool] = field(default_factory=dict)
     """The scores by name, and whether all of their values are in [0, 1], as a task's must be."""
     tasks: tuple[tuple[str, str], ...] | None = None
@@ -136,9 +137,9 @@ class _Writer:
         self._found, self._options, self._now = found, options, now
         self._common: dict[str, Any] = {"run_id": run_id}
         self._seq = 0
-        self._trials: Counter[ConditionName] = Counter()
-        self._cases: Counter[tuple[ConditionName, str]] = Counter()
-        self._scores: dict[ConditionName, list[float | None]] = {}
+        self._trials: Counter[Condition] = Counter()
+        self._cases: Counter[tuple[Condition, str]] = Counter()
+        self._scores: dict[Condition, list[float | None]] = {}
         self._last = self._start = found.began or found.header.at or now
         self._judged = options.job is not None
         self.tasks = self._tasks()
@@ -214,7 +215,7 @@ class _Writer:
 
     def conversation(self, talk: ToldConversation) -> Iterator[RunEvent]:
         """Yield one conversation's events."""
-        condition: ConditionName = talk.condition or "supplied"
+        condition: Condition = talk.condition or "supplied"
         self._trials[condition] += 1
         trial = self._trials[condition]
         self._common |= {"condition": condition, "trial": trial, "attempt": 1}
@@ -239,7 +240,7 @@ class _Writer:
         yield from self._outcome(talk)
         self._common = {"run_id": self._common["run_id"]}
 
-    def _case(self, talk: ToldConversation, condition: ConditionName) -> events.Case | None:
+    def _case(self, talk: ToldConversation, condition: Condition) -> events.Case | None:
         own = talk.tasks if self._options.job is None and talk.tasks != self._found.tasks else ()
         name = clean_line(talk.name, 200)
         if not (name or own or talk.facts):

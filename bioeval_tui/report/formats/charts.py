@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import ceil, log10
 
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.events import ConditionName, ScorePart
+from bioeval_tui.record.events import ScorePart
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState
 
 WIDTH, HEIGHT = 760.0, 220.0
@@ -20,7 +21,7 @@ LABELLED_TURNS = 14
 class ChartBar:
     """One answer: its place and size in the picture, and its time in s."""
 
-    condition: ConditionName
+    condition: Condition
     turn: int
     x: float
     y: float

@@ -11,6 +11,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.consoles import write_lines
 from bioeval_tui.evaluate.prices import Prices
 from bioeval_tui.record import events
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import Change, ConversationState, RunState
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.judged_again import words
@@ -42,7 +43,7 @@ class ProgressLines:
         line = _line(event)
         if line is not None:
             name = state.condition_name(event.condition) if event.condition else ""
-            width = max(map(len, map(state.condition_name, events.CONDITIONS)))
+            width = max(map(len, map(state.condition_name, CONDITIONS)))
             say(self._console, f"{name:<{width}}  {line}")
 
 

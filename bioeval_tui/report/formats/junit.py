@@ -17,7 +17,8 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.record.events import RESULT_REASONS, ConditionName, job_number
+from bioeval_tui.record.events import RESULT_REASONS, job_number
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import rows, samples
 from bioeval_tui.report.formats.registry import Asked
@@ -100,7 +101,7 @@ def _names(runs: Sequence[LoadedRun]) -> list[tuple[str, ...]]:
 def _suite(
     run: LoadedRun,
     name: tuple[str, ...],
-    condition: ConditionName,
+    condition: Condition,
     trial: int,
     rules: GateRules,
     held: GateResult,
@@ -220,7 +221,7 @@ def _case(case: JUnitCase, classname: str) -> ET.Element:
 def _cases(
     run: LoadedRun,
     talk: ConversationState | None,
-    condition: ConditionName,
+    condition: Condition,
     trial: int,
     rules: GateRules,
     held: GateResult,

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from bioeval_tui import score as composite
 from bioeval_tui.record import reviews
-from bioeval_tui.record.events import ConditionName, TaskScored
+from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking.current import masking
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.formats.pages import Page, page_of, title_of, trial_title
 from bioeval_tui.report.formats.registry import Asked
@@ -220,9 +221,7 @@ def _verdict(verdict: TaskScored | None) -> str:
     return f"{words.verdict(verdict)} {escape(verdict.reason)}"
 
 
-def _people(
-    run: LoadedRun, condition: ConditionName, trial: int, task: int, verdict: TaskScored | None
-) -> str:
+def _people(run: LoadedRun, condition: Condition, trial: int, task: int, verdict: TaskScored | None) -> str:
     score = run.people_score(condition, trial, task)
     return "" if score is None else f" **{reviews.words(verdict.score if verdict else None, score)}**"
 

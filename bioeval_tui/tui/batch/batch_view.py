@@ -10,6 +10,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES
 from bioeval_tui.report.statistics.ranks import rank as ranking_of
@@ -19,7 +20,7 @@ from bioeval_tui.tui.shared.cells_view import Cell, Tone, score
 from bioeval_tui.tui.shared.sparks_view import spark
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
 
 CELL_WIDTH, CELL_HEIGHT = 38, 4
@@ -63,7 +64,7 @@ class GlanceKey(NamedTuple):
     """Identifies a conversation of a run."""
 
     run_id: str
-    condition: ConditionName
+    condition: Condition
     trial: int
 
 
@@ -146,7 +147,7 @@ def planned(
     job_path: str,
     model: str | None,
     trials: int,
-    conditions: Sequence[ConditionName] = heads_view.CONDITIONS,
+    conditions: Sequence[Condition] = CONDITIONS,
 ) -> list[Glance]:
     """Return glances at the conversations of a run that has not started."""
     to_come = Cell("◌ queued", "quiet")
@@ -235,7 +236,7 @@ def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") ->
     """Return the conversations to show, in order: failed, waiting and slow ones first, finished ones last, lowest score first."""
     wanted = words.lower().split()
     kept = [glance for glance in glances if not wanted or all(word in glance.words for word in wanted)]
-    order = {name: at for at, name in enumerate(heads_view.CONDITIONS)}
+    order = {name: at for at, name in enumerate(CONDITIONS)}
 
     def place(glance: Glance) -> tuple[int, float, str, int, int]:
         rank, key = glance.ranked(now), glance.key
@@ -262,7 +263,7 @@ def standings(glances: Sequence[Glance]) -> str:
     Models are compared on the jobs and cases that all of them ran; trials of the same case are averaged.
     """
     found_ranks = []
-    for condition in reversed(heads_view.CONDITIONS):
+    for condition in reversed(CONDITIONS):
         scores: dict[str, dict[str, list[float]]] = {}
         for glance in glances:
             if glance.key.condition == condition and glance.value is not None and glance.model:
@@ -319,7 +320,7 @@ def _conversation(glance: Glance, room: int) -> str:
     return f"{shorten(glance.trial, max(1, room - len(condition) - 3))} · {condition}"
 
 
-def condition_of(glances: Iterable[Glance], condition: ConditionName) -> str:
+def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
     """Return what all jobs call a condition; its own name if theirs differ."""
     names = {glance.condition for glance in glances if glance.key.condition == condition}
     return names.pop() if len(names) == 1 else condition

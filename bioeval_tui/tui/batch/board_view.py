@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.statistics.estimates import estimate
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.batch.batch_view import Glance, Rank, condition_of
-from bioeval_tui.tui.live.heads_view import CONDITIONS
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score, score_tone
 
 Line = list[Cell]

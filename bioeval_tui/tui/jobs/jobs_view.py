@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from bioeval_tui.evaluate.engine.spec import OTLP_PORT, RunRequest
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.live.heads_view import CONDITIONS
 from bioeval_tui.tui.shared.cells_view import Cell, score
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, number_key, text_key
 from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.tui.shared.times import when
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
 
 SPARK = 12
 MOST_REPEATS = 1000
@@ -163,7 +163,7 @@ class RunForm:
         return _number(self.repeats)
 
     @property
-    def held(self) -> tuple[ConditionName, ...]:
+    def held(self) -> tuple[Condition, ...]:
         """The conditions of a run of this form."""
         return CONDITIONS if self.conditions == "both" else (self.conditions,)
 

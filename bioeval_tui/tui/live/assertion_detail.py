@@ -15,7 +15,7 @@ from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.labelled_widget import Labelled, Row
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
 
 
@@ -34,7 +34,7 @@ class AssertionDetail(Dialog[None]):
     AssertionDetail.-narrow .dialog--body { height: 1fr; }
     """
 
-    def __init__(self, state: RunState, trial: int, index: int, condition: ConditionName) -> None:
+    def __init__(self, state: RunState, trial: int, index: int, condition: Condition) -> None:
         super().__init__()
         self._state = state
         self._trial = trial

@@ -10,7 +10,8 @@ from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.changed_view import changes
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import AssertionChecked, ConditionName, StateObserved
+    from bioeval_tui.record.events import AssertionChecked, StateObserved
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
 
 Facts = list[tuple[str, list[Cell]]]
@@ -40,13 +41,13 @@ def heading(state: RunState, trial: int, index: int) -> str:
     return f"{name}   weight {float(item.get('weight', 1.0)):g}"
 
 
-def turns(state: RunState, condition: ConditionName, trial: int, index: int) -> list[int]:
+def turns(state: RunState, condition: Condition, trial: int, index: int) -> list[int]:
     """Return the turns after which the assertion was checked."""
     conversation = state.conversation(condition, trial)
     return [check.after_turn for check in conversation.checks.get(index, ())] if conversation else []
 
 
-def detail(state: RunState, condition: ConditionName, trial: int, index: int, turn: int | None) -> Facts:
+def detail(state: RunState, condition: Condition, trial: int, index: int, turn: int | None) -> Facts:
     """Return labelled lines for the check after `turn`; None means the final check or, before it, the newest."""
     facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
     conversation, name = state.conversation(condition, trial), state.condition_name(condition)

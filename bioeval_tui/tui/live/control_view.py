@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from bioeval_tui.tui.live.heads_view import LinkState, operator_has
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
 
 CONTROL = frozenset({"pause", "resume", "step", "take_over", "say", "give_back", "cancel", "cancel_all"})
 
 
-def applies(action: str, state: RunState, link: LinkState, condition: ConditionName, trial: int) -> bool:
+def applies(action: str, state: RunState, link: LinkState, condition: Condition, trial: int) -> bool:
     """Return whether `action` applies in this state, for the active conversation."""
     conversation = state.conversation(condition, trial)
     if action in CONTROL:
@@ -33,7 +33,7 @@ def applies(action: str, state: RunState, link: LinkState, condition: ConditionN
             return True
 
 
-def _can_control(action: str, state: RunState, link: LinkState, condition: ConditionName, trial: int) -> bool:
+def _can_control(action: str, state: RunState, link: LinkState, condition: Condition, trial: int) -> bool:
     if link != "live" or state.ended is not None or state.started is None:
         return False
     conversation = state.conversation(condition, trial)

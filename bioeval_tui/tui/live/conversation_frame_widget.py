@@ -14,7 +14,7 @@ from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState
     from bioeval_tui.tui.live.feed import ConversationChange
 
@@ -44,7 +44,7 @@ class ConversationFrame(Vertical):
     }
     """
 
-    def __init__(self, condition: ConditionName) -> None:
+    def __init__(self, condition: Condition) -> None:
         super().__init__(id=f"frame-{condition}")
         self.condition = condition
         self.transcript = LiveTranscript()

@@ -13,6 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widget import Widget
 
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live import heads_view, spans_view
 from bioeval_tui.tui.live.transcript import Transcript
@@ -21,7 +22,7 @@ from bioeval_tui.tui.shared.tab_line_widget import TabLine
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationKey, MessageState
     from bioeval_tui.tui.live.conversation_frame_widget import ConversationFrame
     from bioeval_tui.tui.live.feed import ConversationChange
@@ -48,7 +49,7 @@ class Conversations(Vertical):
     def __init__(self, watched: Watched) -> None:
         super().__init__()
         self.watched = watched
-        self.frames: dict[ConditionName, ConversationFrame] = {}
+        self.frames: dict[Condition, ConversationFrame] = {}
         self.user_moved = False
         """Whether the user has chosen a condition; until then, the one that started last is shown."""
         self.linked = True
@@ -65,7 +66,7 @@ class Conversations(Vertical):
     async def mount_frames(self) -> None:
         """Add the conversations. Their imports run alongside the first paint, not before it."""
         module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.conversation_frame_widget")
-        self.frames = {condition: module.ConversationFrame(condition) for condition in heads_view.CONDITIONS}
+        self.frames = {condition: module.ConversationFrame(condition) for condition in CONDITIONS}
         await self.query_one("#frames").mount_all(self.frames.values())
         self.apply_preferences()
         self.take({})
@@ -157,7 +158,7 @@ class Conversations(Vertical):
         ]
         self.query_one("#tabs", TabLine).set_tabs(tabs, self.watched.condition)
 
-    def show(self, condition: ConditionName, trial: int) -> None:
+    def show(self, condition: Condition, trial: int) -> None:
         """Show a conversation without marking it as the user's choice."""
         if condition != self.watched.condition and self._has_focus:
             self.call_after_refresh(self.focus_conversation)
@@ -168,7 +169,7 @@ class Conversations(Vertical):
                 state = self.watched.state
                 frame.show_conversation(state.conversation(name, trial) if state else None, None)
 
-    def look_at(self, condition: ConditionName, trial: int) -> None:
+    def look_at(self, condition: Condition, trial: int) -> None:
         """Show a conversation and keep it in view when others start."""
         self.user_moved = True
         self.show(condition, trial)
@@ -176,7 +177,7 @@ class Conversations(Vertical):
         self.post_message(self.Switched())
         self.call_after_refresh(self.focus_conversation)
 
-    def jump(self, condition: ConditionName, message: int, quote: str | None = None) -> None:
+    def jump(self, condition: Condition, message: int, quote: str | None = None) -> None:
         """Show a message in its conversation, and the same turn in the other one."""
         self.look_at(condition, self.watched.trial)
         for name, frame in self.frames.items():
@@ -212,7 +213,7 @@ class Conversations(Vertical):
     @on(TabLine.Picked)
     def _tab_picked(self, event: TabLine.Picked) -> None:
         event.stop()
-        self.look_at(cast("ConditionName", event.name), self.watched.trial)
+        self.look_at(cast("Condition", event.name), self.watched.trial)
 
     # Keys
 
@@ -242,7 +243,7 @@ class Conversations(Vertical):
     def action_switch_condition(self) -> None:
         """Go to the other condition."""
         state, active = self.watched.state, self.watched.condition
-        both = heads_view.conditions(state) if state else heads_view.CONDITIONS
+        both = heads_view.conditions(state) if state else CONDITIONS
         at = both.index(active) if active in both else -1
         self.look_at(both[(at + 1) % len(both)], self.watched.trial)
 

@@ -11,7 +11,7 @@ from bioeval_tui.tui.live.transcript.search import pattern_of
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.tui.live.conversations_widget import Conversations
 
 
@@ -37,7 +37,7 @@ class FindLine(AskLine):
         """Open the line."""
         self.open()
 
-    def _mark(self, text: str) -> dict[ConditionName, int]:
+    def _mark(self, text: str) -> dict[Condition, int]:
         """Mark the matches in the visible conversations; return the number in each."""
         return {name: frame.transcript.find(text) for name, frame in self._conversations.frames.items()}
 
@@ -100,7 +100,7 @@ class FindLine(AskLine):
             trial = f", trial {watched.trial}" if state.started.trials > 1 else ""
             self.remark(f"{at} of {count}, {state.condition_title(watched.condition)}{trial}")
 
-    def _is_through(self, condition: ConditionName) -> bool:
+    def _is_through(self, condition: Condition) -> bool:
         """Whether the last match of a conversation has been reached."""
         at, count = self._conversations.frames[condition].transcript.matches
         return at >= count

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, score, score_tone
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName, OperatorActed
+    from bioeval_tui.record.events import OperatorActed
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
 
-CONDITIONS: tuple[ConditionName, ...] = ("withheld", "supplied")
 FROM_JOB = "the job:"
 """Prefix of the sender of intents that come from the job itself."""
 LinkState = Literal["empty", "waiting", "live", "replay", "interrupted", "failed"]
@@ -30,7 +31,7 @@ _ENDINGS: dict[str, Cell] = {
 }
 
 
-def conditions(state: RunState) -> tuple[ConditionName, ...]:
+def conditions(state: RunState) -> tuple[Condition, ...]:
     """Return the run's conditions in the order of the screen."""
     return state.started.conditions if state.started else CONDITIONS
 
@@ -113,7 +114,7 @@ class Head:
     """What the condition means, in plain words."""
 
 
-def head(state: RunState, condition: ConditionName, trial: int, now: datetime | None) -> Head:
+def head(state: RunState, condition: Condition, trial: int, now: datetime | None) -> Head:
     """Return the header of one conversation; `now` is in the run's own time."""
     conversation, title = state.conversation(condition, trial), state.condition_title(condition)
     if conversation is None:
@@ -127,14 +128,14 @@ def head(state: RunState, condition: ConditionName, trial: int, now: datetime | 
     return Head(title, said, elapsed, _score_cell(state, conversation), meaning(state, condition, trial))
 
 
-def meaning(state: RunState, condition: ConditionName, trial: int) -> str:
+def meaning(state: RunState, condition: Condition, trial: int) -> str:
     """Explain a condition in plain words: `the user knows no facts`, `the user knows 2 facts`."""
     listed = state.job_of(trial).get("facts")
     count = len(listed) if isinstance(listed, list) and condition == "supplied" else 0
     return f"the user knows {plural(count, 'fact') if count else 'no facts'}"
 
 
-def short_state(state: RunState, condition: ConditionName, trial: int) -> Cell:
+def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
     """Return a conversation's state for a narrow tab: a sign and a few words."""
     conversation = state.conversation(condition, trial)
     if conversation is None:
@@ -150,24 +151,24 @@ def short_state(state: RunState, condition: ConditionName, trial: int) -> Cell:
     return Cell(f"● message {count}/{conversation.max_messages}", "busy")
 
 
-def is_paused(state: RunState, condition: ConditionName) -> bool:
+def is_paused(state: RunState, condition: Condition) -> bool:
     """Whether this condition is paused."""
     return condition in state.paused
 
 
-def operator_has(state: RunState, condition: ConditionName) -> bool:
+def operator_has(state: RunState, condition: Condition) -> bool:
     """Whether a person plays the user in this condition now."""
     act = _newest_turn(state, condition)
     return act is not None and act.action == "take_over"
 
 
-def played_by_hand(state: RunState, condition: ConditionName) -> bool:
+def played_by_hand(state: RunState, condition: Condition) -> bool:
     """Whether the job has a person play the user, so that every viewer is asked."""
     act = _newest_turn(state, condition)
     return act is not None and act.action == "take_over" and act.sender.startswith(FROM_JOB)
 
 
-def _newest_turn(state: RunState, condition: ConditionName) -> OperatorActed | None:
+def _newest_turn(state: RunState, condition: Condition) -> OperatorActed | None:
     """Return when a person last took over or gave back."""
     for act in reversed(state.operator):
         if act.condition in (None, condition) and act.action in ("take_over", "give_back"):

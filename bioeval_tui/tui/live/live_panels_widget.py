@@ -17,7 +17,7 @@ from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
 
 NAME_WIDTH = 10
@@ -29,11 +29,11 @@ class Look(NamedTuple):
     """Which part of the run is shown: the trial, the visible conditions and the time."""
 
     trial: int
-    conditions: tuple[ConditionName, ...]
+    conditions: tuple[Condition, ...]
     now: datetime | None
 
 
-def _names(state: RunState, conditions: Sequence[ConditionName], column: int) -> Content:
+def _names(state: RunState, conditions: Sequence[Condition], column: int) -> Content:
     names = (Cell(state.condition_name(condition), "quiet") for condition in conditions)
     return Content.assemble(*(paint(" ", right(name, column - 1)) for name in names))
 
@@ -183,7 +183,7 @@ class AssertionsPanel(Panel):
         )
 
 
-def _marks(row: rows.AssertionRow, condition: ConditionName, turns: int, shown: int, between: str) -> Content:
+def _marks(row: rows.AssertionRow, condition: Condition, turns: int, shown: int, between: str) -> Content:
     """Return the marks of the newest turns, the final check in place of the last one."""
     marks = panels_view.marks(row.timelines[condition])
     final = panels_view.final_mark(row.finals[condition])

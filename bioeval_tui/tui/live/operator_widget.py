@@ -12,7 +12,7 @@ from bioeval_tui.tui.shared.ask_line_widget import AskLine
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.run_view import IntentKind
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.tui.live.watched import Watched
 
 
@@ -29,7 +29,7 @@ class Operator(AskLine):
             "you, as the user", "the user's next message", id="say", enter="send", escape="leave the input"
         )
         self.watched = watched
-        self.taken: set[ConditionName] = set()
+        self.taken: set[Condition] = set()
         """The conditions that this viewer has taken over."""
         self._plays = False
         """Whether the input was opened for the current operator."""
@@ -77,10 +77,10 @@ class Operator(AskLine):
             return False
         return control_view.applies(action, state, watched.link.status, watched.condition, watched.trial)
 
-    def _intend(self, kind: IntentKind, condition: ConditionName | None = None, text: str = "") -> None:
+    def _intend(self, kind: IntentKind, condition: Condition | None = None, text: str = "") -> None:
         self.run_worker(self._send(kind, condition, text), group="intents")
 
-    async def _send(self, kind: IntentKind, condition: ConditionName | None, text: str) -> None:
+    async def _send(self, kind: IntentKind, condition: Condition | None, text: str) -> None:
         refused = await self.watched.link.send(kind, condition, text)
         if refused:
             self.app.notify(refused, severity="warning", markup=False)

@@ -10,6 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.live_panels_widget import AssertionsPanel, LatencyPanel, Look, TasksPanel
 from bioeval_tui.tui.shared.rows_widget import RowList
@@ -84,7 +85,7 @@ class PanelDeck(Vertical):
     def look(self) -> Look:
         """The conditions to draw: both if there is room, otherwise the active one."""
         state, watched = self.watched.state, self.watched
-        both = heads_view.conditions(state) if state else heads_view.CONDITIONS
+        both = heads_view.conditions(state) if state else CONDITIONS
         wide = self.app.size.width >= 120
         return Look(watched.trial, both if wide else (watched.condition,), watched.link.now)
 

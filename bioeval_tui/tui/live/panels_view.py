@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
-from bioeval_tui.tui.live.heads_view import CONDITIONS, conditions
+from bioeval_tui.tui.live.heads_view import conditions
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.cells_view import uplift as uplift_cell
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import AssertionChecked, ConditionName
+    from bioeval_tui.record.events import AssertionChecked
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
 
 
-def task_cell(row: rows.TaskRow, condition: ConditionName, conversation: ConversationState | None) -> Cell:
+def task_cell(row: rows.TaskRow, condition: Condition, conversation: ConversationState | None) -> Cell:
     """Return the judge's verdict on a task, or its state."""
     if conversation is None:
         return Cell("·", "quiet")
@@ -48,12 +50,12 @@ class LatencyRow:
     """One turn, with a bar for each condition that has reached it."""
 
     turn: int
-    bars: dict[ConditionName, Bar]
+    bars: dict[Condition, Bar]
 
 
 def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[LatencyRow]:
     """Return one row per turn, oldest first."""
-    turns: dict[int, dict[ConditionName, Bar]] = {}
+    turns: dict[int, dict[Condition, Bar]] = {}
     for condition in conditions(state):
         conversation = state.conversation(condition, trial)
         for message in conversation.messages if conversation else ():

@@ -15,7 +15,7 @@ from bioeval_tui.tui.live.heads_view import LinkState
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.run_view import RunView
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.services import Opener
 
@@ -135,9 +135,7 @@ class RunLink:
             self.status = "interrupted"
             self.failure = _last_warning(self._feed.state)
 
-    async def send(
-        self, kind: IntentKind, condition: ConditionName | None = None, text: str = ""
-    ) -> str | None:
+    async def send(self, kind: IntentKind, condition: Condition | None = None, text: str = "") -> str | None:
         """Send an intent; return None if it was accepted, else a sentence saying why not."""
         if self._feed is None:
             return "the run has not started yet"

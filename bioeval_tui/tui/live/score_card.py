@@ -29,7 +29,7 @@ from bioeval_tui.tui.shared.steps_view import Steps, step_plot
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
 
 COLUMN, WIDEST = 10, 14
@@ -41,7 +41,7 @@ class Selection(NamedTuple):
     """A position on the card."""
 
     row: int
-    condition: ConditionName
+    condition: Condition
 
 
 class EvidenceRows(RowList):

@@ -17,7 +17,8 @@ from bioeval_tui.tui.live.score_parts_view import score_words
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration, score, score_tone, seconds, uplift
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import AssertionChecked, ConditionName, TaskScored
+    from bioeval_tui.record.events import AssertionChecked, TaskScored
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.reviews import ReviewedScores
     from bioeval_tui.record.state import ConversationState, RunState
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class CardEvidence(NamedTuple):
     """A passage that the judge quotes, to jump to."""
 
-    condition: ConditionName
+    condition: Condition
     message: int
     quote: str | None
 
@@ -38,10 +39,10 @@ class Row:
     """One line of the card: title, one cell per condition, the difference and details."""
 
     label: Cell
-    cells: dict[ConditionName, Cell]
+    cells: dict[Condition, Cell]
     uplift: Cell = NOTHING
-    details: dict[ConditionName, list[Cell]] = field(default_factory=dict)
-    evidence: dict[ConditionName, CardEvidence] = field(default_factory=dict)
+    details: dict[Condition, list[Cell]] = field(default_factory=dict)
+    evidence: dict[Condition, CardEvidence] = field(default_factory=dict)
 
 
 def subject(state: RunState) -> str:
@@ -74,7 +75,7 @@ def tone(conversation: ConversationState | None) -> Tone:
     return score_tone(conversation.score.score if conversation and conversation.score else None)
 
 
-def to_explain(both: report_rows.Talks) -> ConditionName:
+def to_explain(both: report_rows.Talks) -> Condition:
     """Return the condition with more to explain: one without a score, otherwise the one with the lower score."""
     held = {name: conversation for name, conversation in both.items() if conversation is not None} or both
     values = {
@@ -183,7 +184,7 @@ def _task_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row
     for row in report_rows.task_rows(state, trial):
         cells = {c: panels_view.task_cell(row, c, conversation) for c, conversation in both.items()}
         details = {c: _task_detail(conversation, row.verdicts[c]) for c, conversation in both.items()}
-        evidence: dict[ConditionName, CardEvidence] = {}
+        evidence: dict[Condition, CardEvidence] = {}
         for condition, task in row.verdicts.items():
             quoted = [item for item in task.evidence if item.message is not None] if task else []
             if quoted and quoted[0].message is not None:
@@ -227,8 +228,8 @@ def _tone_row(both: report_rows.Talks) -> Row:
 def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row]:
     found = []
     for row in report_rows.assertion_rows(state, trial):
-        cells: dict[ConditionName, Cell] = {}
-        details: dict[ConditionName, list[Cell]] = {}
+        cells: dict[Condition, Cell] = {}
+        details: dict[Condition, list[Cell]] = {}
         for condition in both:
             check = row.finals[condition] or next(reversed(row.timelines[condition]), None)
             cells[condition] = panels_view.final_mark(row.finals[condition]) or Cell("–", "quiet")
@@ -261,7 +262,7 @@ def _turn_of(
     return CardEvidence(conversation.key.condition, at.message, None)
 
 
-def _since(row: report_rows.AssertionRow, condition: ConditionName, last: AssertionChecked) -> Cell:
+def _since(row: report_rows.AssertionRow, condition: Condition, last: AssertionChecked) -> Cell:
     if last.status == "not_measured":
         return Cell("could not be measured", "warn")
     if last.status == "failed":
@@ -276,8 +277,8 @@ def _since(row: report_rows.AssertionRow, condition: ConditionName, last: Assert
 
 def _time_row(state: RunState, trial: int, both: report_rows.Talks) -> Row:
     target = report_rows.target_ms(state)
-    cells: dict[ConditionName, Cell] = {}
-    details: dict[ConditionName, list[Cell]] = {}
+    cells: dict[Condition, Cell] = {}
+    details: dict[Condition, list[Cell]] = {}
     for condition in both:
         times = report_rows.latency(state, condition, trial)
         if times.average_ms is None:

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Digits, Static
 
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.rows import target_ms
 from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.shared import bars_view
@@ -19,7 +20,7 @@ from bioeval_tui.tui.shared.cells_view import Cell, score_tone
 from bioeval_tui.tui.shared.tones import left, paint, right
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.live.watched import Watched
     from bioeval_tui.tui.shared.program import Program
@@ -60,7 +61,7 @@ class StageScore(Vertical):
     }
     """
 
-    def __init__(self, condition: ConditionName) -> None:
+    def __init__(self, condition: Condition) -> None:
         super().__init__(id=f"stage-{condition}")
         self.condition = condition
         self._title, self._digits, self._note = StageLine(), Digits(""), StageLine()
@@ -120,7 +121,7 @@ class StageChart(Widget):
         self._rows: list[tuple[int, panels_view.Bar]] = []
         self._target = 0.0
 
-    def show(self, state: RunState, trial: int, condition: ConditionName, now: datetime | None) -> None:
+    def show(self, state: RunState, trial: int, condition: Condition, now: datetime | None) -> None:
         """Draw from the run."""
         rows = panels_view.latency_rows(state, trial, now)
         shown = [(row.turn, row.bars[condition]) for row in rows if condition in row.bars]
@@ -167,7 +168,7 @@ class Stage(Vertical):
     def __init__(self, watched: Watched) -> None:
         super().__init__()
         self.watched = watched
-        self._scores = [StageScore(condition) for condition in heads_view.CONDITIONS]
+        self._scores = [StageScore(condition) for condition in CONDITIONS]
         self._conclusion = Static(id="stage-conclusion", markup=False)
         self._chart = StageChart()
 

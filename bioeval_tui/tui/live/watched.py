@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluate.engine.run_view import Playback
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
     from bioeval_tui.tui.live.run_link import RunLink
 
@@ -25,7 +25,7 @@ class Watched:
     """One run, followed by `link`. `Conversations` chooses condition and trial, `Stage` whether it is presented."""
 
     link: RunLink
-    condition: ConditionName = "withheld"
+    condition: Condition = "withheld"
     trial: int = 1
     presenting: bool = False
 

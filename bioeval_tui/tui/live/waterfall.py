@@ -17,7 +17,7 @@ from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
 
 
@@ -37,7 +37,7 @@ class Waterfall(Dialog[None]):
     }
     """
 
-    def __init__(self, state: RunState, trial: int, condition: ConditionName, turn: int) -> None:
+    def __init__(self, state: RunState, trial: int, condition: Condition, turn: int) -> None:
         super().__init__()
         self._state = state
         self._trial = trial

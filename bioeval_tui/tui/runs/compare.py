@@ -19,7 +19,7 @@ from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
     from bioeval_tui.report.compared import RunComparison
     from bioeval_tui.tui.shared.program import Program
@@ -161,5 +161,5 @@ class CompareDialog(Dialog[None]):
 
             self._states = states
             self.app.push_screen(
-                PassagesDialog(states, cast("ConditionName", self.here.condition), self.here.title)
+                PassagesDialog(states, cast("Condition", self.here.condition), self.here.title)
             )

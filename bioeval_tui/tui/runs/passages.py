@@ -19,7 +19,7 @@ from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import ConditionName
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
 
 
@@ -46,7 +46,7 @@ class Passage(Vertical):
         yield Static(markup=False)
         yield self.transcript
 
-    def show(self, condition: ConditionName, trial: int, title: str) -> None:
+    def show(self, condition: Condition, trial: int, title: str) -> None:
         """Show a row's details on a conversation, and go to its message."""
         state, conversation = self._state, self._state.conversation(condition, trial)
         started = state.started
@@ -90,7 +90,7 @@ class PassagesDialog(Dialog[None]):
     PassagesDialog.-narrow #passages { layout: vertical; }
     """
 
-    def __init__(self, states: tuple[RunState, RunState], condition: ConditionName, title: str) -> None:
+    def __init__(self, states: tuple[RunState, RunState], condition: Condition, title: str) -> None:
         super().__init__()
         self._condition = condition
         self._title = title

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from bioeval_tui.record.conditions import CONDITIONS
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.run_summary import RunPreview, RunSummary, Status
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, read_event, write_event
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationKey, RunState, apply, apply_all
 from tests.unit.evaluate.conversation.fakes import AT, FakeAgent, FakeEvaluator, Stage, job, where
 from tests.unit.evaluate.conversation.test_run_job import broken
@@ -95,7 +96,7 @@ def test_a_retried_answer_forgets_what_the_failed_attempt_streamed() -> None:
     ],
 )
 def test_a_run_is_measured_when_every_condition_that_it_ran_has_a_score(
-    mean: float | None, scores: dict[events.ConditionName, float | None], measured: bool
+    mean: float | None, scores: dict[Condition, float | None], measured: bool
 ) -> None:
     ended = events.RunEnded(run_id="r", seq=1, at=AT, status="completed", mean=mean, scores=scores)
     assert ended.measured is measured

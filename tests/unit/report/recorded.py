@@ -12,6 +12,7 @@ from typing import Any
 from bioeval_tui import score as composite
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.loading import LoadedRun
@@ -101,9 +102,7 @@ class Recorded:
                     for n in range(1, len(first.holds) + 1)
                 ],
                 "facts": ["a fact"],
-                "conditionNames": dict(zip(events.CONDITIONS, self.names, strict=True))
-                if self.names
-                else None,
+                "conditionNames": dict(zip(CONDITIONS, self.names, strict=True)) if self.names else None,
             },
             "job_sha256": "0" * 64,
             "program_version": "0.1.0",

@@ -9,16 +9,17 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluate.engine.spec import RunSpec
-from bioeval_tui.record.events import ConditionName, ConversationScored
+from bioeval_tui.record.events import ConversationScored
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report.deciding import Decider
 
-BOTH: tuple[ConditionName, ...] = ("withheld", "supplied")
+BOTH: tuple[Condition, ...] = ("withheld", "supplied")
 ONE = (RunSpec("r1", "a.yml", "small"), RunSpec("r2", "b.yml", "small"))
 TWO = (RunSpec("r1", "a.yml", "small"), RunSpec("r2", "a.yml", "large"))
 
 
 def scored(
-    run_id: str, trial: int, score: float | None, condition: ConditionName = "supplied"
+    run_id: str, trial: int, score: float | None, condition: Condition = "supplied"
 ) -> ConversationScored:
     return ConversationScored(
         run_id=run_id, seq=1, at=datetime.now(UTC), condition=condition, trial=trial, attempt=1, score=score,
@@ -70,7 +71,7 @@ def test_an_open_decision_says_how_far_it_is_and_what_was_left_out() -> None:
     ],
 )
 def test_an_impossible_stopping_rule_is_refused(
-    until: str, conditions: tuple[ConditionName, ...], words: str
+    until: str, conditions: tuple[Condition, ...], words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
         Decider(until, ONE, conditions)

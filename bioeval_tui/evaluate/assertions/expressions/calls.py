@@ -21,8 +21,8 @@ from bioeval_tui.evaluate.assertions.expressions.signatures import (
 from bioeval_tui.evaluate.assertions.expressions.tree import (
     Argument,
     Call,
-    Condition,
     Declarations,
+    If,
     Lambda,
     Literal,
     Name,
@@ -145,7 +145,7 @@ class Calls:
         match node:
             case Literal() | Unary():
                 self.numbers[id(node)] = Long
-            case Condition(then=then, otherwise=otherwise):
+            case If(then=then, otherwise=otherwise):
                 self.settle(then, kind, wanted)
                 self.settle(otherwise, kind, wanted)
             case When(branches=branches):

@@ -26,9 +26,9 @@ from bioeval_tui.evaluate.assertions.expressions.tree import (
     SUBJECT,
     Binary,
     Call,
-    Condition,
     Declarations,
     Expression,
+    If,
     Index,
     Lambda,
     Literal,
@@ -110,7 +110,7 @@ class _Check(Calls):
                 return self.binary(node, names, expected)
             case TypeOperation():
                 return self.type_operation(node, names)
-            case Condition():
+            case If():
                 return self.condition(node, names, expected)
             case When():
                 return self.when(node, names, expected)
@@ -411,7 +411,7 @@ class _Check(Calls):
             return BOOLEAN
         return wanted.optional if node.operator == "as?" else wanted
 
-    def condition(self, node: Condition, names: Names, expected: Type | None) -> Type:
+    def condition(self, node: If, names: Names, expected: Type | None) -> Type:
         self.boolean(node.condition, names)
         if isinstance(node.otherwise, Literal) and node.otherwise.value is UNIT:
             self.fail("`if` needs an `else` to have a value", node)
@@ -480,7 +480,7 @@ class _Check(Calls):
 
     def statement(self, node: Node, names: Names) -> Names:
         """Check an expression whose value is not used; return the names in scope after it."""
-        if not isinstance(node, Condition) or not isinstance(node.otherwise, Literal):
+        if not isinstance(node, If) or not isinstance(node.otherwise, Literal):
             self.infer(node, names)
             return names
         self.boolean(node.condition, names)
@@ -549,7 +549,7 @@ def _lost(root: Node) -> Node | None:
     if isinstance(root, Declarations):
         return _lost(root.result)
     branches: list[Node] = []
-    if isinstance(root, Condition):
+    if isinstance(root, If):
         branches = [root.then, root.otherwise]
     elif isinstance(root, When):
         branches = [branch.value for branch in root.branches]

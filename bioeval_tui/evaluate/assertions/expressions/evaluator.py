@@ -25,9 +25,9 @@ from bioeval_tui.evaluate.assertions.expressions.tree import (
     Argument,
     Binary,
     Call,
-    Condition,
     Declarations,
     Expression,
+    If,
     Index,
     Lambda,
     Literal,
@@ -151,7 +151,7 @@ class ExpressionEvaluation:
             Unary: self.unary,
             Binary: self.binary,
             TypeOperation: self.type_operation,
-            Condition: self.condition,
+            If: self.condition,
             When: self.when,
             Declarations: self.block,
             Return: self.returned,
@@ -196,7 +196,7 @@ class ExpressionEvaluation:
                 return found[0]
         raise ExpressionError(f"unknown name {node.name}{nearest(node.name, names)}")
 
-    def condition(self, node: Condition, names: Environment) -> Value:
+    def condition(self, node: If, names: Environment) -> Value:
         chosen = node.then if self.truth(node.condition, names) else node.otherwise
         return self.walk(chosen, names)
 

@@ -18,9 +18,9 @@ from bioeval_tui.evaluate.assertions.expressions.tree import (
     Binary,
     Branch,
     Call,
-    Condition,
     Declarations,
     Expression,
+    If,
     Index,
     Lambda,
     Literal,
@@ -488,9 +488,9 @@ class _Parser:
             self.take()
         if not self.word("else"):
             self.at = before
-            return Condition(token.column, condition, then, Literal(token.column, UNIT))
+            return If(token.column, condition, then, Literal(token.column, UNIT))
         self.take()
-        return Condition(token.column, condition, then, self.branch())
+        return If(token.column, condition, then, self.branch())
 
     def branch(self) -> Node:
         if not self.symbol("{"):

@@ -138,7 +138,7 @@ class TypeOperation(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Condition(Node):
+class If(Node):
     """`if (condition) then else otherwise`."""
 
     condition: Node

@@ -6,6 +6,7 @@ import pytest
 from run_script import BEGAN, RUN_ID, scripted_run
 
 from bioeval_tui.record import events
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live import control_view, heads_view, notices_view, panels_view
@@ -79,7 +80,7 @@ def test_task_scores_appear_with_the_judges_verdict() -> None:
     assert task_cells(upto("transcript_scored"), "supplied")[0] == "·"
 
 
-def task_cells(state: RunState, condition: events.ConditionName) -> list[str]:
+def task_cells(state: RunState, condition: Condition) -> list[str]:
     talk = state.conversation(condition)
     return [panels_view.task_cell(row, condition, talk).text for row in rows.task_rows(state, 1)]
 
