@@ -174,12 +174,12 @@ def _longest(event: RunEvent) -> float:
     return LONGEST_PREPARATION_S if prepares else LONGEST_WAIT_S
 
 
-WORDS_PER_S = 6.0
+WORDS_PER_S = 6.5
 """Reading speed in words; repeated text takes a fifth of the time."""
 _LONGEST_READ_S = 3.6
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
 """The number of seconds over which an agent's answer appears; less for a short one."""
-_INTRODUCTION_S, _CAPTION_S, _SCORE_S, _FACT_S = 4.0, 3.5, 2.5, 1.0
+_INTRODUCTION_S, _CAPTION_S, _SCORE_S, _FACT_S = 4.0, 3.5, 2.0, 1.0
 """How long the introduction, a caption, a score and a disclosed fact are shown, in seconds."""
 
 
@@ -201,7 +201,7 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
             case ConversationStarted():
                 due += _CAPTION_S
             case MessageStarted():
-                due += 0.2 if words.get((event.condition, event.trial, event.message)) in said else 0.6
+                due += 0.2 if words.get((event.condition, event.trial, event.message)) in said else 0.5
             case MessageDelta():
                 role, text = words.get((event.condition, event.trial, event.message), ("", ""))
                 quick = 5 if (role, text) in said else 1

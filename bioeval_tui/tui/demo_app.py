@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Pace = Literal["slow", "normal", "fast"]
 PACES: dict[Pace, float] = {"slow": 0.7, "normal": 1.0, "fast": 1.8}
 TICK_S = 0.25
-CARD_S, MEDALS_S, OWN_S = 11.0, 8.0, 12.0
+CARD_S, MEDALS_S, OWN_S = 10.0, 7.0, 9.0
 BATCH_S = 25.0
 """How long each of the last scenes is shown at the normal pace, in seconds."""
 KEEPS_PLAYING = frozenset({"space", "s", "question_mark"})
