@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.test_key_hosts import job, run
+from tests.integration.program import run_job
+from tests.integration.test_key_hosts import job
 from tests.servers.rest_agent import RestAgentServer
 
 
@@ -39,7 +40,7 @@ async def test_a_header_from_the_environment_is_in_no_recording(tmp_path: Path, 
         if how == "base_url":
             variables["MY_AGENT_BASE_URL"] = agent.url
         options = [] if how == "base_url" else ["--allow-host", "127.0.0.1"]
-        done = await run(tmp_path, what, *options, **variables)
+        done = await run_job(tmp_path, what, *options, **variables)
         assert done.returncode == 0, done.stderr
     assert {(one["authorization"], one["x-tenant"]) for one in agent.headers} == {(f"Bearer {SECRET}", "t1")}
     assert all("text/event-stream" not in one["accept"] for one in agent.headers)
@@ -65,7 +66,7 @@ async def test_a_job_cannot_send_a_variable_to_another_host(
     async with Noting() as agent:
         what = job(agent.url)
         what["target"] |= {"headersEnv": {"Authorization": "Bearer MY_AGENT_TOKEN"}}
-        done = await run(tmp_path, what, **variables)
+        done = await run_job(tmp_path, what, **variables)
     assert done.returncode == 2
     assert says in done.stderr
     assert SECRET not in done.stderr
@@ -78,17 +79,17 @@ async def test_code_is_loaded_only_from_the_folder_that_the_user_names(tmp_path:
     )
     what = job("http://127.0.0.1:9")
     what["target"] |= {"protocol": "python", "function": "my_test_answers:answer"}
-    refused = await run(tmp_path, what)
+    refused = await run_job(tmp_path, what)
     assert refused.returncode == 2
     assert (
         "module my_test_answers not found: it is not installed, and no folder was given with --code DIR"
         in refused.stderr
     )
-    done = await run(tmp_path, what, "--code", ".")
+    done = await run_job(tmp_path, what, "--code", ".")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("{")
     assert '"agent": "my_test_answers:answer"' in done.stdout
     assert "noise" not in done.stdout
     assert "wherever my_test_answers:answer sends them" in done.stderr
-    sensitive = await run(tmp_path, {**what, "sensitive": True}, "--code", ".")
+    sensitive = await run_job(tmp_path, {**what, "sensitive": True}, "--code", ".")
     assert sensitive.returncode == 2
