@@ -1,4 +1,7 @@
-"""The medal rule of Kaggle's progression system, as BioML-bench applies it."""
+"""The medal rule of Kaggle's progression system, as BioML-bench applies it: which places earn a medal.
+
+`leaderboard.rank` applies it to a score.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The frames of a replay, from which asciicasts and the HTML player are made.
 
-The real application runs without a terminal and steps from message to message; each frame is what it drew.
+The real application runs without a terminal and steps from message to message; each frame is what it drew. Masking
+(`--redact`) happens before, when the recording is read, and in the application's line filters, as on any screen.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The demo: a run at reading pace with captions, then its score card, medals, and how to evaluate your own agent.
 
-Only the display is paced. The engine runs at full speed, and every latency and score shown is real.
+Only the display is paced: messages by `record.replay.reading_times`, the last scenes here. The engine runs at full
+speed, and every latency and score shown is real.
 """
 
 from __future__ import annotations

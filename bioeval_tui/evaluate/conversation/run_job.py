@@ -258,7 +258,7 @@ class _Run:
         raise error
 
     def _compare_starts(self, trial: int) -> None:
-        """Return whether the trial's conditions started from the same state, as far as that can be seen."""
+        """Record whether the trial's conditions started from the same state, as far as that can be seen."""
         both = [held for (_, number), held in self.held.items() if number == trial]
         starts = [held.start for held in both if held.start is not None]
         for held in both:

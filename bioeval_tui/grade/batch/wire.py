@@ -2,7 +2,7 @@
 
 The first line sent to a worker is its setup; every other line is a chunk of items,
 `[[number, task id, path as shown or null, absolute path or null, kind, agent or null], …]`
-(see `feeding.Item` for the kinds). Answers are lines `number<TAB>outcome`. Before each submission its number and the
+(see `feeding.BatchItem` for the kinds). Answers are lines `number<TAB>outcome`. Before each submission its number and the
 time are written to a shared page, so that the program knows what a worker was doing when it died or hung.
 """
 

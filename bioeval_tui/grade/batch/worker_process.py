@@ -114,7 +114,7 @@ class WorkerProcess:
             raise NotMeasuredError(clean_line(reason, 300))
 
     def send(self, chunk: Iterable[Wire]) -> None:
-        """Send items in the form of `feeding.Item.wire`. Raises WorkerDied if the worker has ended."""
+        """Send items in the form of `feeding.BatchItem.wire`. Raises WorkerDied if the worker has ended."""
         self._send(json.dumps(list(chunk)).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Which of the live screen's actions apply now: one function for keys, footer and palette."""
+"""Which actions that control a run apply now, and which need its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ CONTROL = frozenset({"pause", "resume", "step", "take_over", "say", "give_back",
 
 def applies(action: str, state: RunState, link: LinkState, condition: Condition, trial: int) -> bool:
     """Return whether `action` applies in this state, for the active conversation."""
-    conversation = state.conversation(condition, trial)
     if action in CONTROL:
         return _can_control(action, state, link, condition, trial)
     match action:
@@ -25,10 +24,6 @@ def applies(action: str, state: RunState, link: LinkState, condition: Condition,
             )
         case "again":
             return link in ("failed", "interrupted") or state.ended is not None
-        case "find" | "events":
-            return conversation is not None and bool(conversation.messages)
-        case "other_trial":
-            return bool(state.started and state.started.trials > 1)
         case _:
             return True
 
