@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Any
 
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState
@@ -17,10 +18,12 @@ from bioeval_tui.report.statistics.multiple import holm
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.samples import Sample, grouped
 from bioeval_tui.report.statistics.signed_rank import signed_rank_p
-from bioeval_tui.text import plural, upper_first
+from bioeval_tui.text import clean_line, plural, upper_first
 
 TINY = 1e-9
 FOUND_AT = 0.05
+_LISTED, _LONGEST = 3, 40
+"""How many differences between two jobs a note lists, and the most characters of each path and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,8 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
     one, two = a.started, b.started
     notes = []
     if one.job_sha256 != two.job_sha256:
-        notes.append("the job files differ: tasks and assertions are matched by their titles")
+        told = _job_differences(one.job, two.job) or "only in layout or comments"
+        notes.append(f"the job files differ ({told}): tasks and assertions are matched by their titles")
     if a.judges != b.judges:
         notes.append(f"the judges differ: A {', '.join(a.judges)}; B {', '.join(b.judges)}")
     if one.evaluator != two.evaluator:
@@ -191,6 +195,35 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
             f"A has {len(a.trials)} trials, B {len(b.trials)}: only trials with the same number are paired"
         )
     return notes
+
+
+def _job_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
+    """Return such as `aspirationalAverage: A 1500, B 300; tasks[0].weight: A none, B 2; and 3 more`."""
+    one, two = _leaves(a), _leaves(b)
+    changed = [
+        path for path in (*one, *(path for path in two if path not in one)) if one.get(path) != two.get(path)
+    ]
+    listed = [
+        f"{clean_line(path, _LONGEST)}: A {_leaf_words(one.get(path))}, B {_leaf_words(two.get(path))}"
+        for path in changed[:_LISTED]
+    ]
+    rest = len(changed) - len(listed)
+    return "; ".join([*listed, *([f"and {rest} more"] if rest else [])])
+
+
+def _leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """Return every text, number and truth value in a job, by its path."""
+    if isinstance(value, Mapping):
+        parts = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
+    elif isinstance(value, list):
+        parts = [(f"{path}[{at}]", item) for at, item in enumerate(value)]
+    else:
+        return {} if value is None else {path: value}
+    return {at: leaf for name, item in parts for at, leaf in _leaves(item, name).items()}
+
+
+def _leaf_words(value: Any) -> str:
+    return "none" if value is None else clean_line(str(value), _LONGEST)
 
 
 def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> ConditionComparison:

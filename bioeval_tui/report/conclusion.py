@@ -249,7 +249,7 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
     if uplift.verdict == "too few":
         return Conclusion(
             "too_few",
-            f"{upper_first(_count(trials, 'trial'))} are too few to tell what difference the facts make: {_scores(run)}; {FEWEST} would give an interval.",
+            f"{upper_first(_scores(run))}; {_count(trials, 'trial')} are too few to tell what difference the facts make ({FEWEST} would give an interval).",
         )
     interval = uplift.estimate.interval
     over = f" over {trials} trials"

@@ -302,7 +302,9 @@ def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) ->
     state = Cell(state_text + waited, "warn" if slow else glance.state.tone)
     most = max([glance.slow_ms, *glance.latencies_ms, 1.0])
     newest = f"{glance.latencies_ms[-1] / 1000:.1f} s" if glance.latencies_ms else ""
-    newest_text = f"{'◷ slow  ' if slow else ''}{newest}"
+    if now is not None and glance.waited_ms(now) > glance.slow_ms:
+        newest = ""  # the wait is what is slow, and stands beside the state
+    newest_text = f"{'◷ slow  ' if slow else ''}{newest}".rstrip()
     room = max(1, width - len(newest_text) - 1)
     bars = f"{spark(glance.latencies_ms, room, 0.0, most):<{room}} "
     return (

@@ -64,7 +64,7 @@ def _rank(agent: str, totals: Totals) -> tuple[float, ...] | tuple[float | str, 
     by = totals.by
     # With invalid and not graded ones as 0: a file that cannot be scored must not lift its agent above another.
     zeros = totals.average_with_zeros or 0.0
-    return (-by["gold"], -by["silver"], -by["bronze"], -zeros, agent.lower())
+    return (-by["gold"], -by["silver"], -by["bronze"], -zeros, -totals.valid, agent.lower())
 
 
 def entries(table: Iterable[Entry]) -> list[agents.AgentEntry]:

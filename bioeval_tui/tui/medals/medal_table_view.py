@@ -61,9 +61,9 @@ class Tally:
 
     def totals(self) -> Totals:
         """Return the counts so far, and the averages."""
-        without_score = self.by["invalid"] + self.by["not_graded"]
+        ended = self.valid + self.by["invalid"] + self.by["not_graded"]
         average = self.percentiles / self.valid if self.valid else None
-        zeros = self.percentiles / (self.valid + without_score) if self.valid else None
+        zeros = self.percentiles / ended if ended else None
         return Totals(
             self.rows,
             self.by,

@@ -105,6 +105,22 @@ def test_different_jobs_judges_and_unclean_runs_are_noted() -> None:
     assert (lone.title, lone.b, lone.difference) == ("task 2", None, None)
 
 
+def test_a_comparison_names_what_differs_between_the_jobs() -> None:
+    strict = {
+        "aspirationalAverage": 300.0,
+        "tasks": [{"task": "task 1", "passAbove": 0.6}],
+        "facts": ["\x1b[2J" + "x" * 99],
+    }
+    a, b = Recorded([Talk()]), Recorded([Talk()], started={"job_sha256": "1" * 64, "job": strict})
+    (note,) = [note for note in against(a, b).notes if "differ" in note]
+    assert note.startswith(
+        "the job files differ (aspirationalAverage: A 1000.0, B 300.0; assertions[0].expression: A true, B none;"
+    )
+    assert "; and 2 more)" in note
+    (unchanged,) = against(a, Recorded([Talk()], started={"job_sha256": "1" * 64})).notes
+    assert unchanged.startswith("the job files differ (only in layout or comments)")
+
+
 def test_runs_are_compared_on_the_condition_that_both_have_and_say_so() -> None:
     found = compare(Recorded([scoring(0.2)], [scoring(0.5)]).loaded(), Recorded((), [scoring(0.6)]).loaded())
     assert [side.condition for side in found.conditions] == ["supplied"]

@@ -49,7 +49,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk()], [Talk(holds=(False,), fact=True)], "facts_hurt", "lowers the agent from 1.00 to 0.43 (one trial): with it “check 1”"),
         ([FAILS], [replace(FAILS, fact=True)], "no_difference", "0.43 either way; the largest gain would come from assertion “check 1” (+0.57)."),
         ([Talk()], [KNOWS], "perfect", "scores 1.00 with and without the facts (one trial)"),
-        ([FAILS] * 3, [KNOWS] * 3, "too_few", "Three trials are too few to tell"),
+        ([FAILS] * 3, [KNOWS] * 3, "too_few", "; three trials are too few to tell what difference the facts make (5 would give an interval)."),
         ([Talk()], [Talk()], "facts_not_given", "The user gave the agent no fact"),
         ([FAILS], [], "one_condition", "Without the facts, the only condition that was run, the agent scores 0.43 (one trial)"),
         ([Talk(tasks=None)], [KNOWS], "judge_failed", "The judge failed in the conversation without the facts (the judge was away)"),
@@ -75,7 +75,7 @@ def test_each_kind_of_outcome_has_its_sentence(
     [
         ([FAILS], [KNOWS], "lifts the agent from 0.43 in “no card” to 1.00 in “has the card” (one trial)"),
         ([FAILS], [], "In “no card”, the only condition that was run, the agent scores 0.43 (one trial)"),
-        ([FAILS] * 3, [KNOWS] * 3, "the agent scores 0.43 in “no card” and 1.00 in “has the card”"),
+        ([FAILS] * 3, [KNOWS] * 3, "The agent scores 0.43 in “no card” and 1.00 in “has the card”"),
         ([Talk(reason="timed_out", fault="agent")], [KNOWS], "at turn 1 in the conversation “no card”"),
     ],
 )

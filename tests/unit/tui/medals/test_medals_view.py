@@ -118,6 +118,15 @@ def test_averages_show_their_count_and_the_figure_with_zeros(table: MedalTable) 
     assert "over 6 valid of 8" in words
 
 
+def test_submissions_without_a_score_count_as_zero_also_if_there_are_no_others(table: MedalTable) -> None:
+    alone = MedalTable()
+    for entry in table.entries:
+        if entry.standing == "invalid":
+            alone.add(entry.row)
+    assert alone.totals().average is None
+    assert alone.totals().average_with_zeros == 0.0
+
+
 def test_columns_disappear_one_by_one_in_narrow_terminals() -> None:
     assert fit(medals_view.COLUMNS, 200, medals_view.MIN_TASK) == [
         medals_view.COLUMNS[0]._replace(width=fit(medals_view.COLUMNS, 200, medals_view.MIN_TASK)[0].width),
