@@ -64,7 +64,7 @@ class Evaluation:
         _known(name)
         held: dict[str, dict[str, Any]] = self.report["summary"][0]["conditions"]
         if name not in held:
-            raise ValueError(f"facts {name} were not run; the run has facts {' and '.join(held)}")
+            raise ValueError(f"the condition {name} was not run; the run has {' and '.join(held)}")
         return held[name]
 
     def assert_score(self, bar: float, *, condition: str | None = None) -> Evaluation:

@@ -14,7 +14,7 @@ from bioeval_tui.terminal import print_json, say
 def doctor(as_json: bool) -> int:
     """Check each component, and print the command that installs it if it is missing.
 
-    Exit codes: 0 the demo, grading and the web view work, 3 something that they need is missing or broken.
+    Exit codes: 0 the demo, grading and the web view work; 3 something that they need is missing or broken.
     """
     findings = examine()
     if as_json:

@@ -55,7 +55,7 @@ _look = options(
         type=click.Choice(["declared", "all", "none"]),
         default="declared",
         show_default=True,
-        help="Confidence intervals, by resampling test rows: declared (declared metrics and ProteinGym), all (also graders "
+        help="Confidence intervals, by resampling test rows: declared (metrics named in config.yaml, and ProteinGym), all (also graders "
         "with code; each is called 2,000 times, or for a minute), or none.",
     ),
     click.option(
@@ -72,7 +72,7 @@ _look = options(
     click.option(
         "--by",
         metavar="COLUMN",
-        help="With --explain: the score of each group in a column of the task's public data (with --show-answers, also of "
+        help="With --explain: the score for each value of a column of the task's public data (with --show-answers, also of "
         "the answers).",
     ),
     click.option(

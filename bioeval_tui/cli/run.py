@@ -41,7 +41,7 @@ DEFAULT_JOB = "data/eval/agent.yml"
 @with_options(*OPTIONS)
 @click.option(
     "--until-decided", is_flag=True,
-    help="Stop as soon as the threshold, or the better of two models, is decided; "
+    help="Stop once it is clear whether the threshold is met, or which of two models is better; "
     "--repeat is the maximum number of trials [200].",
 )  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Show the agent's tool calls and events.")
@@ -49,7 +49,12 @@ DEFAULT_JOB = "data/eval/agent.yml"
 @click.option(
     "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
 )
-@click.option("--json", "as_json", is_flag=True, help="Headless: print JSON, or write it to a FILE.json.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Headless: print JSON, or, as --json FILE.json, write it to that file.",
+)
 @with_thresholds
 @with_gate_files_and_json
 def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:

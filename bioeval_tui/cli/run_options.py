@@ -25,7 +25,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         "allow_hosts",
         metavar="HOST",
         multiple=True,
-        help="Allow a job to send transcripts and its key to this host. Repeatable.",
+        help="Allow a job to send transcripts and the job's key to this host. Repeatable.",
     ),
     "code": click.option(
         "--code",
@@ -56,14 +56,14 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "unrestricted_setups": click.option(
         "--unrestricted-setups",
         is_flag=True,
-        help="Pass the job's setups to Neo4j unchanged: schema, procedures, LOAD CSV, several statements.",
+        help="Pass the job's setups to Neo4j unchanged, including schema changes, procedures, LOAD CSV, several statements.",
     ),
     "condition": click.option(
         "--condition",
         type=click.Choice(["withheld", "supplied", "both"]),
         default="both",
         show_default=True,
-        help="Run one condition only: half the calls, but no mean and no uplift.",
+        help="Run one condition only: half the calls, but no mean of both conditions and no uplift.",
     ),
     "order": click.option(
         "--order",
@@ -107,7 +107,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         "--leaderboard",
         metavar="own|published|FILE",
         callback=lambda context, parameter, value: board(value),
-        help="The leaderboard of medal assertions; see `bioeval-tui grade --help`.",
+        help="The leaderboard for medal assertions; see `bioeval-tui grade --help`.",
     ),
     "concurrency": click.option(
         "--concurrency", type=click.IntRange(1, 1000), help="Maximum number of concurrent conversations [1]."
@@ -116,7 +116,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         "--max-requests-per-minute",
         "requests_per_minute",
         type=click.FloatRange(0, min_open=True),
-        help="Maximum number of requests per minute to the agent, and to the models.",
+        help="Maximum number of requests per minute to the agent; the same again to all models together.",
     ),
     "max_calls": click.option(
         "--max-calls", type=click.IntRange(1), help="Start no more conversations after this many calls."

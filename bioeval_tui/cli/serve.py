@@ -71,7 +71,7 @@ def serve(
     """Serve the application in a browser until you press Ctrl-C, and print the link that opens it.
 
     Each tab is a separate process. A run that was started in a tab continues when the tab closes. Anyone with the link
-    can do what you can do here, unless you pass --read-only.
+    can do what you can do on this machine, unless you pass --read-only.
     """
     command = _tab_command(places, read_only, run_id)
     can = "see every recording" if read_only else "run jobs and read files as you can"

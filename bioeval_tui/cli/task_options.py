@@ -59,7 +59,7 @@ def board(value: str | None) -> str | None:
     """
     if value in (None, "own", "published"):
         return value
-    need_file(Path(value), "own, published, or a CSV file with the columns teamName, score, submissionDate")
+    need_file(Path(value), "own, published, or a CSV file with a column score")
     return str(Path(value).absolute())
 
 

@@ -113,7 +113,7 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaderboard:
-    """A leaderboard that is ready to rank scores: `ascending` has shape (entries,); `warnings` are added to every report.
+    """A leaderboard that is ready to rank scores: `ascending` has an array of shape (entries,); `warnings` are added to every report.
 
     `origin` says in one line where it comes from, and how many entries it has.
     """
@@ -192,7 +192,7 @@ def build_leaderboard(
 
 
 def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]:
-    """Return the `score` column of a leaderboard's DataFrame as shape (entries,), in file order.
+    """Return the `score` column of a leaderboard's DataFrame as an array of shape (entries,), in file order.
 
     Raises:
         InputError: the column is missing, empty or not numeric; the sentence names task and file.

@@ -254,7 +254,7 @@ def ordinal(number: int) -> str:
 
 
 def ladder(scores: Sequence[float], step: float, *, lower_is_better: bool) -> list[float]:
-    """Return the Ladder score after each attempt: the best one that was better than the best before by more than `step`.
+    """Return the Ladder score after each attempt: the best score so far, updated only if a new one beats it by more than `step`.
 
     A score that counts is rounded to a multiple of `step`; these scores alone reveal almost nothing of the answers through
     attempts that are not really better. Source: Blum and Hardt, The Ladder: A Reliable Leaderboard for Machine Learning

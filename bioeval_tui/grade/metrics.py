@@ -121,7 +121,7 @@ def roc_auc(y_true: Floats, y_pred: Floats) -> float:
 
 
 def roc_auc_of_mask(positive: NDArray[np.bool_], y_pred: Floats) -> float:
-    """Area under the ROC curve: the share of pairs in which the positive scores higher, ties half."""
+    """Area under the ROC curve: the share of pairs in which the positive scores higher, ties count half."""
     higher, lower = np.sort(y_pred[positive]), np.sort(y_pred[~positive])
     pairs = len(higher) * len(lower)
     if not pairs:
@@ -248,7 +248,7 @@ def cohen_kappa(y_true: Codes, y_pred: Codes) -> float:
 
 
 def concordance_index(y_true: Floats, y_pred: Floats, event: Floats) -> float:
-    """Harrell's concordance index: share of comparable pairs in the right order, with ties in prediction counted half.
+    """Harrell's concordance index: share of comparable pairs in the right order, with ties in prediction counting half.
 
     `y_true` is the observed time, `event` 1 where the event happened then and 0 where the row is censored, `y_pred` the
     predicted time or any score that is higher for those who live longer. A pair is comparable when the shorter time

@@ -145,7 +145,7 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
     try:
         found_there = path.stat()
         if not stat.S_ISREG(found_there.st_mode):
-            raise RecordingError(f"{path}: is not a file")
+            raise RecordingError(f"{path} is not a file")
         if found_there.st_size > MAX_OVERLAY:
             raise RecordingError(f"{path}: later scores and reviews may have at most {MAX_OVERLAY:,} bytes")
         with path.open("rb") as file:

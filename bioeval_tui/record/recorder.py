@@ -288,7 +288,7 @@ def _open_private(path: Path, resume: bool) -> io.FileIO:
         try:
             lock(descriptor)
         except OSError:
-            raise RecordingError(f"{path.name}: another process is writing it") from None
+            raise RecordingError(f"{path.name}: another process is writing to it") from None
         if not is_at(descriptor, path):
             # Deleted, or moved to another folder, between opening and locking.
             raise RecordingError(f"{path.name}: was just deleted or moved; try again")

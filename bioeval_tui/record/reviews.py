@@ -50,7 +50,7 @@ class Reviews:
 
     @property
     def reviewers(self) -> tuple[str, ...]:
-        """The reviewers of scores, faults or marks in force, ordered by name."""
+        """The reviewers whose scores, faults or marks are in force, ordered by name."""
         every = (*self.tasks.values(), *self.faults.values(), *self.submissions.values())
         return tuple(sorted({name for opinions in every for name in opinions}))
 

@@ -55,7 +55,7 @@ class Decider:
             if not 0 < self._bar < 1:
                 raise UsageError(f"--until-decided needs a threshold between 0 and 1, not {self._bar:g}")
         if missing := [name for name in self._needed if name not in conditions]:
-            raise UsageError(f"--until-decided: the run has no facts {missing[0]}")
+            raise UsageError(f"--until-decided: the run has no condition “facts {missing[0]}”")
         self._sequence = ConfidenceSequence(self._bar, low=low)
         self._is_difference = until == DIFFERENCE
 

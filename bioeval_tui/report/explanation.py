@@ -64,7 +64,7 @@ def parse_weights(text: str) -> dict[str, float]:
         except ValueError:
             weight = -1.0
         if not 0 <= weight < float("inf"):
-            raise UsageError(f"--weights {part}: use a number from 0, such as {name.strip()}=2")
+            raise UsageError(f"--weights {part}: use a number of at least 0, such as {name.strip()}=2")
         weights[_NAMES[name.strip()]] = weight
     return weights
 

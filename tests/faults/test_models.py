@@ -70,7 +70,7 @@ JUDGE = [
     ),
     Cell("a score below 0", judged(verdict(-0.1)), "it must be from 0 to 1", "judge", 2),
     Cell("a score that is text", judged(verdict("1.0")), "the score of task 1 is not a number", "judge", 2),  # type: ignore[arg-type]
-    Cell("a task missing", judged({"tone": 1, "tasks": []}), "no score for task 1 of 1", "judge", 2),
+    Cell("a task missing", judged({"tone": 1, "tasks": []}), "no score for task 1 (of 1)", "judge", 2),
     Cell("a task twice", judged(verdict(1.0, 1, 1)), "task 1 is scored twice", "judge", 2),
     Cell("a task too many", judged(verdict(1.0, 1, 2)), "there is no task 2", "judge", 2),
     Cell("words alone", instead(**completion("They get 1.0 from me.")), "it is not JSON", "judge", 2),

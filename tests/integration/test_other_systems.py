@@ -87,7 +87,7 @@ def test_recordings_can_be_written_locked_reviewed_and_moved(hidden: dict[str, s
     source = Path(__file__).parents[1] / "golden" / "demo-run.jsonl"
     done = python("-c", WRITE_AND_READ, str(source), str(tmp_path), env=hidden, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "copy.jsonl: another process is writing it\n"
+    assert done.stdout == "copy.jsonl: another process is writing to it\n"
 
 
 def test_the_demo_has_its_usual_scores(hidden: dict[str, str], tmp_path: Path) -> None:

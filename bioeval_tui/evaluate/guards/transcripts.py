@@ -108,7 +108,7 @@ def _messages(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not isinstance(messages, list):
         raise InputError("`messages` must be a list of objects with `role` and `content`")
     if len(messages) > MAX_MESSAGES:
-        raise InputError(f"`messages` has {len(messages):,} entries, at most {MAX_MESSAGES:,} are checked")
+        raise InputError(f"`messages` has {len(messages):,} entries; at most {MAX_MESSAGES:,} are checked")
     found = []
     for place, message in enumerate(messages, start=1):
         role = message.get("role") if isinstance(message, dict) else None

@@ -148,7 +148,7 @@ def job_snapshot(job: EvaluationJob) -> dict[str, Any]:
 
 
 def bare_url(url: str) -> str:
-    """Return a URL without user, password, query and fragment; an invalid URL without everything before an `@`."""
+    """Return a URL without user, password, query and fragment; for an invalid URL, only what follows the last `@`."""
     try:
         parts = urlsplit(url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

@@ -81,7 +81,7 @@ def read_verdict(
         )
     missing = [str(number) for number in range(1, len(tasks) + 1) if number not in verdicts]
     if missing:
-        raise MalformedAnswerError(f"no score for task {', '.join(missing)} of {len(tasks)}")
+        raise MalformedAnswerError(f"no score for task {', '.join(missing)} (of {len(tasks)})")
     tone = answer.get("tone")
     return tuple(verdicts[n] for n in sorted(verdicts)), None if tone is None else _unit("tone", tone)
 

@@ -253,7 +253,7 @@ def _part_text(part: Any) -> str:
 
 
 def milliseconds(value: Any, scale: float = 1.0) -> float | None:
-    """Return a duration in ms, times `scale`; None for anything else than a finite number of up to a day."""
+    """Return a duration in ms, times `scale`; None for anything other than a finite number of up to a day."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     found = float(value) * scale

@@ -48,7 +48,7 @@ class MaskedSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LiteralRule:
-    """A name or identifier by its letters; `joints` are the boundaries between its words.
+    """A name or identifier, matched letter by letter; `joints` are the boundaries between its words.
 
     `comma_at` is the boundary where a comma is required, for a name with its last word first.
     """

@@ -224,7 +224,7 @@ class _Part:
         return self.moments.estimate(self.tuning)
 
     def variance_after(self, more: float) -> float:
-        """Return the variance to be expected after `more` reviews, with the design effect of now."""
+        """Return the variance to be expected after `more` reviews, at the current design effect."""
         moments = self.moments
         n = min(moments.n + more, moments.n + moments.rest - 1)
         rest = moments.n + moments.rest - n

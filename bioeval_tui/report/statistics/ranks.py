@@ -53,7 +53,7 @@ class AgentRanking:
 
 
 def rank(scores: Mapping[str, Mapping[str, Sequence[float]]], *, draws: int = DRAWS) -> AgentRanking:
-    """Return the agents' ranks, the highest mean first, with simultaneous 95 % intervals; the same scores give the same.
+    """Return the agents' ranks, the highest mean first, with simultaneous 95 % intervals. Deterministic for given scores.
 
     Args:
         scores: agent to case to its values, such as one per trial and judge: a case is one cluster. Cases that

@@ -25,7 +25,7 @@ class VarianceComponents:
     trials: int = 0
 
     def of_difference(self, correlation: float = 0.0) -> VarianceComponents:
-        """Return the components of the difference of two agents that both have these components.
+        """Return the components of the difference between two agents that both have these components.
 
         `correlation` is that of the two agents' case means: 0 for different cases, near 1 when both find
         the same cases hard. Trials of the two never correlate.

@@ -123,7 +123,7 @@ class Glance:
 
 
 def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
-    """Return a glance at every conversation of a run, including queued ones; `gone` means that its engine has stopped."""
+    """Return a summary of every conversation of a run, including queued ones; `gone` means that its engine has stopped."""
     started = state.started
     if started is None:
         return []

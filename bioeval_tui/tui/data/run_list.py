@@ -67,7 +67,7 @@ class RunList:
             raise UsageError("a run no longer exists; the list is up to date again")
         live = [path.stem for path in paths if is_live(path)]
         if live:
-            raise UsageError(f"{plural(len(live), 'run')} of these are in progress; cancel them first")
+            raise UsageError(f"{plural(len(live), 'run')} still in progress; cancel first")
         with contextlib.ExitStack() as held:
             for path in paths:  # all of them before the first is moved: nobody resumes one meanwhile
                 held.enter_context(only_here(path))

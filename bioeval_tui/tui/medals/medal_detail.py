@@ -47,7 +47,7 @@ class MedalDetail(Dialog[None]):
         self.query_one(MedalCard).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Findings need a faulty file; error views need a score."""
+        """Offer findings only for an invalid file, and error views only for a scored one."""
         if action == "explain":
             return self._row.report is not None and self._row.report.valid_submission
         return action != "validate" or standing(self._row) == "invalid"

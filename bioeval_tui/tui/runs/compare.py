@@ -44,7 +44,7 @@ class ComparedRows(RowList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("~compared-rows")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Ask the box."""
+        """Return whether the action is available in this dialog."""
         box = self.screen
         if action == "choose" and isinstance(box, CompareDialog):
             return bool(box.here.title)

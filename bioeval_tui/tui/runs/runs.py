@@ -243,7 +243,7 @@ class RunsScreen(ListScreen[RunSummary]):
         self.refresh_bindings()
 
     def action_undo(self) -> None:
-        """Restore the runs deleted last."""
+        """Restore the most recently deleted runs."""
         self.run_worker(self._undo(), group="delete")
 
     async def _undo(self) -> None:

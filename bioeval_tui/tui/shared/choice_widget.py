@@ -55,5 +55,5 @@ class Choice(Widget, can_focus=True):
         self.post_message(self.Changed(self))
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the next value; on the left angle, the previous one."""
+        """Choose the next value; a click on `‹` chooses the previous one."""
         self.action_go(-1 if event.x <= 2 else 1)

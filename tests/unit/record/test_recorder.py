@@ -220,7 +220,7 @@ async def test_resuming_removes_a_partial_last_line_and_appends(tmp_path: Path, 
 async def test_a_second_writer_is_refused_and_a_recording_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     recorder = Recorder(path)
-    with pytest.raises(RecordingError, match="another process is writing it"):
+    with pytest.raises(RecordingError, match="another process is writing to it"):
         Recorder(path, resume=True)
     recorder.append(note(1))
     await recorder.aclose()

@@ -67,7 +67,7 @@ def test_an_open_decision_says_how_far_it_is_and_what_was_left_out() -> None:
     [
         ("difference", BOTH, "give --model twice"),
         ("supplied:1", BOTH, "a threshold between 0 and 1, not 1"),
-        ("supplied:0.5", ("withheld",), "the run has no facts supplied"),
+        ("supplied:0.5", ("withheld",), "the run has no condition “facts supplied”"),
     ],
 )
 def test_an_impossible_stopping_rule_is_refused(

@@ -38,7 +38,7 @@ class CypherToken:
 
 
 def tokens(query: str) -> list[CypherToken]:
-    """Return the tokens of `query`, an `end` token last, brackets paired.
+    """Return the tokens of `query`, ending with an `end` token, with brackets matched.
 
     Raises:
         QueryError: an unclosed quote, comment or bracket, or a character that Cypher does not have.

@@ -89,7 +89,7 @@ def same_kind(budget: Budget, value: Value, make: Callable[[], Iterable[Value]])
 
 
 def part(budget: Budget, value: Value, start: int, end: int) -> Any:
-    """Return elements `start` to before `end` of a list, range or text, both within it."""
+    """Return the elements of a list, range or text from `start` up to but excluding `end`; both must be within bounds."""
     if isinstance(value, str):
         budget.build_text(max(0, end - start))
         return value[start:end]
