@@ -106,7 +106,7 @@ async def test_a_verdict_that_keeps_its_invented_quotation_is_kept_and_marked(ma
     ("answer", "says"),
     [
         (srv.say("I think they did well."), "it is not JSON"),
-        (srv.say_json({"tone": 1, "tasks": verdict()["tasks"][:1]}), "no score for task 2 (of 2)"),
+        (srv.say_json({"tone": 1, "tasks": verdict()["tasks"][:1]}), r"no score for task 2 \(of 2\)"),
         (srv.refuse("I cannot judge people."), "the model refused"),
         (srv.say('{"tone": 0.5, "ta', finish="length"), "cut off at the model's length limit"),
         (srv.call_tool("score", {}), "called a tool"),

@@ -7,10 +7,10 @@ from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
-from bioeval_tui.evaluate.engine.limited import LimitedAgent, LimitedEvaluator, LimitedJudge
 
 from bioeval_tui.evaluate.engine import pace as pace_module
 from bioeval_tui.evaluate.engine.pace import LONGEST_PAUSE_S, Pace
+from bioeval_tui.evaluate.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge
 
 
 class Clock:
@@ -134,8 +134,8 @@ async def _pass_through(pace: Pace) -> None:
         pass
 
 
-@pytest.mark.parametrize("limited", [LimitedAgent, LimitedEvaluator, LimitedJudge])
-async def test_closing_a_rate_limited_peer_closes_its_connections(limited: Any) -> None:
+@pytest.mark.parametrize("wrapped", [WrappedAgent, WrappedEvaluator, WrappedJudge])
+async def test_closing_a_rate_limited_peer_closes_its_connections(wrapped: Any) -> None:
     peer = AsyncMock()
-    await limited(peer, Pace(1)).aclose()
+    await wrapped(peer, Pace(1).around).aclose()
     peer.aclose.assert_awaited_once_with()

@@ -64,7 +64,7 @@ def test_the_published_shape_names_tasks_by_their_text():
 @pytest.mark.parametrize(
     ("tasks", "says"),
     [
-        ([entry(1)], "no score for task 2 (of 2)"),
+        ([entry(1)], r"no score for task 2 \(of 2\)"),
         ([entry(1), entry(1), entry(2)], "task 1 is scored twice"),
         ([entry(1), entry(3)], "there is no task 3"),
         ([entry(1), entry(0)], "there is no task 0"),

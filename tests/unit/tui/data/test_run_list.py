@@ -63,7 +63,7 @@ def test_nothing_is_deleted_when_one_of_the_runs_is_in_progress(settings: Settin
     live = recording_path(settings.runs_dir, IDS[1])
     write_live(live, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "token"))
     runs = RunList(settings)
-    with pytest.raises(UsageError, match="are in progress"):
+    with pytest.raises(UsageError, match="still in progress"):
         runs.delete(IDS)
     assert ids(runs) == IDS
 
