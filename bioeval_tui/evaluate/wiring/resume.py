@@ -139,8 +139,8 @@ def owed_reruns(path: Path) -> list[int]:
     def case(trial: int) -> int:
         return places[trial - 1] if trial <= len(places) else 0
 
-    spoilt = Counter(map(case, excluded_trials(now)))
-    return sorted((spoilt - Counter(map(case, range(asked + 1, trials_of(state) + 1)))).elements())
+    excluded = Counter(map(case, excluded_trials(now)))
+    return sorted((excluded - Counter(map(case, range(asked + 1, trials_of(state) + 1)))).elements())
 
 
 def _case_order(state: RunState) -> list[int]:
