@@ -99,7 +99,7 @@ def outline(path: Path) -> Outline:
 
 
 def started_run(path: Path, *, as_written: bool = False) -> tuple[RunState, events.RunStarted]:
-    """Return a recording folded whole, and its first event.
+    """Return the state after all of a recording's events, and its first event.
 
     Raises:
         RecordingError: it cannot be read, or lacks its first event.

@@ -84,7 +84,7 @@ class Pace:
         self._not_before = max(self._clock(), self._not_before) + self._between_s
 
     def answered(self) -> None:
-        """Record an answer: after as many answers as the limit, the limit rises by one."""
+        """Record an answer: the limit rises by one after about as many answers as its current value."""
         self._refused_in_a_row = 0
         if self.allowed < self.most:
             self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)

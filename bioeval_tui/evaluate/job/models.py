@@ -432,7 +432,7 @@ class ExpressionAssertion(AssertionPart):
 
     @property
     def title(self) -> str:
-        """The published name, or the given one."""
+        """`name`, or embabel-agent-eval's default title."""
         return self.name or f"ObjectContextAssertion: {self.expression}"
 
 
@@ -446,7 +446,7 @@ class CypherAssertion(AssertionPart):
 
     @property
     def title(self) -> str:
-        """The published name, or the given one."""
+        """`name`, or embabel-agent-eval's default title."""
         return self.name or f"CypherAssertion: {self.cypher}"
 
 

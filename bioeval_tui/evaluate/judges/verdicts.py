@@ -87,7 +87,7 @@ def read_verdict(
 
 
 def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> str:
-    """Return which quotations are not in the transcript, in a sentence for the judge; empty when all are."""
+    """Return a sentence for the judge that names the quotations that are not in the transcript; empty if none is missing."""
     missing = [
         f"the evidence of task {verdict.task} is not in the conversation: {shorten(clean_line(item.quote), 200)!r}"
         for verdict in verdicts

@@ -49,7 +49,7 @@ def resume_spec(
     max_cost: float | None = None,
     unrestricted_setups: bool = False,
 ) -> EngineSpec | None:
-    """Return the request that makes an engine resume a run; None if nothing is missing, including its end.
+    """Return the request that makes an engine resume a run; None if nothing is missing, not even the run's end.
 
     This only determines the request: the engine reads the recording again once it has the lock.
     `rerun` adds a trial for each one that failed because of the evaluator, the judge or the infrastructure.

@@ -28,7 +28,7 @@ COLUMNS = (
 
 
 def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
-    """Return one JSON object a conversation: `messages` as OpenAI's chat format has them, then `metadata`.
+    """Return one JSON object per conversation: `messages` as OpenAI's chat format has them, then `metadata`.
 
     The evaluator is the `user`, the agent the `assistant`; tool calls come with their results. Conversations imported
     from this format are written back unchanged.

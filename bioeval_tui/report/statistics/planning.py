@@ -51,7 +51,7 @@ class Plan:
 
 
 def standard_error(components: VarianceComponents, cases: int, trials: int) -> float:
-    """Return the standard error of the mean over `cases` with `trials` each; one case: over its trials."""
+    """Return the standard error of the mean over `cases` with `trials` each. With one case, only variation between trials counts."""
     between = components.between if cases > 1 else 0.0
     return sqrt((between + components.within / trials) / cases)
 

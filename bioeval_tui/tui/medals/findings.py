@@ -42,7 +42,7 @@ def examine(app: Program, row: MedalRow) -> None:
 
 
 class FindingsDialog(Dialog[None]):
-    """One line a finding."""
+    """One line per finding."""
 
     NAME: ClassVar[str] = "Validation"
     ABOUT: ClassVar[str] = "Every problem with the file, not only the first."

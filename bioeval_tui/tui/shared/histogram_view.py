@@ -46,7 +46,7 @@ def thresholds(board: Board) -> dict[str, float]:
 
 
 def histogram(board: Board, bins: int) -> Histogram:
-    """Return the distribution over `bins` steps. A few hopeless entries do not press the rest to one side."""
+    """Return the distribution over `bins` steps. Far outliers are cut off, so that they do not squeeze the rest into a few bins."""
     sign = -1.0 if board.lower_is_better else 1.0
     values = [sign * score for score in board.scores]
     named = {name: sign * score for name, score in thresholds(board).items()}

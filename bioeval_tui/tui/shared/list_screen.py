@@ -113,7 +113,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     # Life
 
     def compose_body(self) -> Iterable[Widget]:
-        """Trouble, table, side, foot, filter."""
+        """Lay out the error line, table, side pane, foot and filter."""
         yield Static(id="trouble", markup=False)
         yield Static(id="notice", markup=False)
         with Container(id="body"):

@@ -134,7 +134,7 @@ class Transcript(PageView, can_focus=True):
         return total
 
     def find_next(self, direction: int = 1) -> tuple[int, int]:
-        """Go to the next match (or, with -1, the previous one); return its position from 1, and their number."""
+        """Go to the next match (or, with -1, the previous one); return its position (from 1) and the number of matches."""
         match = self._found.step(1 if direction >= 0 else -1, self._top)
         if match is None:
             return 0, 0
