@@ -22,8 +22,8 @@ import pytest
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.isolation import program_command
+from bioeval_tui.record.names import CONDITIONS
 
-CONDITIONS = ("withheld", "supplied")
 NotMeasured = Literal["fail", "skip"]
 INI = "bioeval_not_measured"
 

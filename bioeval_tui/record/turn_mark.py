@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
+
+from bioeval_tui.record.names import Condition
 
 
 class TurnMark(NamedTuple):
@@ -12,7 +14,7 @@ class TurnMark(NamedTuple):
     since the previous position.
     """
 
-    condition: Literal["withheld", "supplied"] | None
+    condition: Condition | None
     trial: int
     turn: int
     given: int

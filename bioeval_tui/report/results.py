@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report.conclusion import Outcome, conclude_batch
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.loading import LoadedRun
@@ -138,7 +138,7 @@ class Results:
 
     @staticmethod
     def _score_cells(summary: Summary) -> Iterator[str]:
-        for name in ("withheld", "supplied"):
+        for name in CONDITIONS:
             found = next((found for found in summary.conditions if found.condition == name), None)
             yield "not run" if found is None else f"{number(found.score.mean)} ({found.score.spread_words})"
         yield summary.uplift.words if summary.uplift else "not run"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.text import clean
 
 INTENTS = ("pause", "resume", "step", "take_over", "say", "give_back", "cancel")
@@ -57,7 +57,7 @@ class ConversationControl:
 class Control:
     """The controls of a run, by condition. Not thread-safe: lives in the engine's loop."""
 
-    def __init__(self, conditions: tuple[Condition, ...] = ("withheld", "supplied")) -> None:
+    def __init__(self, conditions: tuple[Condition, ...] = CONDITIONS) -> None:
         self._by_condition = {condition: ConversationControl() for condition in conditions}
         self._tasks: dict[Condition, set[asyncio.Task[Any]]] = {condition: set() for condition in conditions}
         self.on_action: Callable[[str, Condition | None, str, str], None] = lambda *_: None

@@ -150,7 +150,7 @@ class Observer:
         return found
 
     async def _within(self, budget_s: float, turn: int, *, persistently: bool = False) -> Observation:
-        """Observe within a time budget, and record the result or that there is none."""
+        """Observe within a time budget, and record the result, or that nothing was observed."""
         began = time.monotonic()
         kept: dict[str, Any] | None = None
         try:

@@ -22,7 +22,7 @@ from bioeval_tui.evaluate.seams import (
 )
 from bioeval_tui.evaluate.traces.joined import RunTraces
 from bioeval_tui.record.events import JobCase
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import CONDITIONS, Condition
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
@@ -60,7 +60,7 @@ class RunPlan:
     job_path: str
     job_sha256: str
     seed: int
-    conditions: tuple[Condition, ...] = ("withheld", "supplied")
+    conditions: tuple[Condition, ...] = CONDITIONS
     trials: int = 1
     model: str | None = None
     parallel: bool = False

@@ -17,7 +17,7 @@ from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.evaluate.conversation.control import Control
 from bioeval_tui.record.live import LiveInfo
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import clean_line
 
 MAX_LINE = 100_000
@@ -26,7 +26,6 @@ ANSWER_S = 5.0
 MOVED_S = 40.0
 HOW_IS_IT, RECORD_TO = "how_is_it", "record_to"
 """Intents about the recording itself: ask whether it can be written, and move it to another folder."""
-CONDITIONS: dict[str, Condition] = {"withheld": "withheld", "supplied": "supplied"}
 NO_ANSWER = "the engine does not answer; the run may have ended"
 
 
@@ -124,7 +123,7 @@ async def _about_recording(
 
 def _act(control: Control, intent: dict[str, Any], sender: str) -> str | None:
     named = intent.get("condition")
-    condition = CONDITIONS.get(str(named))
+    condition = next((known for known in CONDITIONS if known == named), None)
     if named is not None and condition is None:
         return "unknown condition; known are withheld and supplied"
     return control.act(str(intent.get("kind", "")), condition, str(intent.get("text") or ""), sender)

@@ -6,13 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from bioeval_tui.files import write_whole
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.paths import new_run_ids
-
-if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
 
 Order = Literal["withheld-first", "supplied-first", "random"]
 OTLP_PORT = 4318
@@ -56,7 +54,7 @@ class RunOptions:
     judge_model: str | tuple[str, ...] | None = None
     """The judge's model; several are a panel."""
     order: Order | None = None
-    conditions: tuple[Condition, ...] = ("withheld", "supplied")
+    conditions: tuple[Condition, ...] = CONDITIONS
     """Which conditions each trial runs: both, or only one."""
     parallel: bool = False
     concurrency: int | None = None

@@ -18,8 +18,8 @@ WORDS_PER_DELTA = 3
 class ScriptedEvaluator:
     """Says the lines of `job.evaluator.lines`, then the sign-off.
 
-    In each turn it says the first unused line whose `when` matches the agent's last message; if there
-    is none, the next unused line without `when`; if none is left, the sign-off. A line with `fact` is
+    In each turn it says the first unused line whose `when` matches the agent's last message, otherwise the
+    next unused line without `when`, otherwise the sign-off. A line with `fact` is
     skipped where that fact is withheld. Which lines are used is read from the transcript, so that a
     second attempt, a resumed run, and a conversation that a person gave back all continue with the right line.
     """

@@ -12,7 +12,7 @@ from bioeval_tui.evaluate.guards.common import sentences
 from bioeval_tui.evaluate.job.models import EvaluationJob
 from bioeval_tui.evaluate.seams import EvaluatorView, TranscriptMessage
 from bioeval_tui.record.importing.json_reading import line_value
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.text import clean, clean_line
 
 MAX_LINE = 16_000_000
@@ -152,6 +152,6 @@ def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 def _condition(data: Mapping[str, Any]) -> Condition:
     condition = data.get("condition", "supplied")
-    if condition not in ("withheld", "supplied"):
+    if condition not in CONDITIONS:
         raise InputError("`condition` must be withheld or supplied")
     return condition  # type: ignore[no-any-return]

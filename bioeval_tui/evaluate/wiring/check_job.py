@@ -143,7 +143,7 @@ class _Text:
     read: Callable[[str], object]
 
     def wrong(self) -> tuple[str, int] | None:
-        """Return the problem and its column; None if there is none."""
+        """Return the problem and its column, or None."""
         try:
             self.read(self.text)
         except (ExpressionError, QueryError) as error:

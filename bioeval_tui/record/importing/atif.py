@@ -25,6 +25,7 @@ from bioeval_tui.record.importing.conversations import (
 )
 from bioeval_tui.record.importing.json_reading import lines, members
 from bioeval_tui.record.importing.looking import FileLook
+from bioeval_tui.record.names import CONDITIONS
 
 OURS = "bioeval-tui"
 """The key in `extra` for data without a field in the format."""
@@ -87,7 +88,7 @@ def _conversation(data: Any, header: Header) -> ToldConversation:
         name=str(ours.get("case") or ("" if ours else named or "")),
         messages=messages,
         session=str(data.get("session_id") or ""),
-        condition=condition if condition in ("withheld", "supplied") else None,
+        condition=condition if condition in CONDITIONS else None,
         scores=[GivenScore(str(name), in_unit(value), value) for name, value in scores.items()],
         started_at=times[0] if times else None,
         ended_at=times[-1] if times else None,

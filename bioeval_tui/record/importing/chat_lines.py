@@ -18,6 +18,7 @@ from bioeval_tui.record.importing.conversations import (
 )
 from bioeval_tui.record.importing.json_reading import lines, members
 from bioeval_tui.record.importing.looking import FileLook
+from bioeval_tui.record.names import CONDITIONS
 
 _TOLD = ("vignette", "facts", "tasks", "condition")
 _MODELLED = ("messages",)
@@ -79,7 +80,7 @@ def _conversation(data: dict[str, Any], header: Header) -> ToldConversation:
     return ToldConversation(
         name=str(named) if named is not None else "",
         messages=chat(data.get("messages")),
-        condition=condition if condition in ("withheld", "supplied") else "supplied" if facts else None,
+        condition=condition if condition in CONDITIONS else "supplied" if facts else None,
         tasks=tuple((task, "") for task in _texts(data, "tasks")),
         facts=facts,
         reason=reason if reason in _ENDS else "unknown",  # type: ignore[arg-type]

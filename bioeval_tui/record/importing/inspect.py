@@ -27,6 +27,7 @@ from bioeval_tui.record.importing.conversations import (
 from bioeval_tui.record.importing.json_reading import LARGEST, members
 from bioeval_tui.record.importing.looking import FileLook
 from bioeval_tui.record.importing.zips import BadZipFile, ZipFile, is_zipfile
+from bioeval_tui.record.names import CONDITIONS
 
 _MODELLED = ("messages",)
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -122,10 +123,10 @@ def _conversation(sample: dict[str, Any], ours: bool) -> ToldConversation:
         told = [score for score in told if score.name not in ("composite", "timing", "assertions")]
     name = str(sample.get("id", ""))
     return ToldConversation(
-        name="" if ours and name in ("withheld", "supplied") else name,
+        name="" if ours and name in CONDITIONS else name,
         messages=messages,
         session=str(sample.get("uuid") or ""),
-        condition=condition if condition in ("withheld", "supplied") else None,
+        condition=condition if condition in CONDITIONS else None,
         scores=told,
         tasks=_tasks(sample, told),
         started_at=moment(sample.get("started_at")),

@@ -9,7 +9,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking.current import masking
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.formats.pages import Page, page_of, title_of, trial_title
 from bioeval_tui.report.formats.registry import Asked
@@ -103,7 +103,7 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
         page = page_of(run)
         conditions = [
             words.number(found.score.mean) if (found := page.summary.of(name)) else words.DASH
-            for name in ("withheld", "supplied")
+            for name in CONDITIONS
         ]
         job = f"{run.started.job_name} · {run.started.model}" if several else run.started.job_name
         cost = escape(words.cost_words(page.summary.spent))
