@@ -23,10 +23,10 @@ from typing import Any
 from aiohttp import web
 
 from bioeval_tui import agent_protocols
-from bioeval_tui.evaluate.agents.terms import AgentTerms
-from bioeval_tui.evaluate.http.arrival import Arrivals
-from bioeval_tui.evaluate.http.client import Timeouts, make_client
-from bioeval_tui.evaluate.job.models import TargetConfig
+from bioeval_tui.evaluation.agents.terms import AgentTerms
+from bioeval_tui.evaluation.http.arrival import Arrivals
+from bioeval_tui.evaluation.http.client import Timeouts, make_client
+from bioeval_tui.evaluation.job.models import TargetConfig
 
 WORDS = [f"word{number} " for number in range(20)]
 TEXT = "".join(WORDS)

@@ -157,8 +157,8 @@ async def hold(
 
 async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
     """Send the requests of so many conversations at once through the program's own HTTP client."""
-    from bioeval_tui.evaluate.http.client import Timeouts, make_client
-    from bioeval_tui.evaluate.models.model import MOST_CONNECTIONS
+    from bioeval_tui.evaluation.http.client import Timeouts, make_client
+    from bioeval_tui.evaluation.models.model import MOST_CONNECTIONS
 
     async def ask_model(body: dict[str, Any]) -> None:
         await models.post(f"{url}/v1/chat/completions", json=body)

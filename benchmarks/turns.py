@@ -67,7 +67,7 @@ def inside(arguments: list[str]) -> None:
     """Be the program, with one more task on its event loop that measures how late it runs."""
     from bioeval_tui.cli import headless
     from bioeval_tui.cli import main as cli
-    from bioeval_tui.evaluate.engine import batch
+    from bioeval_tui.evaluation.engine import batch
 
     late: list[float] = []
 

@@ -9,11 +9,9 @@ __all__ = ["Results", "evaluate", "evaluate_async", "load_run"]
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module  # see above
-
-    if name == "evaluate":
-        return import_module("bioeval_tui.evaluate")  # which can be called
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # see above
+
     found: object = getattr(import_module("bioeval_tui.library"), name)
     return found

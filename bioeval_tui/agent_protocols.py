@@ -22,7 +22,7 @@ BY_URL = "by URL"
 class AgentProtocol:
     """One protocol.
 
-    `maker` is `module:function` in `bioeval_tui.evaluate.agents`, called with `AgentTerms` for each conversation and
+    `maker` is `module:function` in `bioeval_tui.evaluation.agents`, called with `AgentTerms` for each conversation and
     imported only then. `tells` is what such an agent can report, and how; `takes` is what it accepts before
     the greeting. `is_model`: the agent is a model's endpoint, so its tokens have a price; `is_function`: it runs in
     this process and has no URL. `uses` are the keys of `target` that only some protocols know.
@@ -40,7 +40,9 @@ class AgentProtocol:
     def load(self) -> Callable[[Any], Any]:
         """Import the maker and return it."""
         module, _, function = self.maker.partition(":")
-        made: Callable[[Any], Any] = getattr(import_module(f"bioeval_tui.evaluate.agents.{module}"), function)
+        made: Callable[[Any], Any] = getattr(
+            import_module(f"bioeval_tui.evaluation.agents.{module}"), function
+        )
         return made
 
 

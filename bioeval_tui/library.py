@@ -23,10 +23,10 @@ from bioeval_tui.cli.progress import open_progress
 from bioeval_tui.cli.run import run as command
 from bioeval_tui.cli.run_options import request_of
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.engine.loop import fair_loop
-from bioeval_tui.evaluate.engine.spec import Order, RunRequest, spec_of
-from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
-from bioeval_tui.evaluate.wiring.start import hosts_of, prepare_batch, run_followed, run_prepared
+from bioeval_tui.evaluation.engine.loop import fair_loop
+from bioeval_tui.evaluation.engine.spec import Order, RunRequest, spec_of
+from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
+from bioeval_tui.evaluation.wiring.start import hosts_of, prepare_batch, run_followed, run_prepared
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.report import loading

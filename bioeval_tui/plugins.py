@@ -29,8 +29,8 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
 """Names that a plug-in cannot use, because grading looks among its own metrics first."""
 
 
-# What plug-ins take and return is in evaluate/seams.py and evaluate/job/models.py, and is not imported here: a metric's
-# plug-in should not wait for them. `evaluate.wrapped` checks each against its protocol.
+# What plug-ins take and return is in evaluation/seams.py and evaluation/job/models.py, and is not imported here: a metric's
+# plug-in should not wait for them. `evaluation.wrapped` checks each against its protocol.
 
 
 class MakeAgent(Protocol):

@@ -1,6 +1,6 @@
-"""What a plug-in imports: the protocols of `bioeval_tui.evaluate.seams`, their types, and the current `traceparent`."""
+"""What a plug-in imports: the protocols of `bioeval_tui.evaluation.seams`, their types, and the current `traceparent`."""
 
-from bioeval_tui.evaluate.seams import (
+from bioeval_tui.evaluation.seams import (
     Agent,
     AssertionView,
     CheckResult,
@@ -22,7 +22,7 @@ from bioeval_tui.evaluate.seams import (
     Verdict,
     Violation,
 )
-from bioeval_tui.evaluate.traces.registry import traceparent
+from bioeval_tui.evaluation.traces.registry import traceparent
 from bioeval_tui.record.names import Condition, Peer, Role
 
 __all__ = [

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bioeval_tui.evaluate.guards.transcripts import Hit, check_transcripts
+from bioeval_tui.evaluation.guards.transcripts import Hit, check_transcripts
 
 DATA = Path(__file__).parent.parent / "tests" / "golden" / "guards"
 CRAFT = DATA / "craft-md-gpt4.jsonl"

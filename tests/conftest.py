@@ -49,7 +49,7 @@ ONLY_WITH_ALL = (
     "tests/tui/test_every_key.py",
     "tests/tui/test_hostile.py",
     "tests/tui/test_in_terminal.py",
-    "tests/unit/evaluate/guards/test_guard_rates.py",
+    "tests/unit/evaluation/guards/test_guard_rates.py",
     "tests/unit/grade/tasks/test_leaderboards.py",
 )
 """Where every case of something is tried, or a server is needed that most machines do not have."""

@@ -116,7 +116,7 @@ def test_nothing_starts_the_program_by_its_name() -> None:
                 )
 
 
-EXPRESSION_LIBRARY = "evaluate/assertions/expressions/"
+EXPRESSION_LIBRARY = "evaluation/assertions/expressions/"
 """Its functions without a docstring are those of Kotlin, listed in docs/assertions.md; they raise ExpressionError."""
 
 

@@ -17,10 +17,10 @@ from click.testing import CliRunner
 from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.cli.main import COMMANDS, app
 from bioeval_tui.cli.runs import RUNS
-from bioeval_tui.evaluate.guards import checks
-from bioeval_tui.evaluate.seams import EvaluatorView, Violation
+from bioeval_tui.evaluation.guards import checks
+from bioeval_tui.evaluation.seams import EvaluatorView, Violation
 from bioeval_tui.report.formats.registry import FORMATS
-from tests.unit.evaluate.conversation.fakes import job
+from tests.unit.evaluation.conversation.fakes import job
 from tests.unit.report.recorded import GOLDEN
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -33,7 +33,7 @@ def test_each_recipe_names_an_existing_file_and_table() -> None:
         "report/formats/registry.py",
         "agent_protocols.py",
         "entry points",
-        "evaluate/guards/checks.py",
+        "evaluation/guards/checks.py",
         "cli/main.py",
     ):
         assert place in page
@@ -111,7 +111,7 @@ def test_adding_a_plugin_takes_one_file_and_one_entry_point(
 A_NEW_PROTOCOL = """
 import sys, time, types
 from bioeval_tui import agent_protocols
-from bioeval_tui.evaluate.seams import Reply
+from bioeval_tui.evaluation.seams import Reply
 
 class Echo:  # the file
     def __init__(self, terms): pass
@@ -121,7 +121,7 @@ class Echo:  # the file
     async def seed_history(self, role, content): return True
     async def aclose(self): pass
 
-module = types.ModuleType("bioeval_tui.evaluate.agents.echo")
+module = types.ModuleType("bioeval_tui.evaluation.agents.echo")
 module.make_agent = Echo
 sys.modules[module.__name__] = module
 agent_protocols.PROTOCOLS += (agent_protocols.AgentProtocol("echo", "says it again", "echo:make_agent", tells={}),)  # the line

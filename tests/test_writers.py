@@ -18,14 +18,14 @@ PRINTERS = {"terminal.py", "consoles.py"}
 WRITERS = {"files.py"}
 
 MAY_PRINT = {
-    "evaluate/models/templates.py": "the child that renders templates answers its parent through a pipe",
+    "evaluation/models/templates.py": "the child that renders templates answers its parent through a pipe",
 }
 MAY_WRITE = {
-    "evaluate/wiring/doctor.py": "tries whether a file can be made, and removes it",
+    "evaluation/wiring/doctor.py": "tries whether a file can be made, and removes it",
     "cli/main.py": "appends to a log; /dev/null takes the place of a pipe whose reader is gone",
     "consoles.py": "/dev/null takes the place of a pipe whose reader is gone",
-    "evaluate/engine/processes.py": "an engine appends to its log",
-    "evaluate/graphs/embedded_file.py": "makes a database for its owner alone; SQLite writes it",
+    "evaluation/engine/processes.py": "an engine appends to its log",
+    "evaluation/graphs/embedded_file.py": "makes a database for its owner alone; SQLite writes it",
     "grade/batch/containment.py": "/dev/null in place of what a grader could read",
     "grade/batch/output.py": "appends to the journal of a batch, which is locked, and truncated to whole lines",
     "grade/batch/worker.py": "a page of memory that a worker shares with its program; /dev/null",

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluate.graphs.identity import graph_id
+from bioeval_tui.evaluation.graphs.identity import graph_id
 from bioeval_tui.sample.agent.service import run_sample_agent
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
@@ -101,12 +101,12 @@ def _say_what_is_served(url: str, graph: str) -> None:
 async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any, str, str]:
     """Return the graph (None: in memory), how to name it, and its id."""
     if neo4j:
-        from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph  # only the graph that is used
+        from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph  # only the graph that is used
 
         password = settings.neo_password.get_secret_value() if settings.neo_password else ""
         server = Neo4jGraph(settings.neo_uri, settings.neo_username, password)
         return server, server.identity, ""
-    from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph, available
+    from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
 
     if why_not := available():
         say(f"the agent's graph is kept in memory only: {why_not}", err=True)

@@ -8,12 +8,12 @@ import click
 
 from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.engine.spec import RunRequest, spec_of
+from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
 from bioeval_tui.settings import Settings
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.attach import FollowedRun
+    from bioeval_tui.evaluation.engine.attach import FollowedRun
     from bioeval_tui.tui.demo_app import Pace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.evaluate.wiring.doctor import examine
+from bioeval_tui.evaluation.wiring.doctor import examine
 from bioeval_tui.terminal import print_json, say
 
 

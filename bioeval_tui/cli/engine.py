@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.evaluate.wiring.start import run_spec_file
+from bioeval_tui.evaluation.wiring.start import run_spec_file
 from bioeval_tui.report.deciding import decider_of
 from bioeval_tui.settings import Settings
 

@@ -14,13 +14,19 @@ from rich.text import Text
 from bioeval_tui.cli.progress import BatchProgress
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, RecordingError
-from bioeval_tui.evaluate.engine.loop import run_fairly
-from bioeval_tui.evaluate.engine.resume import excluded_trials
-from bioeval_tui.evaluate.engine.spec import EngineSpec
-from bioeval_tui.evaluate.prices import FILE_NAME, Prices, load_prices
-from bioeval_tui.evaluate.wiring.estimate import estimate_batch
-from bioeval_tui.evaluate.wiring.resume import rerun_offer
-from bioeval_tui.evaluate.wiring.start import hosts_of, judges_see, prepare_batch, run_followed, run_prepared
+from bioeval_tui.evaluation.engine.loop import run_fairly
+from bioeval_tui.evaluation.engine.resume import excluded_trials
+from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.prices import FILE_NAME, Prices, load_prices
+from bioeval_tui.evaluation.wiring.estimate import estimate_batch
+from bioeval_tui.evaluation.wiring.resume import rerun_offer
+from bioeval_tui.evaluation.wiring.start import (
+    hosts_of,
+    judges_see,
+    prepare_batch,
+    run_followed,
+    run_prepared,
+)
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.outline import fold_file
 from bioeval_tui.record.paths import recording_path

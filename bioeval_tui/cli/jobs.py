@@ -12,12 +12,12 @@ import click
 
 from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.errors import ExitCode, ExpressionError, QueryError, UsageError
-from bioeval_tui.evaluate.assertions.expressions import caret, evaluate, explain, parse, scope
-from bioeval_tui.evaluate.job.schema import job_schema
-from bioeval_tui.evaluate.wiring.case_file import CaseChoice
-from bioeval_tui.evaluate.wiring.check_job import check_job
-from bioeval_tui.evaluate.wiring.contexts import ask_graph, read_context
-from bioeval_tui.evaluate.wiring.graphs import is_embedded
+from bioeval_tui.evaluation.assertions.expressions import caret, evaluate, explain, parse, scope
+from bioeval_tui.evaluation.job.schema import job_schema
+from bioeval_tui.evaluation.wiring.case_file import CaseChoice
+from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.evaluation.wiring.contexts import ask_graph, read_context
+from bioeval_tui.evaluation.wiring.graphs import is_embedded
 from bioeval_tui.report.result import result_schema
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings
@@ -25,7 +25,7 @@ from bioeval_tui.terminal import print_document, print_json, say
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.assertions.expressions import Part
+    from bioeval_tui.evaluation.assertions.expressions import Part
 
 
 _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")

@@ -10,7 +10,7 @@ import click
 from bioeval_tui import agent_protocols
 from bioeval_tui.cli.jobs import schema_text
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluate.job.template import (
+from bioeval_tui.evaluation.job.template import (
     Answers,
     Script,
     cases_text,
@@ -18,8 +18,8 @@ from bioeval_tui.evaluate.job.template import (
     job_text,
     script_for,
 )
-from bioeval_tui.evaluate.wiring.case_file import CaseChoice, read_cases
-from bioeval_tui.evaluate.wiring.check_job import check_job
+from bioeval_tui.evaluation.wiring.case_file import CaseChoice, read_cases
+from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.files import write_whole
 from bioeval_tui.settings import env_file_hint
 from bioeval_tui.terminal import say

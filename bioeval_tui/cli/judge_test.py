@@ -12,7 +12,7 @@ from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluate.wiring.judge_test import CHANGES, JudgeAsked, JudgeTester, draw
+from bioeval_tui.evaluation.wiring.judge_test import CHANGES, JudgeAsked, JudgeTester, draw
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.formats.stability_console import print_stability
 from bioeval_tui.report.judge_test import stability_of

@@ -7,7 +7,7 @@ import click
 from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
+from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
 from bioeval_tui.report.formats.plan_console import print_plan
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.report.plans import ASSUMED, planned

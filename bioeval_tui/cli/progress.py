@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from bioeval_tui.consoles import plain_console
-from bioeval_tui.evaluate.wiring.start import Show
+from bioeval_tui.evaluation.wiring.start import Show
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.state import Change, RunState

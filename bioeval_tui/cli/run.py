@@ -18,7 +18,7 @@ from bioeval_tui.cli.thresholds import (
     with_thresholds,
 )
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.engine.spec import RunRequest, spec_of
+from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.report.gate import GateRules
 from bioeval_tui.settings import Settings
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bioeval_tui.cli.task_options import board
-from bioeval_tui.evaluate.engine.spec import OTLP_PORT, RunRequest
+from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.sample.paths import find_job
 

@@ -12,7 +12,7 @@ import click
 
 from bioeval_tui.cli.find_run import complete_run, find_run
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluate.job.loading import job_snapshot, load_job
+from bioeval_tui.evaluation.job.loading import job_snapshot, load_job
 from bioeval_tui.record.ages import parse_time
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.importing import formats as import_formats

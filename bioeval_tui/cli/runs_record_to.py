@@ -9,8 +9,8 @@ import click
 
 from bioeval_tui.cli.find_run import complete_run, find_run
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluate.engine.attach import sender_name
-from bioeval_tui.evaluate.engine.intents import RECORD_TO, send_intent
+from bioeval_tui.evaluation.engine.attach import sender_name
+from bioeval_tui.evaluation.engine.intents import RECORD_TO, send_intent
 from bioeval_tui.record.live import read_live
 from bioeval_tui.terminal import say
 

@@ -12,7 +12,7 @@ import click
 from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
+from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
 from bioeval_tui.report import explanation
 from bioeval_tui.report.comparison import compare as compare_runs
 from bioeval_tui.report.files import write_or_print

@@ -11,8 +11,8 @@ import click
 from bioeval_tui.cli.find_run import complete_run, find_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.evaluate.engine.attach import sender_name
-from bioeval_tui.evaluate.wiring.rescore import Rescorer
+from bioeval_tui.evaluation.engine.attach import sender_name
+from bioeval_tui.evaluation.wiring.rescore import Rescorer
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.formats.agreement import change_dict, change_words

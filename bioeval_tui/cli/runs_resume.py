@@ -11,7 +11,7 @@ import click
 from bioeval_tui.cli.find_run import complete_run, find_run
 from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.evaluate.wiring.resume import rerun_offer, resume_spec
+from bioeval_tui.evaluation.wiring.resume import rerun_offer, resume_spec
 from bioeval_tui.terminal import say
 
 

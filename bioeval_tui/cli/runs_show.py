@@ -7,9 +7,9 @@ import click
 from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.evaluate.engine.resume import excluded_trials
-from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
-from bioeval_tui.evaluate.wiring.resume import rerun_offer
+from bioeval_tui.evaluation.engine.resume import excluded_trials
+from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
+from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.report.formats.console import print_judged_again, print_manner, print_score_card
 from bioeval_tui.report.loading import load_run

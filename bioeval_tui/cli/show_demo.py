@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.cli.open_screen import run_app
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.evaluate.engine.attach import FollowedRun, ReplayedRun
+from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.files import write_whole
 from bioeval_tui.record.replay import reading_times
 from bioeval_tui.sample.paths import sample_recordings
@@ -18,8 +18,8 @@ from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.demo_app import PACES, DemoApp, Pace
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.run_view import RunView
-    from bioeval_tui.evaluate.engine.spec import EngineSpec
+    from bioeval_tui.evaluation.engine.run_view import RunView
+    from bioeval_tui.evaluation.engine.spec import EngineSpec
 
 
 def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace: Pace, loop: bool) -> None:

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ScreenCrashError
-from bioeval_tui.evaluate.engine.attach import FollowedRun
-from bioeval_tui.evaluate.engine.spec import EngineSpec
-from bioeval_tui.evaluate.wiring.start import hosts_of, judges_see, prepare_batch, start_engine, stop_run
+from bioeval_tui.evaluation.engine.attach import FollowedRun
+from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.wiring.start import hosts_of, judges_see, prepare_batch, start_engine, stop_run
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say

@@ -12,8 +12,8 @@ from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.cli.open_screen import show
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.evaluate.engine.attach import FollowedRun, ReplayedRun
-from bioeval_tui.evaluate.engine.run_view import RunView
+from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
+from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.live import is_live
 from bioeval_tui.settings import Settings

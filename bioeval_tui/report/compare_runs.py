@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bioeval_tui.evaluate.prices import Prices
+from bioeval_tui.evaluation.prices import Prices
 from bioeval_tui.files import write_beside
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui import agent_protocols
-from bioeval_tui.evaluate.prices import FILE_NAME, Price
+from bioeval_tui.evaluation.prices import FILE_NAME, Price
 from bioeval_tui.record.events import TranscriptScored
 from bioeval_tui.record.names import Peer
 from bioeval_tui.record.state import ConversationState, MessageState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bioeval_tui.evaluate.wiring.judge_test import UNCHANGED, JudgeAsked
+from bioeval_tui.evaluation.wiring.judge_test import UNCHANGED, JudgeAsked
 from bioeval_tui.report.statistics.judge_stability import AskedAgain, Stability, judge_stability
 from bioeval_tui.report.statistics.samples import grouped
 

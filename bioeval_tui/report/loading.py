@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError
-from bioeval_tui.evaluate.prices import Prices, shipped_prices
+from bioeval_tui.evaluation.prices import Prices, shipped_prices
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunStarted, TranscriptScored
 from bioeval_tui.record.names import Condition

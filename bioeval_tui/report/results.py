@@ -1,4 +1,4 @@
-"""The results of runs, for Python programs: `bioeval_tui.evaluate` and `bioeval_tui.load_run` return it."""
+"""The results of runs, for Python programs: `bioeval_tui.evaluation` and `bioeval_tui.load_run` return it."""
 
 from __future__ import annotations
 

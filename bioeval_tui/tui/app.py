@@ -35,7 +35,7 @@ from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIA
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from bioeval_tui.evaluate.engine.spec import RunRequest
+    from bioeval_tui.evaluation.engine.spec import RunRequest
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.batch.grid import GridScreen

@@ -12,7 +12,7 @@ from bioeval_tui.tui.data.recorded_batch import replayed_batch
 from bioeval_tui.tui.demo_app import BATCH_S, DemoApp
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.attach import ReplayedRun
+    from bioeval_tui.evaluation.engine.attach import ReplayedRun
     from bioeval_tui.tui.services import Services
 
 

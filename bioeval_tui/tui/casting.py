@@ -16,8 +16,8 @@ from rich.style import Style
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from bioeval_tui.evaluate.engine.attach import ReplayedRun
-from bioeval_tui.evaluate.engine.run_view import RunView
+from bioeval_tui.evaluation.engine.attach import ReplayedRun
+from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.record.events import MessageCompleted, RunEvent
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.replay import Timing, reading_times, turn_ends

@@ -23,7 +23,7 @@ from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.attach import ReplayedRun
+    from bioeval_tui.evaluation.engine.attach import ReplayedRun
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.medals.medals import MedalsScreen
     from bioeval_tui.tui.services import Opener, Services

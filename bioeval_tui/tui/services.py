@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bioeval_tui.evaluate.engine.run_view import RunView
-from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.run_view import RunView
+from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.report.compared import RunComparison
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 
 if TYPE_CHECKING:  # the first paint waits for no event model
-    from bioeval_tui.evaluate.wiring.doctor import Finding
+    from bioeval_tui.evaluation.wiring.doctor import Finding
     from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.cli.main import main
-from bioeval_tui.evaluate.conversation import standstill
+from bioeval_tui.evaluation.conversation import standstill
 from tests.integration.program import events_of, wait_for
 
 SESSION = re.compile(r"\(s\d+\)")

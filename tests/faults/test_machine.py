@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluate.conversation import emitter
+from bioeval_tui.evaluation.conversation import emitter
 from tests.integration.program import events_of
 
 from .peers import Agent, Request, serving

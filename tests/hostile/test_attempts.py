@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import InputError, JobError, QueryError, UsageError
-from bioeval_tui.evaluate.assertions.checker import check_expression
-from bioeval_tui.evaluate.assertions.medal import newest
-from bioeval_tui.evaluate.graphs import cypher as cypher_guard
-from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph
-from bioeval_tui.evaluate.job.loading import parse_job
-from bioeval_tui.evaluate.job.models import EvaluationJob
-from bioeval_tui.evaluate.models.prompting import Prompt, evaluator_prompt, find_prompt
-from bioeval_tui.evaluate.seams import AssertionView, EvaluatorView, PeerError, TranscriptMessage
+from bioeval_tui.evaluation.assertions.checker import check_expression
+from bioeval_tui.evaluation.assertions.medal import newest
+from bioeval_tui.evaluation.graphs import cypher as cypher_guard
+from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
+from bioeval_tui.evaluation.job.loading import parse_job
+from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.models.prompting import Prompt, evaluator_prompt, find_prompt
+from bioeval_tui.evaluation.seams import AssertionView, EvaluatorView, PeerError, TranscriptMessage
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.paths import is_run_id
 from tests.fuzz.kinds.submissions import add_task
@@ -158,7 +158,7 @@ def cypher(text: str, place: Place) -> None:
 
 async def _on_the_graph(text: str, place: Place) -> None:
     """Past the guard the second line of defence holds: what is asked for does not happen."""
-    from bioeval_tui.evaluate.graphs.embedded_file import Allowance, EmbeddedFile
+    from bioeval_tui.evaluation.graphs.embedded_file import Allowance, EmbeddedFile
 
     graph = EmbeddedGraph(place.root / "graph" / "g.db")
     try:

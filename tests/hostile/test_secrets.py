@@ -14,7 +14,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from bioeval_tui.evaluate.job.loading import load_job
+from bioeval_tui.evaluation.job.loading import load_job
 from tests.hostile.world import ROOT, make_world, program
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluate.agents.rest import RestAgent
-from bioeval_tui.evaluate.seams import PeerError
+from bioeval_tui.evaluation.agents.rest import RestAgent
+from bioeval_tui.evaluation.seams import PeerError
 from tests.integration.program import run_job
-from tests.unit.evaluate.agents.raw_server import http, raw_server
+from tests.unit.evaluation.agents.raw_server import http, raw_server
 
 ADDRESS = "give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url"
 KEY = "set BIOEVAL_AGENT_API_KEY to the key that the agent expects"

@@ -16,9 +16,9 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.errors import JobError
-from bioeval_tui.evaluate.graphs.embedded import available
-from bioeval_tui.evaluate.job.loading import job_from_data
-from bioeval_tui.evaluate.job.models import EvaluationJob
+from bioeval_tui.evaluation.graphs.embedded import available
+from bioeval_tui.evaluation.job.loading import job_from_data
+from bioeval_tui.evaluation.job.models import EvaluationJob
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
 from tests.servers.rest_agent import RestAgentServer

@@ -15,9 +15,9 @@ from typing import Any
 
 from aiohttp import web
 
-from bioeval_tui.evaluate.evaluators.scripted import ScriptedEvaluator
-from bioeval_tui.evaluate.job.models import EvaluationJob
-from bioeval_tui.evaluate.seams import EvaluatorView, TranscriptMessage, Utterance
+from bioeval_tui.evaluation.evaluators.scripted import ScriptedEvaluator
+from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Utterance
 from tests.servers import openai_server as srv
 
 LINE = re.compile(r"^\{.*\}$", re.MULTILINE)

@@ -11,7 +11,7 @@ from fakes import FakeServices, FakeView
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from bioeval_tui.evaluate.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.tui.app import BioevalApp
 
 WIDE, NARROW = (160, 45), (80, 24)

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from bioeval_tui.evaluate.engine.run_view import Intent, RunView
-from bioeval_tui.evaluate.engine.spec import RunRequest
-from bioeval_tui.evaluate.wiring.doctor import Finding
+from bioeval_tui.evaluation.engine.run_view import Intent, RunView
+from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent

@@ -17,7 +17,7 @@ from textual.color import Color
 from textual.widgets import Input, Static
 from textual.worker import WorkerFailed
 
-from bioeval_tui.evaluate.engine.run_view import Intent
+from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live.quit import QuitScreen
 from bioeval_tui.tui.live.score_card import ScoreCard

@@ -13,8 +13,8 @@ from medal_rows import sample_rows
 from run_script import scripted_run
 from textual.pilot import Pilot
 
-from bioeval_tui.evaluate.engine.attach import ReplayedRun
-from bioeval_tui.evaluate.engine.run_view import RunView
+from bioeval_tui.evaluation.engine.attach import ReplayedRun
+from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.record.events import write_event
 from bioeval_tui.record.replay import reading_times
 from bioeval_tui.tui import demo_app

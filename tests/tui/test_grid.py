@@ -11,7 +11,7 @@ from fakes import FakeServices, FakeView
 from history import history
 from run_script import run_of_trials, scripted_run
 
-from bioeval_tui.evaluate.engine.run_view import Intent
+from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.batch.batch_view import CELL_WIDTH, Rank, arrange, glances_of, lines_of, planned

@@ -10,7 +10,7 @@ from driving import NARROW, WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
-from bioeval_tui.evaluate.wiring.doctor import Finding
+from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.sample.paths import DEMO_JOB
 from bioeval_tui.tui.jobs.run_dialog import RunDialog
 from bioeval_tui.tui.runs.compare import CompareDialog

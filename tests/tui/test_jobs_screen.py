@@ -14,8 +14,8 @@ from run_script import scripted_run
 from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError, Problem
-from bioeval_tui.evaluate.engine.spec import RunRequest
-from bioeval_tui.evaluate.wiring.doctor import Finding
+from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs.jobs import JobsScreen
 from bioeval_tui.tui.jobs.run_dialog import RunDialog

@@ -10,8 +10,8 @@ from driving import NARROW, WIDE, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import run_of_trials, scripted_run
 
-from bioeval_tui.evaluate.engine.attach import ReplayedRun
-from bioeval_tui.evaluate.engine.run_view import RunView
+from bioeval_tui.evaluation.engine.attach import ReplayedRun
+from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.record.events import write_event
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live.replay_controls_widget import ReplayControls

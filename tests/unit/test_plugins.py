@@ -13,9 +13,9 @@ import pytest
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.job.models import TargetConfig
-from bioeval_tui.evaluate.seams import Delta, PeerError, Reply
-from bioeval_tui.evaluate.traces.registry import Traces
+from bioeval_tui.evaluation.job.models import TargetConfig
+from bioeval_tui.evaluation.seams import Delta, PeerError, Reply
+from bioeval_tui.evaluation.traces.registry import Traces
 from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.metrics import find_metric
 from bioeval_tui.settings import Secret
@@ -128,7 +128,7 @@ async def test_a_job_runs_with_the_documented_agent_and_a_plugins_graph(
 
 
 AWAY = """
-from bioeval_tui.evaluate.agents.rest import RestAgent
+from bioeval_tui.evaluation.agents.rest import RestAgent
 
 class Away:
     async def open(self): return "s1"
@@ -167,9 +167,9 @@ async def test_an_exception_in_a_plugin_is_the_plugins_fault(site, tmp_path_fact
 
 OPTIONS = """
 import time
-from bioeval_tui.evaluate.evaluators.scripted import ScriptedEvaluator
-from bioeval_tui.evaluate.judges.rules import RulesJudge
-from bioeval_tui.evaluate.job.models import ScriptLine
+from bioeval_tui.evaluation.evaluators.scripted import ScriptedEvaluator
+from bioeval_tui.evaluation.judges.rules import RulesJudge
+from bioeval_tui.evaluation.job.models import ScriptLine
 from bioeval_tui.protocols import Reply, traceparent
 
 told = {}
@@ -239,7 +239,7 @@ telemetry: {waitMs: 0}
 async def test_plugins_that_receive_transcripts_are_listed_and_refused_for_sensitive_jobs(
     example, shouting, site, tmp_path_factory
 ):
-    code = "from bioeval_tui.evaluate.judges.rules import RulesJudge\ndef make(job): return RulesJudge()\n"
+    code = "from bioeval_tui.evaluation.judges.rules import RulesJudge\ndef make(job): return RulesJudge()\n"
     install(site, "own-judge", "[bioeval_tui.judges]\nown = own_judge:make\n", own_judge=code)
     text = JOB.replace("kind: rules", "kind: own").partition("setups:")[0]
     run = await hold(text, tmp_path_factory.mktemp("run"), agent_url=shouting, graph="none")

@@ -53,7 +53,7 @@ def test_every_import_in_the_documentation_is_published() -> None:
 
 def test_both_names_of_grading_give_the_same_classes() -> None:
     from bioeval_tui import grade, grading
-    from bioeval_tui.evaluate import seams
+    from bioeval_tui.evaluation import seams
     from bioeval_tui.grade import metrics
 
     assert all(getattr(grading, name) is getattr(grade, name) for name in grade.__all__)

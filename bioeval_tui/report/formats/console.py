@@ -9,7 +9,7 @@ from rich.text import Text
 
 from bioeval_tui import score as composite
 from bioeval_tui.consoles import write_lines
-from bioeval_tui.evaluate.prices import Prices
+from bioeval_tui.evaluation.prices import Prices
 from bioeval_tui.record import events
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import Change, ConversationState, RunState

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.consoles import plain_console
-from bioeval_tui.evaluate.wiring.estimate import MESSAGE_TOKENS, RoleEstimate, RunEstimate, total_cost
+from bioeval_tui.evaluation.wiring.estimate import MESSAGE_TOKENS, RoleEstimate, RunEstimate, total_cost
 from bioeval_tui.text import plural
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 
-from bioeval_tui.evaluate.engine.attach import FollowedRun, sender_name
-from bioeval_tui.evaluate.engine.intents import send_intent
-from bioeval_tui.evaluate.engine.spec import EngineSpec
+from bioeval_tui.evaluation.engine.attach import FollowedRun, sender_name
+from bioeval_tui.evaluation.engine.intents import send_intent
+from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.record.live import is_live, read_live
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import LineReader

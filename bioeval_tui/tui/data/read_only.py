@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.engine.attach import FollowedRun
-from bioeval_tui.evaluate.engine.run_view import Intent, RunView
+from bioeval_tui.evaluation.engine.attach import FollowedRun
+from bioeval_tui.evaluation.engine.run_view import Intent, RunView
 from bioeval_tui.record.paths import is_run_id
 from bioeval_tui.record.reviews import ReviewedScores
 from bioeval_tui.record.state import RunState

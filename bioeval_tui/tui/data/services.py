@@ -10,13 +10,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bioeval_tui.evaluate.engine.spec import EngineSpec, RunRequest, spec_of
+from bioeval_tui.evaluation.engine.spec import EngineSpec, RunRequest, spec_of
 from bioeval_tui.tui.data.preferences import Preferences
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.attach import FollowedRun
-    from bioeval_tui.evaluate.engine.run_view import RunView
-    from bioeval_tui.evaluate.wiring.doctor import Finding
+    from bioeval_tui.evaluation.engine.attach import FollowedRun
+    from bioeval_tui.evaluation.engine.run_view import RunView
+    from bioeval_tui.evaluation.wiring.doctor import Finding
     from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
@@ -156,7 +156,7 @@ class AppServices:
         return view
 
     def _start(self, request: RunRequest) -> tuple[EngineSpec, FollowedRun]:
-        from bioeval_tui.evaluate.wiring.start import start_engine
+        from bioeval_tui.evaluation.wiring.start import start_engine
 
         request = self._as_started(request)
         spec = spec_of(request, self._settings.runs_dir)
@@ -189,7 +189,7 @@ class AppServices:
         """Check once that the agent and models of a run answer."""
 
         def asked() -> list[Finding]:
-            from bioeval_tui.evaluate.wiring.connections import connections
+            from bioeval_tui.evaluation.wiring.connections import connections
 
             return connections(self._as_started(request), self._settings)
 
@@ -199,7 +199,7 @@ class AppServices:
         """Attach to a run in progress, or replay one."""
 
         def open_view() -> RunView:
-            from bioeval_tui.evaluate.engine.attach import FollowedRun, ReplayedRun
+            from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
             from bioeval_tui.record.live import is_live
 
             path = self._runs.find(run_id)
@@ -245,7 +245,7 @@ class AppServices:
         """Check the installation without contacting another host."""
 
         def examined() -> list[Finding]:
-            from bioeval_tui.evaluate.wiring.doctor import examine
+            from bioeval_tui.evaluation.wiring.doctor import examine
 
             return [found for found in examine(self._settings, online=False) if found.state != "works"]
 
@@ -269,7 +269,7 @@ class AppServices:
 
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Write one HTML report of these runs into the current folder."""
-        from bioeval_tui.evaluate.prices import FILE_NAME, load_prices
+        from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
         from bioeval_tui.report.compare_runs import write_report
 
         def write() -> Path:
@@ -357,7 +357,7 @@ class AppServices:
     @property
     def reviewer(self) -> str:
         """The chosen name, or user and host."""
-        from bioeval_tui.evaluate.engine.attach import sender_name
+        from bioeval_tui.evaluation.engine.attach import sender_name
 
         return self._reviewer or sender_name()
 

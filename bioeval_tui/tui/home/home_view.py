@@ -15,7 +15,7 @@ from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, score_tone
 from bioeval_tui.tui.shared.times import ago
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.wiring.doctor import Finding
+    from bioeval_tui.evaluation.wiring.doctor import Finding
 
 Line = list[Cell]
 RECENT, NEXT, PROBLEMS = 12, 5, 8

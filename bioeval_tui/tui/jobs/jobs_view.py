@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from bioeval_tui.evaluate.engine.spec import OTLP_PORT, RunRequest
+from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem

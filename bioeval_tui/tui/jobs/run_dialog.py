@@ -21,7 +21,7 @@ from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.spec import RunRequest
+    from bioeval_tui.evaluation.engine.spec import RunRequest
 
 
 class RunField(FormField):

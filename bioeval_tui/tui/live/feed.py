@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.run_view import RunView
+    from bioeval_tui.evaluation.engine.run_view import RunView
     from bioeval_tui.record.events import RunEvent
     from bioeval_tui.record.state import Change, ConversationKey, RunState
 

@@ -11,7 +11,7 @@ from bioeval_tui.tui.live import control_view, heads_view
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.run_view import IntentKind
+    from bioeval_tui.evaluation.engine.run_view import IntentKind
     from bioeval_tui.record.names import Condition
     from bioeval_tui.tui.live.watched import Watched
 

@@ -9,12 +9,12 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluate.engine.run_view import Intent, IntentKind, Playback
+from bioeval_tui.evaluation.engine.run_view import Intent, IntentKind, Playback
 from bioeval_tui.tui.live.feed import Feed, StateChanged
 from bioeval_tui.tui.live.heads_view import LinkState
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.run_view import RunView
+    from bioeval_tui.evaluation.engine.run_view import RunView
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.services import Opener

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluate.engine.run_view import Playback
+    from bioeval_tui.evaluation.engine.run_view import Playback
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
     from bioeval_tui.tui.live.run_link import RunLink

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from bioeval_tui.evaluate.seams import PeerError
+from bioeval_tui.evaluation.seams import PeerError
 from tests.fuzz.kinds.base import Kind
 from tests.fuzz.mutate import bytes_of, to_json, tokens_of, trees_of
 from tests.fuzz.watch import Watch
@@ -186,7 +186,7 @@ class Answers(Kind):
         return "peer error"
 
     async def _rest(self) -> None:
-        from bioeval_tui.evaluate.agents.rest import RestAgent, Timeouts
+        from bioeval_tui.evaluation.agents.rest import RestAgent, Timeouts
 
         limits = Timeouts(connect=2, whole=4)
         agent = RestAgent(f"http://127.0.0.1:{self.port}", user="u", chatbot="b", model="m", timeouts=limits)
@@ -201,8 +201,8 @@ class Answers(Kind):
             await agent.aclose()
 
     async def _chat(self) -> None:
-        from bioeval_tui.evaluate.http.client import Timeouts
-        from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
+        from bioeval_tui.evaluation.http.client import Timeouts
+        from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 
         limits = Timeouts(2, 4)
         model = ChatModel("judge", api_key="k", base_url=f"http://127.0.0.1:{self.port}/v1", timeouts=limits)

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluate.seams import AssertionView, PeerError
+from bioeval_tui.evaluation.seams import AssertionView, PeerError
 from tests.fuzz.kinds.base import ROOT, Kind
 from tests.fuzz.mutate import bytes_of, tokens_of
 from tests.fuzz.watch import Watch
@@ -66,7 +66,7 @@ class Expressions(Kind):
         ]
 
     def run(self, case: bytes) -> str:
-        from bioeval_tui.evaluate.assertions.checker import check_expression
+        from bioeval_tui.evaluation.assertions.checker import check_expression
 
         result = check_expression(_text(case), self.view)
         json.dumps(result.observed)
@@ -81,8 +81,8 @@ class Cypher(Kind):
 
     def __init__(self, folder: Path, watch: Watch) -> None:
         super().__init__(folder, watch)
-        from bioeval_tui.evaluate.graphs.embedded import EmbeddedGraph
-        from tests.unit.evaluate.graphs import test_cypher as known
+        from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
+        from tests.unit.evaluation.graphs import test_cypher as known
 
         self.loop = asyncio.new_event_loop()
         self.graph = EmbeddedGraph(folder / "graph.db")
@@ -119,7 +119,7 @@ class Cypher(Kind):
         ]
 
     def run(self, case: bytes) -> str:
-        from bioeval_tui.evaluate.graphs import cypher
+        from bioeval_tui.evaluation.graphs import cypher
 
         text = _text(case)
         column = 0

@@ -8,11 +8,11 @@ import pytest
 from a2a.helpers.proto_helpers import new_data_part, new_text_part
 from a2a.types import APIKeySecurityScheme, SecurityScheme
 
-from bioeval_tui.evaluate.agents.a2a import A2AAgent
-from bioeval_tui.evaluate.agents.terms import AgentTerms
-from bioeval_tui.evaluate.job.models import TargetConfig
-from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
-from bioeval_tui.evaluate.wiring.endpoints import may_call
+from bioeval_tui.evaluation.agents.a2a import A2AAgent
+from bioeval_tui.evaluation.agents.terms import AgentTerms
+from bioeval_tui.evaluation.job.models import TargetConfig
+from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluation.wiring.endpoints import may_call
 from tests.servers.a2a_agent import Teller, a2a_agent
 
 EITHER = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])

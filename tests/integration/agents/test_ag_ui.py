@@ -13,10 +13,10 @@ from ag_ui.core.types import RunAgentInput
 from ag_ui.encoder import EventEncoder
 from aiohttp import web
 
-from bioeval_tui.evaluate.agents.ag_ui import AGUIAgent
-from bioeval_tui.evaluate.agents.terms import AgentTerms
-from bioeval_tui.evaluate.job.models import TargetConfig, ToolConfig
-from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluation.agents.ag_ui import AGUIAgent
+from bioeval_tui.evaluation.agents.terms import AgentTerms
+from bioeval_tui.evaluation.job.models import TargetConfig, ToolConfig
+from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 
 Script = Callable[[RunAgentInput], Sequence[Any]]
 

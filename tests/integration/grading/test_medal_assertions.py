@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluate.assertions.medal import medal_result, newest
-from bioeval_tui.evaluate.job.models import MedalAssertion
+from bioeval_tui.evaluation.assertions.medal import medal_result, newest
+from bioeval_tui.evaluation.job.models import MedalAssertion
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.task_report import TaskReport
 from tests.servers.rest_agent import RestAgentServer

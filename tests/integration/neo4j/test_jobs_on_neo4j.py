@@ -11,8 +11,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bioeval_tui.errors import JobError
-from bioeval_tui.evaluate.graphs.neo4j import Neo4jGraph
-from bioeval_tui.evaluate.wiring import graphs
+from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
+from bioeval_tui.evaluation.wiring import graphs
 from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
 from bioeval_tui.settings import Secret

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluate.agents.openai_chat import NO_RESULT, OpenAIChatAgent
-from bioeval_tui.evaluate.agents.tools import MAX_ROUNDS, DeclaredTools
-from bioeval_tui.evaluate.job.models import ToolConfig
-from bioeval_tui.evaluate.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluation.agents.openai_chat import NO_RESULT, OpenAIChatAgent
+from bioeval_tui.evaluation.agents.tools import MAX_ROUNDS, DeclaredTools
+from bioeval_tui.evaluation.job.models import ToolConfig
+from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from tests.servers import openai_server as srv
 from tests.servers.openai_server import OpenAIServer
 

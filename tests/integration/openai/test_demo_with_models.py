@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from bioeval_tui.evaluate.job.loading import load_job
+from bioeval_tui.evaluation.job.loading import load_job
 from tests.integration.program import environment
 from tests.servers.models import StandIns
 from tests.servers.openai_server import OpenAIServer

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluate.judges.llm import LLMJudge
-from bioeval_tui.evaluate.models.model import ChatModel
-from bioeval_tui.evaluate.retry import RetryRule
-from bioeval_tui.evaluate.seams import JudgeView, PeerError
+from bioeval_tui.evaluation.judges.llm import LLMJudge
+from bioeval_tui.evaluation.models.model import ChatModel
+from bioeval_tui.evaluation.retry import RetryRule
+from bioeval_tui.evaluation.seams import JudgeView, PeerError
 from tests.servers import openai_server as srv
 
 KEY = "sk-test-0123456789abcdef"

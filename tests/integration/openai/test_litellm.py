@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluate.agents.openai_chat import OpenAIChatAgent
-from bioeval_tui.evaluate.models.answer import ChatAnswer
-from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest
-from bioeval_tui.evaluate.seams import Reply
+from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
+from bioeval_tui.evaluation.models.answer import ChatAnswer
+from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
+from bioeval_tui.evaluation.seams import Reply
 from tests.servers.litellm_proxy import KEY, SAYS, litellm_proxy
 
 MISSING = "BIOEVAL_LITELLM_PYTHON names no environment with LiteLLM"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.models.model import ChatModel, ChatRequest, provider_url
+from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest, provider_url
 from tests.servers import openai_server as srv
-from tests.unit.evaluate.agents.raw_server import http, raw_server
+from tests.unit.evaluation.agents.raw_server import http, raw_server
 
 ANSWER = json.dumps(srv.completion({"role": "assistant", "content": "Hello."})).encode()
 REQUEST = ChatRequest("my-deployment", [{"role": "user", "content": "Hi"}])

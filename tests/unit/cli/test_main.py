@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from bioeval_tui.cli.jobs import assert_
 from bioeval_tui.cli.main import COMMANDS, app
-from bioeval_tui.evaluate.graphs.embedded import available
+from bioeval_tui.evaluation.graphs.embedded import available
 
 
 def run(*arguments: str, data_dir: Path) -> subprocess.CompletedProcess[str]:

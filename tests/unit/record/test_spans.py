@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.record.spans import absent_parents, meaning_of, ordered, without_content
-from tests.unit.evaluate.traces.spans import span, tool
+from tests.unit.evaluation.traces.spans import span, tool
 
 ROOT = "aa" * 8
 

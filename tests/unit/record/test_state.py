@@ -13,8 +13,8 @@ from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, read_event, write_event
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationKey, RunState, apply, apply_all
-from tests.unit.evaluate.conversation.fakes import AT, FakeAgent, FakeEvaluator, Stage, job, where
-from tests.unit.evaluate.conversation.test_run_job import broken
+from tests.unit.evaluation.conversation.fakes import AT, FakeAgent, FakeEvaluator, Stage, job, where
+from tests.unit.evaluation.conversation.test_run_job import broken
 
 
 @lru_cache(maxsize=1)

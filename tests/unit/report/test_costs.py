@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bioeval_tui.evaluate.prices import Price, Prices
+from bioeval_tui.evaluation.prices import Price, Prices
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.html import html_report

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui import score as composite
-from bioeval_tui.evaluate.wiring.resume import rerun_offer
+from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.record import events
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.overlay import append_overlay

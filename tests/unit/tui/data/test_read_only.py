@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluate.engine.run_view import Intent
+from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.read_only import REFUSED, ReadOnlyServices

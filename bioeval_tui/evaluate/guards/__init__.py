@@ -1,6 +1,0 @@
-"""Guards: checks of the simulated user's messages, and the ledger of facts that it disclosed."""
-
-from bioeval_tui.evaluate.guards.checks import RULES, check
-from bioeval_tui.evaluate.guards.ledger import asked, disclosed
-
-__all__ = ["RULES", "asked", "check", "disclosed"]

@@ -1,0 +1,497 @@
+"""An agent that speaks A2A 1.0 (`target.protocol: a2a`), over JSON-RPC or HTTP+JSON, as its agent card says.
+
+A turn is one message; it ends with a message of the agent's, or with a task that is completed or needs input. The
+agent's answer is the text of its artifacts and of the status that ends the turn. The context is the agent's own
+(`contextId`), and a task that needs input continues with the next message (`taskId`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+
+from bioeval_tui.evaluation.agents.answers import objects, parse_object
+from bioeval_tui.evaluation.agents.connection import (
+    EVENT_STREAM,
+    Connection,
+    drain,
+    host_of_url,
+    is_stream,
+    stream_of,
+)
+from bioeval_tui.evaluation.agents.object_context import StateUrl
+from bioeval_tui.evaluation.agents.terms import AgentTerms
+from bioeval_tui.evaluation.http.client import timeouts_of
+from bioeval_tui.evaluation.http.failures import received_text
+from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.record.names import Role
+from bioeval_tui.record.tool_calls import call_event, request_of, result_event, result_of
+from bioeval_tui.text import clean, clean_line, clean_value, shorten
+
+CARD = "/.well-known/agent-card.json"
+VERSION = "1.0"
+_STATE = "TASK_STATE_"
+_GOES_ON = ("SUBMITTED", "WORKING")
+_ENDS_THE_TURN = ("COMPLETED", "INPUT_REQUIRED")
+_FAILS = {
+    "FAILED": "the agent's task failed",
+    "REJECTED": "the agent rejected the task",
+    "CANCELED": "the agent cancelled the task",
+    "AUTH_REQUIRED": "the agent asks for authentication",
+}
+_POLL_S = 0.2
+_LONGEST_POLL_S = 2.0
+_MAX_RAW = 200
+"""Maximum number of bytes of a file that are recorded, as base64."""
+
+
+def make_agent(terms: AgentTerms) -> A2AAgent:
+    """Return an agent for one conversation."""
+    return A2AAgent(terms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Interface:
+    """The address and the protocol of the agent, as stated in its card."""
+
+    url: str
+    is_rpc: bool
+    tenant: str
+    streams: bool
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What was received of one turn so far."""
+
+    asked: str
+    """The id of the user's message."""
+    known: set[str] = field(default_factory=set)
+    """The ids of the agent's messages that were taken, because a task repeats them in its history."""
+    artifacts: dict[str, str] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    streamed: str = ""
+    state: str = ""
+    task: str = ""
+    said: str = ""
+    """The text of the agent's message, or of the status that ended the turn."""
+    is_message: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_message or (bool(self.state) and self.state not in _GOES_ON)
+
+    @property
+    def text(self) -> str:
+        """The whole answer."""
+        parts = [text for text in self.artifacts.values() if text]
+        if self.said and self.said not in parts:
+            parts.append(self.said)
+        return "\n\n".join(parts)
+
+
+class A2AAgent:
+    """An `Agent` for one conversation."""
+
+    def __init__(self, terms: AgentTerms) -> None:
+        self._terms = terms
+        self._base = terms.url.rstrip("/")
+        self._timeouts = timeouts_of(terms.timeout_s)
+        self._state_url = StateUrl(terms.target.object_context_url, self._timeouts)
+        self._connection = self._connected("Authorization")
+        self._interface: _Interface | None = None
+        # Not every agent accepts an id from us; it must if its state is read by that id.
+        self._context = str(uuid.uuid4()) if self._state_url.names_session else ""
+        self._open_task = ""
+
+    def _connected(self, header: str) -> Connection:
+        """Return connections that send the key in a header, as a bearer token or unchanged."""
+        key = self._terms.key
+        own = dict(self._terms.headers)
+        if key and not any(name.lower() == header.lower() for name in own):
+            own[header] = f"Bearer {key}" if header == "Authorization" else key
+        headers = {"A2A-Version": VERSION, **own}
+        return Connection(
+            (self._base,), self._timeouts, headers=headers, secrets=(key or "", *self._terms.secrets)
+        )
+
+    async def open(self) -> str:
+        """Read the agent's card; return the id of the context, empty until the agent has given one."""
+        url = self._base if self._base.endswith(".json") else self._base + CARD
+        card = await self._connection.object("GET", url)
+        self._interface = self._chosen(card, host_of_url(url))
+        header = _key_header(card)
+        if header is not None:
+            await self._connection.aclose()
+            self._connection = self._connected(header)
+        return self._context
+
+    def _chosen(self, card: Mapping[str, Any], host: str) -> _Interface:
+        """Return the first supported interface of the agent card. Raises `PeerError`."""
+
+        def wrong(what: str) -> PeerError:
+            return PeerError(
+                "agent", f"{host}: {what}", received=received_text(json.dumps(card)), unusable=True
+            )
+
+        listed = card.get("supportedInterfaces")
+        if not isinstance(listed, list):
+            old = isinstance(card.get("url"), str)
+            raise wrong(
+                "its agent card is for A2A 0.3, but A2A 1.0 is required"
+                if old
+                else "its agent card lists no supportedInterfaces"
+            )
+        found = [one for one in objects(listed) if isinstance(one.get("url"), str)]
+        spoken = [
+            one
+            for one in found
+            if one.get("protocolBinding") in ("JSONRPC", "HTTP+JSON")
+            and str(one.get("protocolVersion") or VERSION).split(".")[0] == "1"
+        ]
+        if not spoken:
+            has = ", ".join(
+                clean_line(f"{one.get('protocolBinding')} {one.get('protocolVersion')}", 40)
+                for one in found[:5]
+            )
+            raise wrong(
+                f"its agent card has no interface for JSONRPC or HTTP+JSON of A2A 1.0; it has {has or 'none'}"
+            )
+        chosen = next((one for one in spoken if self._terms.may_call(one["url"])), None)
+        if chosen is None:
+            other = host_of_url(spoken[0]["url"])
+            raise PeerError(
+                "agent",
+                f"the agent card of {host} names another host, {other}; "
+                f"pass --allow-host {other} to send transcripts and keys there",
+            )
+        capabilities = card.get("capabilities")
+        streams = bool(isinstance(capabilities, dict) and capabilities.get("streaming"))
+        return _Interface(
+            chosen["url"].rstrip("/") if chosen["protocolBinding"] != "JSONRPC" else chosen["url"],
+            chosen["protocolBinding"] == "JSONRPC",
+            str(chosen.get("tenant") or ""),
+            streams and self._terms.target.streaming,
+        )
+
+    async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
+        """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`."""
+        assert self._interface is not None
+        interface, turn = self._interface, _Turn(str(uuid.uuid4()))
+        message: dict[str, Any] = {
+            "messageId": turn.asked,
+            "role": "ROLE_USER",
+            "parts": [{"text": content}],
+        }
+        if self._context:
+            message["contextId"] = self._context
+        if self._open_task:
+            message["taskId"] = self._open_task
+        # Without a stream, the history is all that tells what the agent said and called while it worked.
+        asked = {"message": message, "configuration": {"historyLength": 0} if interface.streams else {}}
+        method, path = ("SendStreamingMessage", "stream") if interface.streams else ("SendMessage", "send")
+        first_token: float | None = None
+        arrivals = self._connection.arrivals
+        accept = f"{EVENT_STREAM}, application/json" if interface.streams else "application/json"
+        async with self._call(method, f"/message:{path}", asked, accept) as (response, frames):
+            started = response.extensions["exchange"].started
+            ended = started
+            async for frame in frames:
+                ended = arrivals.last()
+                for piece in self._take(frame, turn):
+                    if isinstance(piece, Delta):
+                        first_token = first_token or (ended if is_stream(response) else None)
+                    yield piece
+                if turn.is_over:
+                    break
+            await drain(frames)
+        if not turn.is_over and turn.task:
+            async for piece in self._polled(turn, started + self._timeouts.whole):
+                yield piece
+            ended = arrivals.last()
+        self._require_answer(turn)
+        if turn.streamed and turn.text.startswith(turn.streamed) and turn.text != turn.streamed:
+            yield Delta(turn.text[len(turn.streamed) :])
+        self._open_task = turn.task if turn.state == "INPUT_REQUIRED" else ""
+        yield Reply(turn.text, started, ended, first_token, tuple(turn.events))
+
+    def _require_answer(self, turn: _Turn) -> None:
+        """Raise `PeerError` unless the turn ended with an answer."""
+        if turn.is_message or turn.state in _ENDS_THE_TURN:
+            if not turn.text.strip() and not turn.events:
+                raise PeerError("agent", "the agent's answer was empty", unusable=True)
+            return
+        if turn.state in _FAILS:
+            said = f": {shorten(clean_line(turn.said, 400), 300)}" if turn.said else ""
+            status = 401 if turn.state == "AUTH_REQUIRED" else None
+            self._open_task = ""
+            raise PeerError(
+                "agent",
+                f"{_FAILS[turn.state]} ({_STATE}{turn.state}){said}",
+                status=status,
+                received=turn.said[:500],
+            )
+        if turn.state and turn.state not in _GOES_ON:
+            shown = clean_line(turn.state, 60)
+            raise PeerError(
+                "agent", f"the agent's task ended in the state {shown}, which A2A 1.0 does not have"
+            )
+        raise PeerError("agent", "the agent's answer ended before its task was finished")
+
+    def _call(self, method: str, path: str, params: dict[str, Any], accept: str) -> _Call:
+        assert self._interface is not None
+        interface = self._interface
+        if interface.is_rpc:
+            named = {"tenant": interface.tenant} if interface.tenant else {}
+            body = {
+                "jsonrpc": "2.0",
+                "id": str(uuid.uuid4()),
+                "method": method,
+                "params": {**named, **params},
+            }
+            return _Call(self._connection, "POST", interface.url, body, accept, is_rpc=True)
+        url = interface.url + (f"/{quote(interface.tenant, safe='')}" if interface.tenant else "") + path
+        if path.startswith("/message:"):
+            return _Call(self._connection, "POST", url, params, accept, is_rpc=False)
+        return _Call(self._connection, "GET", url, None, accept, is_rpc=False)
+
+    async def _polled(self, turn: _Turn, until: float) -> AsyncGenerator[Delta | Generation, None]:
+        """Poll a task until it ends: an agent may answer before the task is finished."""
+        wait_s = _POLL_S
+        while not turn.is_over:
+            if time.monotonic() + wait_s > until:
+                what = f"did not finish its task within {self._timeouts.whole:g} s"
+                raise PeerError("agent", f"{host_of_url(self._base)} {what}")
+            await asyncio.sleep(wait_s)
+            wait_s = min(wait_s * 1.5, _LONGEST_POLL_S)
+            params = {"id": turn.task}
+            path = f"/tasks/{quote(turn.task, safe='')}"
+            async with self._call("GetTask", path, params, "application/json") as (_, frames):
+                async for frame in frames:
+                    for piece in self._take(frame if "task" in frame else {"task": frame}, turn):
+                        yield piece
+
+    def _take(self, frame: Mapping[str, Any], turn: _Turn) -> list[Delta | Generation]:
+        """Add a frame's content to the turn; return the pieces to show."""
+        pieces: list[Delta | Generation] = []
+
+        def tell(event: dict[str, Any]) -> None:
+            turn.events.append(event)
+            pieces.append(Generation(event))
+
+        match frame:
+            case {"message": dict(message)}:
+                self._learn(message)
+                turn.is_message, turn.said = True, self._parts(message.get("parts"), tell)
+            case {"task": dict(task)}:
+                self._learn(task)
+                turn.task = str(task.get("id") or turn.task)
+                self._history(objects(task.get("history")), turn, tell)
+                for artifact in objects(task.get("artifacts")):
+                    if str(artifact.get("artifactId")) not in turn.artifacts:
+                        self._artifact(artifact, turn, tell, pieces, append=False)
+                self._status(task.get("status"), turn, tell)
+            case {"statusUpdate": dict(update)}:
+                self._learn(update)
+                turn.task = str(update.get("taskId") or turn.task)
+                self._status(update.get("status"), turn, tell)
+            case {"artifactUpdate": {"artifact": dict(artifact)} as update}:
+                self._learn(update)
+                turn.task = str(update.get("taskId") or turn.task)
+                self._artifact(artifact, turn, tell, pieces, append=bool(update.get("append")))
+            case _:
+                tell(clean_value({"frame": dict(frame)}, 100_000))
+        return pieces
+
+    def _learn(self, told: Mapping[str, Any]) -> None:
+        """Use the context's id from the agent."""
+        if isinstance(found := told.get("contextId"), str) and found:
+            self._context = found
+
+    def _history(self, messages: list[dict[str, Any]], turn: _Turn, tell: Any) -> None:
+        """Record what the agent said in this turn while it worked."""
+        asked = next(
+            (at for at, one in enumerate(messages) if one.get("messageId") == turn.asked), len(messages)
+        )
+        for message in messages[asked + 1 :]:
+            if message.get("role") == "ROLE_AGENT":
+                self._progress("WORKING", message, turn, tell)
+
+    def _progress(self, state: str, message: Mapping[str, Any], turn: _Turn, tell: Any) -> None:
+        """Record a message that is not part of the answer, once."""
+        name = str(message.get("messageId") or "")
+        if name in turn.known:
+            return
+        turn.known |= {name} if name else set()
+        if said := self._parts(message.get("parts"), tell):
+            tell(clean_value({"status": state, "message": said}))
+
+    def _status(self, status: Any, turn: _Turn, tell: Any) -> None:
+        if not isinstance(status, dict):
+            return
+        turn.state = str(status.get("state") or "").removeprefix(_STATE)
+        message = status.get("message")
+        if turn.state in _GOES_ON:
+            if isinstance(message, dict):
+                self._progress(turn.state, message, turn, tell)
+            return
+        said = self._parts(message.get("parts"), tell) if isinstance(message, dict) else ""
+        turn.said = said
+        if turn.state != "COMPLETED":
+            tell(clean_value({"status": turn.state, "task": turn.task, "context": self._context}))
+
+    def _artifact(
+        self,
+        artifact: Mapping[str, Any],
+        turn: _Turn,
+        tell: Any,
+        pieces: list[Delta | Generation],
+        *,
+        append: bool,
+    ) -> None:
+        name = str(artifact.get("artifactId") or artifact.get("name") or "")
+        text = self._parts(artifact.get("parts"), tell)
+        is_new = name not in turn.artifacts
+        turn.artifacts[name] = turn.artifacts.get(name, "") + text if append else text
+        if not text or not (append or is_new):
+            return
+        gap = "\n\n" if is_new and turn.streamed else ""
+        turn.streamed += gap + text
+        pieces.append(Delta(gap + text))
+
+    def _parts(self, parts: Any, tell: Any) -> str:
+        """Return the text of some parts, and record the others as events."""
+        texts = []
+        for part in parts if isinstance(parts, list) else ():
+            if not isinstance(part, dict):
+                tell(clean_value({"part": part}))
+            elif isinstance(part.get("text"), str):
+                texts.append(clean(part["text"]))
+            else:
+                for event in _events_of(part):
+                    tell(event)
+        return "".join(texts)
+
+    async def observe(self) -> dict[str, Any] | None:
+        """Return the object context from the job's URL; None without one. Raises `PeerError`."""
+        return await self._state_url.read(self._context)
+
+    async def seed_text(self, text: str) -> None:
+        """Raise `PeerError`: the protocol has no knowledge service."""
+        raise PeerError("knowledge", "an A2A agent does not accept texts", status=404)
+
+    async def seed_history(self, role: Role, content: str) -> bool:
+        """Return False: the protocol cannot transmit a message without an answer."""
+        return False
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._connection.aclose()
+
+
+class _Call:
+    """One call: its answer, and the frames in it."""
+
+    def __init__(
+        self, connection: Connection, verb: str, url: str, body: Any, accept: str, *, is_rpc: bool
+    ) -> None:
+        self._host = host_of_url(url)
+        self._asked = connection.asked(verb, url, body, accept=accept)
+        self._is_rpc = is_rpc
+
+    async def __aenter__(self) -> tuple[httpx2.Response, AsyncIterator[dict[str, Any]]]:
+        response = await self._asked.__aenter__()
+        return response, self._frames(response)
+
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._asked.__aexit__(*raised)
+
+    async def _frames(self, response: httpx2.Response) -> AsyncGenerator[dict[str, Any], None]:
+        if not is_stream(response):
+            data = await response.aread()
+            yield self._unwrapped(data, response.headers.get("Content-Type", ""))
+            return
+        async for event in stream_of(response):
+            if not event.data.strip():
+                continue
+            frame = self._unwrapped(event.data)
+            if event.event == "error":
+                raise self._failed(frame)
+            yield frame
+
+    def _unwrapped(self, data: bytes | str, content_type: str = "") -> dict[str, Any]:
+        value = parse_object("agent", self._host, data, content_type)
+        if isinstance(error := value.get("error"), dict):
+            raise self._failed(error)
+        if not self._is_rpc:
+            return value
+        result = value.get("result")
+        if not isinstance(result, dict):
+            raise PeerError(
+                "agent",
+                f"{self._host} answered with neither result nor error",
+                received=received_text(json.dumps(value)),
+                unusable=True,
+            )
+        return result
+
+    def _failed(self, error: Mapping[str, Any]) -> PeerError:
+        code, said = error.get("code"), clean_line(str(error.get("message") or ""), 300)
+        shown = f" {code}" if code is not None else ""
+        return PeerError(
+            "agent",
+            f"{self._host} answered with the error{shown}: {said}",
+            received=received_text(json.dumps(error)),
+        )
+
+
+def _key_header(card: Mapping[str, Any]) -> str | None:
+    """Return the header in which a card wants the agent's key; None for a bearer token."""
+    schemes = card.get("securitySchemes")
+    for scheme in schemes.values() if isinstance(schemes, dict) else ():
+        inner = scheme.get("apiKeySecurityScheme") if isinstance(scheme, dict) else None
+        if isinstance(inner, dict) and inner.get("location") == "header" and inner.get("name"):
+            name = str(inner["name"])
+            return name if name.replace("-", "").isalnum() and name.isascii() else None
+    return None
+
+
+def _whole(value: Any) -> Any:
+    """Return JSON with 5 for 5.0, because protobuf turns every number into a floating-point number."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    return [_whole(item) for item in value] if isinstance(value, list) else value
+
+
+def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a part without text as an event: a tool call, its result, or the part unchanged.
+
+    A2A does not define tool calls. Recognised are the events of the REST API, and those of Google's Agent
+    Development Kit (`adk_type: function_call` and `function_response` in the part's metadata).
+    """
+    data, metadata = _whole(part.get("data")), part.get("metadata")
+    if isinstance(data, dict):
+        kind = metadata.get("adk_type") if isinstance(metadata, dict) else None
+        call_id = str(data.get("id") or "")
+        if kind == "function_call":
+            return [call_event(str(data.get("name")), data.get("args") or {}, call_id)]
+        if kind == "function_response":
+            response = data.get("response")
+            failed = isinstance(response, dict) and bool(response.get("error"))
+            return [result_event(response, call_id, failed=failed)]
+        if request_of(data) is not None or result_of(data) is not None:
+            return [clean_value(data, 100_000)]
+    shown = {**part, "data": data} if "data" in part else dict(part)
+    if isinstance(raw := shown.get("raw"), str):
+        shown["raw"] = raw[:_MAX_RAW]
+    return [clean_value({"part": shown}, 100_000)]

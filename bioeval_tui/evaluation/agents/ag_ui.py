@@ -1,0 +1,393 @@
+"""An agent that speaks AG-UI 1.0 (`target.protocol: ag-ui`): one POST for each message, server-sent events back.
+
+The agent is stateless: the whole conversation, its latest state and the job's tools are sent with
+every message. Calls of these tools are answered here, and another run continues with the results.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bioeval_tui.evaluation.agents.answers import objects, parse_object
+from bioeval_tui.evaluation.agents.connection import (
+    EVENT_STREAM,
+    Connection,
+    drain,
+    host_of_url,
+    is_stream,
+    stream_of,
+)
+from bioeval_tui.evaluation.agents.json_patch import patched
+from bioeval_tui.evaluation.agents.object_context import StateUrl
+from bioeval_tui.evaluation.agents.openai_chat import NO_RESULT
+from bioeval_tui.evaluation.agents.terms import AgentTerms
+from bioeval_tui.evaluation.agents.tools import MAX_ROUNDS, DeclaredTools
+from bioeval_tui.evaluation.http.client import timeouts_of
+from bioeval_tui.evaluation.http.failures import received_text
+from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.record.names import Role
+from bioeval_tui.record.tool_calls import call_event, result_event
+from bioeval_tui.text import clean, clean_line, clean_value
+
+VERSION = "1.0"
+_FRAME_ONLY = frozenset({"RUN_STARTED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "REASONING_START", "REASONING_END",
+                         "REASONING_MESSAGE_START"})  # fmt: skip
+"""Events that only mark the start and end of others."""
+
+
+def make_agent(terms: AgentTerms) -> AGUIAgent:
+    """Return an agent for one conversation."""
+    return AGUIAgent(terms)
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call being received. `told`: it was added to the events. `answered`: its result was, too."""
+
+    id: str
+    name: str
+    written: str = ""
+    told: bool = False
+    answered: bool = False
+
+    @property
+    def arguments(self) -> Any:
+        try:
+            return json.loads(self.written) if self.written.strip() else {}
+        except (ValueError, RecursionError):
+            return self.written
+
+
+@dataclass(slots=True)
+class _Run:
+    """What was received of one run so far."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    apart: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Messages that are not the agent's answer: of a subagent, of another role; reasoning."""
+    calls: dict[str, _Call] = field(default_factory=dict)
+    results: list[dict[str, Any]] = field(default_factory=list)
+    snapshot: list[dict[str, Any]] | None = None
+    last_text: str = ""
+    last_call: str = ""
+    finished: Mapping[str, Any] | None = None
+
+
+class AGUIAgent:
+    """An `Agent` for one conversation."""
+
+    def __init__(self, terms: AgentTerms) -> None:
+        target = terms.target
+        timeouts = timeouts_of(terms.timeout_s)
+        headers = dict(terms.headers)
+        if terms.key and not any(name.lower() == "authorization" for name in headers):
+            headers["Authorization"] = f"Bearer {terms.key}"
+        self._url = terms.url
+        self._connection = Connection(
+            (terms.url,), timeouts, headers=headers, secrets=(terms.key or "", *terms.secrets)
+        )
+        self._state_url = StateUrl(target.object_context_url, timeouts)
+        self._tools = DeclaredTools(target.tools, terms.code)
+        self._thread = str(uuid.uuid4())
+        self._state: Any = {}
+        self._messages: list[dict[str, Any]] = []
+        self._untold: list[dict[str, Any]] = []
+        self._interrupts: list[str] = []
+        if target.system_prompt:
+            self._messages.append(_message("system", content=target.system_prompt))
+            self._untold.append({"systemPrompt": target.system_prompt})
+
+    async def open(self) -> str:
+        """Return the id of the thread, which is sent with every message."""
+        return self._thread
+
+    async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
+        """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`.
+
+        A failed answer does not affect what is sent next time.
+        """
+        messages = [*self._messages, _message("user", content=content)]
+        resume = [
+            {"interruptId": interrupt, "status": "resolved", "payload": content}
+            for interrupt in self._interrupts
+        ]
+        state = self._state
+        events: list[dict[str, Any]] = []
+        texts: list[str] = []
+        usage: list[Mapping[str, Any]] = []
+        untold = list(self._untold)
+        started: float | None = None
+        first_token: float | None = None
+        tools_s = 0.0  # time spent in our own tools is not the agent's
+        for _ in range(MAX_ROUNDS):
+            run = _Run()
+            asked = {
+                "threadId": self._thread,
+                "runId": str(uuid.uuid4()),
+                "protocolVersion": VERSION,
+                "state": state,
+                "messages": messages,
+                "tools": self._tools.described(),
+                "context": [],
+                "forwardedProps": {},
+                **({"resume": resume} if resume else {}),
+            }
+            async with self._connection.asked("POST", self._url, asked, accept=EVENT_STREAM) as response:
+                started = started or response.extensions["exchange"].started
+                if not is_stream(response):
+                    raise PeerError(
+                        "agent",
+                        f"{host_of_url(self._url)} answered without server-sent events",
+                        received=received_text(await response.aread()),
+                        unusable=True,
+                    )
+                frames = stream_of(response)
+                async for frame in frames:
+                    if not frame.data.strip():
+                        continue
+                    event = parse_object("agent", host_of_url(self._url), frame.data)
+                    kind = event.get("type")
+                    if kind == "STATE_SNAPSHOT":
+                        state = event.get("snapshot")
+                    elif kind == "STATE_DELTA":
+                        state, event = _changed(state, event)
+                    for piece in [*map(Generation, untold), *_take(event, run, bool(texts))]:
+                        if isinstance(piece, Delta):
+                            first_token = first_token or self._connection.arrivals.last() - tools_s
+                        else:
+                            events.append(dict(piece.data))
+                        yield piece
+                    untold.clear()
+                    if run.finished is not None:
+                        break
+                ended = self._connection.arrivals.last()
+                await drain(frames)
+            if run.finished is None:
+                raise PeerError(
+                    "agent", f"{host_of_url(self._url)} ended its stream before the run was finished"
+                )
+            for piece in _left_over(run, messages):
+                events.append(dict(piece.data))
+                yield piece
+            texts += [text for text in run.texts.values() if text]
+            usage += objects(run.finished.get("usage"))
+            messages = run.snapshot if run.snapshot is not None else [*messages, *_as_history(run)]
+            resume = []
+            pending = [call for call in run.calls.values() if not call.answered]
+            interrupts = _interrupts(run.finished)
+            for call in pending:
+                if not self._tools or interrupts:
+                    messages = [*messages, _message("tool", toolCallId=call.id, content=NO_RESULT)]
+                    continue
+                result = await self._tools.answer(call.name, call.arguments)
+                tools_s += result.took_s
+                told = result_event(result.error or result.content, call.id, failed=bool(result.error))
+                events.append(told)
+                yield Generation(told)
+                failed = {"error": result.error} if result.error else {}
+                messages = [*messages, _message("tool", toolCallId=call.id, content=result.content, **failed)]
+            if not pending or not self._tools or interrupts:
+                break
+        else:
+            raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without answering in text")
+        asks = [text for one in interrupts if (text := clean(str(one.get("message") or "")))]
+        for text in asks:
+            yield Delta(("\n\n" if texts else "") + text)
+            texts.append(text)
+        if not texts and not events:
+            raise PeerError("agent", "the agent's answer was empty", unusable=True)
+        self._messages, self._state, self._untold = messages, state, []
+        self._interrupts = [str(one.get("id")) for one in interrupts]
+        yield Reply(
+            "\n\n".join(texts),
+            started or ended,
+            ended - tools_s,
+            first_token,
+            tuple(events),
+            _tokens(usage, "inputTokens"),
+            _tokens(usage, "outputTokens"),
+        )
+
+    async def observe(self) -> dict[str, Any] | None:
+        """Return the object context from the job's URL; None without one. Raises `PeerError`."""
+        return await self._state_url.read(self._thread)
+
+    async def seed_text(self, text: str) -> None:
+        """Raise `PeerError`: the protocol has no knowledge service."""
+        raise PeerError("knowledge", "an AG-UI agent does not accept texts", status=404)
+
+    async def seed_history(self, role: Role, content: str) -> bool:
+        """Add a seed message to the conversation that is sent with every message."""
+        self._messages.append(_message(role, content=content))
+        return True
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._tools.aclose()
+        await self._connection.aclose()
+
+
+def _message(role: str, **fields: Any) -> dict[str, Any]:
+    return {"id": str(uuid.uuid4()), "role": role, **fields}
+
+
+def _take(event: Mapping[str, Any], run: _Run, spoken: bool) -> list[Delta | Generation]:
+    """Add an event's content to the run; return the pieces to show. `spoken`: earlier runs gave text."""
+    kind = str(event.get("type"))
+    message = str(event.get("messageId") or "")
+    text = clean(event["delta"]) if isinstance(event.get("delta"), str) else ""
+    match kind:
+        case "RUN_FINISHED":
+            run.finished = event
+        case "RUN_ERROR":
+            code = f" ({clean_line(str(event['code']), 60)})" if event.get("code") else ""
+            said = clean_line(str(event.get("message") or ""), 300)
+            raise PeerError(
+                "agent", f"the agent's run failed{code}: {said}", received=received_text(json.dumps(event))
+            )
+        case "TEXT_MESSAGE_START" | "TEXT_MESSAGE_CHUNK" | "TEXT_MESSAGE_CONTENT":
+            return _take_text(event, run, message, text, spoken)
+        case "TEXT_MESSAGE_END" | "REASONING_MESSAGE_END" if message in run.apart:
+            return [Generation(run.apart.pop(message))]
+        case "REASONING_MESSAGE_CONTENT" | "REASONING_MESSAGE_CHUNK":
+            told = run.apart.setdefault(message, {"reasoning": ""})
+            told["reasoning"] = str(told.get("reasoning", "")) + text
+        case "TOOL_CALL_START" | "TOOL_CALL_CHUNK" | "TOOL_CALL_ARGS" | "TOOL_CALL_END":
+            return _take_call(event, run, kind)
+        case "TOOL_CALL_RESULT":
+            return _take_result(event, run)
+        case "MESSAGES_SNAPSHOT":
+            if isinstance(event.get("messages"), list):
+                run.snapshot = objects(event["messages"])
+        case _ if kind not in _FRAME_ONLY:
+            return [Generation(clean_value(dict(event), 100_000))]
+    return []
+
+
+def _take_text(
+    event: Mapping[str, Any], run: _Run, message: str, text: str, spoken: bool
+) -> list[Delta | Generation]:
+    message = message or run.last_text
+    role = event.get("role") or "assistant"
+    if message not in run.apart and message not in run.texts:
+        if event.get("subagentRunId"):
+            run.apart[message] = {"subagent": clean_line(str(event["subagentRunId"]), 200), "message": ""}
+        elif role != "assistant":
+            run.apart[message] = {"role": clean_line(str(role), 40), "message": ""}
+    run.last_text = message
+    if message in run.apart:
+        run.apart[message]["message"] = str(run.apart[message].get("message", "")) + text
+        return []
+    is_new = not run.texts.get(message)
+    gap = "\n\n" if is_new and text and (spoken or any(run.texts.values())) else ""
+    run.texts[message] = run.texts.get(message, "") + text
+    return [Delta(gap + text)] if text else []
+
+
+def _take_call(event: Mapping[str, Any], run: _Run, kind: str) -> list[Delta | Generation]:
+    call_id = str(event.get("toolCallId") or run.last_call)
+    pieces: list[Delta | Generation] = []
+    if run.last_call and call_id != run.last_call and kind == "TOOL_CALL_CHUNK":
+        pieces += _tell_call(run.calls[run.last_call])
+    call = run.calls.setdefault(
+        call_id, _Call(call_id, clean_line(str(event.get("toolCallName") or ""), 200))
+    )
+    run.last_call = call_id
+    if isinstance(delta := event.get("delta"), str):
+        call.written += delta
+    if kind == "TOOL_CALL_END":
+        pieces += _tell_call(call)
+    return pieces
+
+
+def _tell_call(call: _Call) -> list[Delta | Generation]:
+    if call.told:
+        return []
+    call.told = True
+    return [Generation(call_event(call.name, call.arguments, call.id))]
+
+
+def _take_result(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation]:
+    call_id = str(event.get("toolCallId") or "")
+    content = event.get("content")
+    shown = content if isinstance(content, str) else clean_value(content, 100_000)
+    run.results.append(_message("tool", toolCallId=call_id, content=content))
+    call = run.calls.get(call_id)
+    before = _tell_call(call) if call is not None else []
+    if call is not None:
+        call.answered = True
+    failed = bool(event.get("error"))
+    return [*before, Generation(result_event(shown, call_id, failed=failed))]
+
+
+def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
+    """Return what is left at the end of a run: calls and messages that were not closed, and those that are only in the
+    snapshot of the messages."""
+    pieces: list[Any] = [piece for call in run.calls.values() for piece in _tell_call(call)]
+    pieces += [Generation(told) for told in run.apart.values()]
+    known = {str(message.get("id")) for message in before}
+    new = [message for message in run.snapshot or () if str(message.get("id")) not in known]
+    answered = {str(message.get("toolCallId")): message for message in new if message.get("role") == "tool"}
+    for message in new:
+        if message.get("role") != "assistant":
+            continue
+        for made in objects(message.get("toolCalls")):
+            function = made.get("function")
+            if not isinstance(function, dict) or str(made.get("id")) in run.calls:
+                continue
+            call = _Call(str(made.get("id")), str(function.get("name")), str(function.get("arguments") or ""))
+            run.calls[call.id] = call
+            pieces += _tell_call(call)
+        text, number = message.get("content"), str(message.get("id"))
+        if isinstance(text, str) and text and not any(run.texts.values()):
+            run.texts[number] = clean(text)
+    for call_id, message in answered.items():
+        found = run.calls.get(call_id)
+        if found is not None and not found.answered:
+            found.answered = True
+            failed = bool(message.get("error"))
+            output = message.get("error") if failed else message.get("content")
+            pieces.append(Generation(result_event(output, call_id, failed=failed)))
+    return pieces
+
+
+def _as_history(run: _Run) -> list[dict[str, Any]]:
+    """Return a run's messages in the form of the next request."""
+    text = "\n\n".join(text for text in run.texts.values() if text)
+    made = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.written or "{}"},
+        }
+        for call in run.calls.values()
+    ]
+    if not made:
+        return [_message("assistant", content=text), *run.results] if text else run.results
+    called = _message("assistant", toolCalls=made)
+    if not run.results:
+        return [{**called, "content": text} if text else called]
+    # The agent called its own tools before it answered, which is the order in which its model saw it.
+    return [called, *run.results, *([_message("assistant", content=text)] if text else [])]
+
+
+def _changed(state: Any, event: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the patched state, and the event; a patch that does not fit is noted in the event and not applied."""
+    try:
+        return patched(state, objects(event.get("delta"))), dict(event)
+    except ValueError as error:
+        return state, {**event, "error": clean_line(str(error), 300)}
+
+
+def _interrupts(finished: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    outcome = finished.get("outcome")
+    return list(objects(outcome.get("interrupts"))) if isinstance(outcome, Mapping) else []
+
+
+def _tokens(usage: list[Mapping[str, Any]], key: str) -> int | None:
+    counts = [count for one in usage if isinstance(count := one.get(key), int) and count >= 0]
+    return sum(counts) if counts else None

@@ -1,0 +1,141 @@
+"""HTTP to one agent, for one conversation: requests, their failures, and answers that stream as server-sent events.
+
+Nothing is retried here: the conversation decides that. Every failure is a `PeerError` that says what happened and
+what was received, without the keys that went out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.agents.answers import parse_object
+from bioeval_tui.evaluation.http.arrival import Arrivals
+from bioeval_tui.evaluation.http.client import Timeouts, make_client
+from bioeval_tui.evaluation.http.failures import connection_error, status_error
+from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.record.names import Peer
+from bioeval_tui.text import clean_line
+
+EVENT_STREAM = "text/event-stream"
+TAIL_S = 1.0
+"""How long to wait for the end of a stream after the answer, in seconds, so that the connection can be reused."""
+
+
+class Connection:
+    """Connections of one conversation to the hosts of `urls`, opened when first needed.
+
+    `headers` are sent with every request; `secrets` are removed from error messages.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        timeouts: Timeouts,
+        *,
+        headers: Mapping[str, str],
+        secrets: Sequence[str] = (),
+    ) -> None:
+        """Raises `UsageError` when a header's value has characters that are not allowed in a header."""
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()):
+                raise UsageError(
+                    f"the value of the header {name} has characters that are not allowed in a header"
+                )
+        self.arrivals = Arrivals()
+        self._urls = tuple(urls)
+        self._timeouts = timeouts
+        self._headers = dict(headers)
+        self._secrets = tuple(secret for secret in secrets if secret)
+        self._client: httpx2.AsyncClient | None = None
+
+    async def object(
+        self, method: str, url: str, body: Mapping[str, Any] | None = None, *, peer: Peer = "agent"
+    ) -> dict[str, Any]:
+        """Make one call and return the JSON object that comes back. Raises `PeerError`."""
+        async with self.asked(method, url, body, peer=peer) as response:
+            data = await response.aread()
+        return parse_object(peer, host_of_url(url), data, response.headers.get("Content-Type", ""))
+
+    @asynccontextmanager
+    async def asked(
+        self,
+        method: str,
+        url: str,
+        body: Mapping[str, Any] | None,
+        *,
+        accept: str = "application/json",
+        peer: Peer = "agent",
+    ) -> AsyncIterator[httpx2.Response]:
+        """Send a request and yield its answer, not yet read.
+
+        Raises for a status other than 2xx and any other failure.
+        """
+        if self._client is None:
+            self._client = make_client(
+                self._urls,
+                self._timeouts,
+                headers=self._headers,
+                arrivals=self.arrivals,
+                secrets=self._secrets,
+            )
+        headers = {"Accept": accept, "Content-Type": "application/json"}
+        # As ASCII, because UTF-8 cannot encode a lone surrogate.
+        data = None if body is None else json.dumps(body)
+        try:
+            async with self._client.stream(method, url, content=data, headers=headers) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise status_error(peer, host_of_url(url), response)
+                yield response
+        except PeerError as error:
+            error.peer = peer  # the client is the agent's; its knowledge service may be another
+            raise
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            raise connection_error(peer, host_of_url(url), error) from None
+
+    async def aclose(self) -> None:
+        """Close every connection. Closing twice is fine."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.aclose()
+
+
+def is_stream(response: httpx2.Response) -> bool:
+    """Return whether an answer comes as server-sent events."""
+    return bool(response.headers.get("Content-Type", "").lower().startswith(EVENT_STREAM))
+
+
+def stream_of(response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent]:
+    """Return the server-sent events of an answer."""
+    return aiter(httpx2.EventSource(response, max_event_size=None))
+
+
+async def drain(events: AsyncIterator[object]) -> None:
+    """Read to the end of a stream. This does not count as latency, and lets the connection be reused."""
+    with contextlib.suppress(TimeoutError, PeerError):
+        async with asyncio.timeout(TAIL_S):
+            async for _ in events:
+                pass
+
+
+@functools.lru_cache(maxsize=256)
+def host_of_url(url: str) -> str:
+    """Return `host:port` of a URL: no user, password or path."""
+    try:
+        parts = urlsplit(url)
+        shown = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
+    except ValueError:
+        shown = ""
+    return clean_line(
+        shown or url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200
+    )

@@ -1,0 +1,227 @@
+"""An agent behind the REST API of embabel-agent-eval, with its streaming extension.
+
+One `RestAgent` is one conversation with its own connections. It retries nothing: the conversation
+decides that. Every failure is a `PeerError` that says what happened and what was received.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx2
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.agents.answers import parse_message, parse_object
+from bioeval_tui.evaluation.agents.connection import (
+    EVENT_STREAM,
+    Connection,
+    drain,
+    host_of_url,
+    is_stream,
+    stream_of,
+)
+from bioeval_tui.evaluation.agents.terms import AgentTerms
+from bioeval_tui.evaluation.http.client import Timeouts, timeouts_of
+from bioeval_tui.evaluation.http.credentials import PUBLISHED_KEY
+from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.record.names import Role
+from bioeval_tui.text import clean, clean_line, clean_value, compact_json, is_large
+
+__all__ = ["RestAgent", "Timeouts", "make_agent"]
+
+NONE_HERE = frozenset({404, 405, 501})
+"""The statuses of a server that does not know a call."""
+
+
+def make_agent(terms: AgentTerms) -> RestAgent:
+    """Return an agent for one conversation."""
+    target = terms.target
+    return RestAgent(
+        terms.url,
+        user=target.user,
+        chatbot=target.chatbot,
+        model=terms.model,
+        api_key=terms.key,
+        knowledge_url=terms.knowledge_url,
+        timeouts=timeouts_of(terms.timeout_s),
+        streaming=target.streaming,
+        headers=terms.headers,
+        secrets=terms.secrets,
+    )
+
+
+class RestAgent:
+    """An `Agent` behind the REST API of embabel-agent-eval.
+
+    `api_key` is sent as `X-API-KEY` to the agent and its knowledge service, and nowhere else; if it is None, `treehorn`
+    is sent, as the published client does. `headers` are sent too; their `secrets` are removed from error messages.
+    `knowledge_url` receives text seeds (default: the agent itself).
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        user: str,
+        chatbot: str,
+        model: str,
+        api_key: str | None = None,
+        knowledge_url: str | None = None,
+        timeouts: Timeouts | None = None,
+        streaming: bool = True,
+        headers: Mapping[str, str] | None = None,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        self._base = base_url
+        self._knowledge = knowledge_url or base_url
+        self._user = user
+        self._chatbot = chatbot
+        self._model = model
+        if api_key and not (api_key.isascii() and api_key.isprintable()):
+            raise UsageError(
+                "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that are not allowed in a header"
+            )
+        self._streaming = streaming
+        self._connection = Connection(
+            (self._base, self._knowledge),
+            timeouts or Timeouts(),
+            headers={"X-API-KEY": api_key or PUBLISHED_KEY, **(headers or {})},
+            secrets=(api_key or "", *secrets),
+        )
+        self._session = ""
+        self._graph_is_ready = False
+
+    async def open(self) -> str:
+        """Create a session and return its id. Raises `PeerError`."""
+        body = {"user": self._user, "chatbot": self._chatbot}
+        value = await self._connection.object("PUT", below(self._base, "/api/v1/chat/sessions"), body)
+        session = value.get("sessionId")
+        if not isinstance(session, str) or not 0 < len(session) <= 1000:
+            fault = "whose sessionId is not text" if "sessionId" in value else "without a sessionId"
+            raise PeerError(
+                "agent",
+                f"{host_of_url(self._base)} opened a session {fault}",
+                received=clean_line(compact_json(value)),
+                unusable=True,
+            )
+        self._session = session
+        return clean_line(session, 200)
+
+    async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
+        """Send one message; yield pieces if the agent streams and, last, the `Reply`. Raises `PeerError`.
+
+        Stopping early closes the connection.
+        """
+        body = {
+            "sessionId": self._session,
+            "message": {"content": content, "role": "user"},
+            "model": self._model,
+        }
+        accept = f"{EVENT_STREAM}, application/json" if self._streaming else "application/json"
+        url = below(self._base, "/api/v1/chat/messages")
+        async with self._connection.asked("PUT", url, body, accept=accept) as response:
+            started = response.extensions["exchange"].started
+            if is_stream(response):
+                async with aclosing(self._read_stream(response, started)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+                return
+            data = await response.aread()
+            ended = self._connection.arrivals.last()
+            value = parse_object("agent", host_of_url(url), data, response.headers.get("Content-Type", ""))
+            message = parse_message(host_of_url(url), value, self._session)
+        yield Reply(message.content, started, ended, None, message.events)
+
+    async def observe(self) -> dict[str, Any] | None:
+        """Return the session's object context; None if the agent has none. Raises `PeerError`."""
+        url = below(self._base, f"/api/v1/chat/objectContexts/{quote(self._session, safe='')}")
+        return await read_state(self._connection, url)
+
+    async def seed_text(self, text: str) -> None:
+        """Send a text to the knowledge service, for a graph named after the user. Raises `PeerError`."""
+        if not self._graph_is_ready:
+            graph = {
+                "name": self._user,
+                "description": f"What {self._user} told",
+                "schemaName": "personal",
+                "id": self._user,
+            }
+            await self._tell(below(self._knowledge, "/api/v1/graphs"), graph)
+            self._graph_is_ready = True
+        url = below(self._knowledge, f"/api/v1/graphs/{quote(self._user, safe='')}/documents")
+        try:
+            await self._tell(url, {"text": text})
+        except PeerError as error:
+            if error.status in NONE_HERE:
+                message = f"{host_of_url(url)} does not accept texts: it answered {error.status} to documents"
+                raise PeerError("knowledge", message, status=error.status, received=error.received) from None
+            raise
+
+    async def seed_history(self, role: Role, content: str) -> bool:
+        """Return False: the protocol cannot transmit a message without an answer."""
+        return False
+
+    async def aclose(self) -> None:
+        """Close every connection. Closing twice is fine."""
+        await self._connection.aclose()
+
+    async def _tell(self, url: str, body: Mapping[str, Any]) -> None:
+        """Send a request to the knowledge service and ignore the answer."""
+        async with self._connection.asked("PUT", url, body, peer="knowledge") as response:
+            await response.aread()
+
+    async def _read_stream(
+        self, response: httpx2.Response, started: float
+    ) -> AsyncGenerator[Delta | Generation | Reply, None]:
+        """Read server-sent events up to the one with the complete answer, which ends the stream."""
+        host = host_of_url(self._base)
+        first_token: float | None = None
+        events = stream_of(response)
+        async for event in events:
+            arrived = self._connection.arrivals.last()
+            if event.event == "message":
+                value = parse_object("agent", host, event.data)
+                message = parse_message(host, value, self._session)
+                await drain(events)
+                yield Reply(message.content, started, arrived, first_token, message.events)
+                return
+            if event.event not in ("delta", "event"):
+                yield Generation(clean_value({"frame": event.event, "data": event.data}))
+                continue
+            value = parse_object("agent", host, event.data)
+            if event.event == "event":
+                yield Generation(clean_value(value))
+            elif isinstance(text := value.get("content"), str) and text:
+                first_token = first_token or arrived
+                yield Delta(clean(text))
+        raise response.extensions["exchange"].error("ended its stream before the complete answer")
+
+
+def below(base: str, path: str) -> str:
+    """Return the URL of a path below a base URL, keeping its query (some gateways require a token there).
+
+    An invalid URL is returned with the path appended; sending reports it.
+    """
+    try:
+        parts = urlsplit(base)
+        return parts._replace(path=parts.path.rstrip("/") + path, fragment="").geturl()
+    except ValueError:
+        return base.rstrip("/") + path
+
+
+async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:
+    """Return the object context at `url`; None if the agent has none. Raises `PeerError`."""
+    try:
+        value = await connection.object("GET", url)
+    except PeerError as error:
+        if error.status in NONE_HERE:
+            return None
+        raise
+    # The event loop, and every other conversation's clock, must not wait for a large one.
+    large = is_large(value)
+    cleaned: dict[str, Any] = await asyncio.to_thread(clean_value, value) if large else clean_value(value)
+    return cleaned

@@ -1,0 +1,150 @@
+"""Check one assertion of any kind; an outcome is a value, never an exception."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from bioeval_tui.errors import BioevalError, ExpressionError, QueryError
+from bioeval_tui.evaluation.assertions.equality import compare
+from bioeval_tui.evaluation.assertions.expressions import Expression, Part, evaluate, explain, parse, scope
+from bioeval_tui.evaluation.assertions.tool_calls import check_tool_calls
+from bioeval_tui.evaluation.job.models import (
+    Assertion,
+    CypherAssertion,
+    ExpressionAssertion,
+    MedalAssertion,
+    ToolCallsAssertion,
+)
+from bioeval_tui.evaluation.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
+from bioeval_tui.text import clean_line, compact_json, shorten
+
+GradeMedal = Callable[[MedalAssertion], Awaitable[CheckResult]]
+
+CYPHER_TIMEOUT_S = 10.0
+MOST_COMPARED = 4
+"""Maximum number of conditions joined by && and || whose values are shown."""
+LONGEST_SHOWN = 100
+"""Maximum number of characters of a shown value; of longer lists and objects, only the size is shown."""
+
+
+class Checker:
+    """Checks assertions with a graph and a function that grades files.
+
+    Without a graph, Cypher is not measured and `no_graph` says why; likewise `grade_medal` for medals.
+    """
+
+    def __init__(
+        self, graph: KnowledgeGraph | None, no_graph: str = "", grade_medal: GradeMedal | None = None
+    ) -> None:
+        self._graph = graph
+        self._no_graph = no_graph or "no knowledge graph is configured"
+        self._grade_medal = grade_medal
+
+    async def __call__(self, assertion: Assertion, view: AssertionView) -> CheckResult:
+        """Return the outcome. An invalid assertion fails with its error; if the graph is unavailable, it is not measured."""
+        match assertion:
+            case ExpressionAssertion():
+                # An expression may take a while on a large state; the event loop must not.
+                return await asyncio.to_thread(check_expression, assertion.expression, view)
+            case CypherAssertion():
+                return await self._cypher(assertion)
+            case ToolCallsAssertion():
+                return await asyncio.to_thread(check_tool_calls, assertion.tool_calls, view)
+            case MedalAssertion():
+                if self._grade_medal is None:
+                    return CheckResult(None, error="grading is not available here")
+                return await self._grade_medal(assertion)
+
+    async def _cypher(self, assertion: CypherAssertion) -> CheckResult:
+        expected = assertion.expected
+        if self._graph is None:
+            return CheckResult(None, expected=expected, error=self._no_graph)
+        try:
+            found = await self._graph.query(assertion.cypher, timeout_s=CYPHER_TIMEOUT_S)
+        except QueryError as error:
+            return CheckResult(False, expected=expected, error=clean_line(str(error)))
+        except PeerError as error:
+            return CheckResult(None, expected=expected, error=clean_line(str(error)))
+        if len(found.rows) != 1 or not found.rows[0]:
+            error_text = f"the query returned {len(found.rows)} rows; an assertion needs exactly one"
+            return CheckResult(False, expected=expected, error=error_text)
+        observed = found.rows[0][0]
+        passed, warning = compare(observed, expected)
+        why = None if passed else f"the query returned {_shown(observed)}, expected {_shown(expected)}"
+        return CheckResult(passed, observed, expected, warning=warning, why=why)
+
+
+def check_expression(text: str, view: AssertionView) -> CheckResult:
+    """Evaluate a condition; anything but true or false is an error, as it would be in Kotlin."""
+    try:
+        context = dict(view.object_context) if view.object_context is not None else None
+        names = scope(context, dict(view.evaluation))
+        value = evaluate(parsed(text), names)
+    except ExpressionError as error:
+        return CheckResult(False, error=_said(error))
+    if not isinstance(value, bool):
+        return CheckResult(
+            False, value, error="the expression is not true or false; compare it with something"
+        )
+    return CheckResult(value, value, True, why=None if value else _compared(explain(parsed(text), names)))
+
+
+def _compared(parts: Sequence[Part]) -> str | None:
+    """Return the values that the failed conditions compared, such as `objectContext.resources.size is 0`."""
+    missed = [part for part in parts if part.value is not True][:MOST_COMPARED]
+    sides = [side for part in missed for side in (part.sides or ((part.text, part.value),))]
+    found = dict.fromkeys(f"{text} is {_shown(value)}" for text, value in sides)
+    return shorten(clean_line("; ".join(found)), 400) or None
+
+
+def _shown(value: Any) -> str:
+    """Return a value on one line; a long list or object as its size."""
+    text = clean_line(compact_json(value), 1_000)
+    if len(text) > LONGEST_SHOWN and isinstance(value, list | dict):
+        return f"a list of {len(value)}" if isinstance(value, list) else f"an object of {len(value)} parts"
+    return shorten(text, LONGEST_SHOWN)
+
+
+def holds_on_nothing(assertion: Assertion) -> bool:
+    """Return whether an assertion is an invariant: declared as one, or true for an empty state.
+
+    A Cypher assertion is one if it expects 0, false, null, or an empty text or list.
+    """
+    if assertion.invariant:
+        return True
+    if isinstance(assertion, CypherAssertion):
+        return not assertion.expected
+    if isinstance(assertion, ExpressionAssertion):
+        return bool(check_expression(assertion.expression, _NOTHING).passed)
+    if isinstance(assertion, ToolCallsAssertion):
+        return bool(check_tool_calls(assertion.tool_calls, _NOTHING).passed)
+    return False
+
+
+_NOTHING = AssertionView(
+    {"context": "", "resources": [], "functions": []},
+    {
+        "transcript": [],
+        "functionCalls": [],
+        "events": [],
+        "failureCount": 0,
+        "done": False,
+        "model": "",
+        "sessionId": "",
+        "job": {"target": {"tellsToolCalls": True}},
+    },
+)
+
+
+@lru_cache(maxsize=512)
+def parsed(text: str) -> Expression:
+    """Parse once; a job's expressions are evaluated after every turn."""
+    return parse(text)
+
+
+def _said(error: BioevalError) -> str:
+    column = getattr(error, "column", 0)
+    return clean_line(str(error)) + (f" (column {column})" if column else "")

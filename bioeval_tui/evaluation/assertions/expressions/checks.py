@@ -1,0 +1,591 @@
+"""The type checker of expressions: names, calls and types, as in Kotlin's compiler.
+
+A misspelt name or an unlike type should be an error when the job is loaded, not a false at the end of a run.
+Where a type cannot be known (`?`), nothing is refused, and the values decide when the expression runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NoReturn
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluation.assertions.expressions.calls import INSTEAD, Calls
+from bioeval_tui.evaluation.assertions.expressions.limits import Limits
+from bioeval_tui.evaluation.assertions.expressions.names import (
+    CONSTANTS,
+    OWNERS,
+    Facts,
+    Names,
+    key_of,
+    merged,
+)
+from bioeval_tui.evaluation.assertions.expressions.scope import RECORDS, ROOTS, TEXT_ENUMS, property_of
+from bioeval_tui.evaluation.assertions.expressions.signatures import (
+    FUNCTIONS,
+    METHODS,
+    PROPERTIES,
+    describe,
+    nearest,
+)
+from bioeval_tui.evaluation.assertions.expressions.tree import (
+    SUBJECT,
+    Binary,
+    Call,
+    Declarations,
+    Expression,
+    If,
+    Index,
+    Lambda,
+    Literal,
+    Member,
+    Name,
+    Node,
+    Reference,
+    Return,
+    Template,
+    TypeOperation,
+    Unary,
+    When,
+)
+from bioeval_tui.evaluation.assertions.expressions.types import (
+    ANY,
+    BOOLEAN,
+    CHAR,
+    INT,
+    LITERAL,
+    NOTHING,
+    NUMBERS,
+    STRING,
+    UNKNOWN,
+    Type,
+    substitute,
+)
+from bioeval_tui.evaluation.assertions.expressions.values import UNIT, type_name
+from bioeval_tui.text import shorten
+
+_COMPARISONS = frozenset(("<", ">", "<=", ">="))
+_RANGES = {"Literal": "IntRange", "Int": "IntRange", "Long": "LongRange", "Char": "CharRange"}
+
+
+def check(expression: Expression, limits: Limits, *, published: bool = False) -> Expression:
+    """Return the expression with the static types of its numbers.
+
+    With `published`, extensions of this program (a role as text, `type` of a resource) are rejected.
+
+    Raises:
+        ExpressionError: for the first name, call or type that cannot work.
+    """
+    checker = _Check(expression.text, limits, published)
+    lost = _lost(expression.root)
+    if lost is not None:
+        checker.fail(
+            "Kotlin's scripts lose the value of a last if or when with { }; leave the braces out", lost
+        )
+    try:
+        checker.infer(expression.root, Names(ROOTS))
+    except RecursionError:
+        raise ExpressionError("nested too deeply", expression.text, 1) from None
+    return replace(expression, numbers=checker.numbers, of_null=checker.of_null)
+
+
+class _Check(Calls):
+    """Infers the type of every node, and rejects what Kotlin's compiler would reject."""
+
+    def infer(self, node: Node, names: Names, expected: Type | None = None) -> Type:
+        """Return the type of `node`; integer literals take the `expected` type."""
+        self.step(node)
+        match node:
+            case Literal():
+                return self.literal(node, expected)
+            case Template(parts=parts):
+                for part in parts:
+                    self.infer(part, names)
+                return STRING
+            case Name():
+                return self.name(node, names)
+            case Member():
+                return self.member(node, names)
+            case Index():
+                return self.index(node, names)
+            case Call():
+                return self.call(node, names, expected)
+            case Unary():
+                return self.unary(node, names, expected)
+            case Binary():
+                return self.binary(node, names, expected)
+            case TypeOperation():
+                return self.type_operation(node, names)
+            case If():
+                return self.condition(node, names, expected)
+            case When():
+                return self.when(node, names, expected)
+            case Declarations():
+                return self.block(node, names, expected)
+            case Return():
+                return self.returned(node, names)
+            case Lambda():
+                self.fail("a lambda can only be given to a function", node)
+            case Reference():
+                self.fail("a reference can only be given to a function that takes a lambda", node)
+        raise AssertionError(node)
+
+    def literal(self, node: Literal, expected: Type | None) -> Type:
+        if node.value is UNIT:
+            return Type("Unit")
+        if type(node.value) is int:
+            return self.number(node, LITERAL, expected)
+        return NOTHING.optional if node.value is None else Type(type_name(node.value))
+
+    def name(self, node: Name, names: Names) -> Type:
+        if node.name in names.facts:
+            return names.facts[node.name]
+        if node.name in names.types:
+            return names.types[node.name]
+        for receiver in names.receivers:
+            found = self.property(receiver, node.name)
+            if found is not None:
+                return found
+        if node.name == "it":
+            self.fail("`it` has a meaning only in a lambda without named parameters", node)
+        if node.name == "this":
+            self.fail("`this` has a meaning only inside run, with and apply", node)
+        if node.name in OWNERS:
+            values = ", ".join(key for key in CONSTANTS if key.partition(".")[0] == node.name)
+            self.fail(f"{node.name} alone is not a value; write one of {values}", node)
+        if node.name in FUNCTIONS:
+            self.fail(f"{node.name} is a function: write {node.name}(…)", node)
+        known = {*names.types, *FUNCTIONS, *(name for part in names.receivers for name in _properties(part))}
+        self.fail(f"unknown name {shorten(node.name, 40)}{nearest(node.name, known - {SUBJECT})}", node)
+
+    def member(self, node: Member, names: Names) -> Type:
+        target = node.target
+        if isinstance(target, Name) and target.name in OWNERS and target.name not in names.types:
+            constant = CONSTANTS.get(f"{target.name}.{node.name}")
+            if constant is None:
+                known = [name.partition(".")[2] for name in CONSTANTS if name.startswith(target.name + ".")]
+                hint = nearest(node.name, known) or f"; it has {', '.join(known)}"
+                self.fail(f"{target.name} has no {shorten(node.name, 40)}{hint}", node)
+            return constant[0]
+        if isinstance(target, Name) and target.name in self.classes and target.name not in names.types:
+            self.fail(
+                INSTEAD.get(
+                    node.name, f"{target.name} is a class, which has no {shorten(node.name, 40)} here"
+                ),
+                node,
+            )
+        receiver = self.infer(target, names)
+        key = key_of(node)
+        if key in names.facts:
+            return names.facts[key]
+        found = self.property(receiver.required if node.safe else receiver, node.name)
+        if found is None:
+            self.no_property(receiver, node)
+        return found.optional if node.safe and receiver.nullable else found
+
+    def property(self, receiver: Type, name: str) -> Type | None:
+        """Return the type of a property; None if it does not exist."""
+        if receiver.name == "?":
+            known = name in PROPERTIES or any(name in fields for fields in RECORDS.values())
+            return UNKNOWN if known or property_of("EvaluationJob", name) else None
+        if not receiver.nullable and receiver.name in RECORDS:
+            prop = property_of(receiver.name, name)
+            if prop is not None and not (prop.ours and self.published):
+                return prop.type
+        for signature in PROPERTIES.get(name, ()):
+            bound: dict[str, Type] = {}
+            assert signature.receiver is not None
+            if self.classes.unify(signature.receiver, receiver, bound):
+                return substitute(signature.result, bound, final=True)
+        return None
+
+    def no_property(self, receiver: Type, node: Member) -> NoReturn:
+        name = shorten(node.name, 40)
+        if receiver.nullable and self.property(receiver.required, node.name) is not None:
+            self.fail(f"this may be null here; write ?.{name}, or test for null first", node)
+        if self.classes.as_a(receiver, "Map"):
+            self.fail(f'a map has no property {name}; write ["{name}"] instead of .{name}', node)
+        if node.name in INSTEAD:
+            self.fail(INSTEAD[node.name], node)
+        if node.name in METHODS:
+            self.fail(f"{name} is a function: write {describe(METHODS[node.name][0])}", node)
+        prop = property_of(receiver.name, node.name)
+        if prop is not None and prop.ours:
+            self.fail(f"the published {receiver.name} has no {name}", node)
+        if receiver.required == ANY:
+            self.fail(
+                f"a value of any type has no {name}; write (… as Type).{name}, or as? with ?.{name}", node
+            )
+        known = list(_properties(receiver))
+        self.fail(f"unknown property {name} of {receiver.required}{nearest(node.name, known)}", node)
+
+    def index(self, node: Index, names: Names) -> Type:
+        target = self.infer(node.target, names)
+        if target.nullable:
+            self.fail("this may be null here; write ?.get(…), or test for null first", node)
+        keys = self.classes.as_a(target, "Map")
+        if keys:
+            bound = {"E": keys.args[0]}
+            place = self.infer(node.place, names, keys.args[0])
+            if not self.classes.unify(Type("E"), place, bound):
+                self.fail(f"the keys of this map are {keys.args[0]}, not {place}", node)
+            return keys.args[1].optional
+        place = self.infer(node.place, names, INT)
+        found = self.classes.as_a(target, "List")
+        if target.name == "?" or found or target.name == "String":
+            if not self.classes.fits(place, INT):
+                self.fail(f"an index is an Int, not {place}", node)
+            return UNKNOWN if target.name == "?" else found.args[0] if found else CHAR
+        hint = "; its properties are read with a dot" if target.name in RECORDS else ""
+        hint = "; write elementAt(…)" if self.classes.as_a(target, "Set") else hint
+        self.fail(f"{target} has no elements by index{hint}", node)
+
+    def unary(self, node: Unary, names: Names, expected: Type | None) -> Type:
+        if node.operator == "!":
+            self.boolean(node.operand, names)
+            return BOOLEAN
+        if node.operator == "!!":
+            return self.infer(node.operand, names).required
+        operand = self.infer(node.operand, names, expected)
+        if node.operator == "-" and isinstance(node.operand, Literal) and node.operand.value == 2**31:
+            return INT  # the smallest Int, whose digits alone are a Long
+        if operand.name in ("?", "Literal", *NUMBERS) and not operand.nullable:
+            return self.number(node, operand, expected)
+        self.fail(f"{node.operator} works on numbers, not on {operand}", node)
+
+    def binary(self, node: Binary, names: Names, expected: Type | None) -> Type:
+        spine = [node]
+        while isinstance(spine[-1].left, Binary):
+            spine.append(spine[-1].left)
+        left = self.infer(spine[-1].left, names, expected if spine[-1].operator == "?:" else None)
+        for step in reversed(spine):  # a chain of any length, without recursion
+            self.step(step)
+            left = self.joined(step, left, names, expected if step is node else None)
+        return left
+
+    def joined(self, node: Binary, left: Type, names: Names, expected: Type | None) -> Type:
+        symbol = node.operator
+        if symbol in ("&&", "||"):
+            self.is_boolean(left, node.left)
+            self.boolean(node.right, names.learn(self.facts(node.left, symbol == "&&", names)))
+            return BOOLEAN
+        if symbol == "?:":
+            right = self.infer(node.right, names, expected or left.required)
+            joined = self.classes.join(left.required, right)
+            self.settle(node.right, right, joined)
+            return joined
+        right = self.infer(node.right, names)
+        if symbol in ("==", "!=", "===", "!=="):
+            self.equality(node, left, right)
+        elif symbol in _COMPARISONS:
+            self.order(node, left, right)
+        elif symbol in ("in", "!in"):
+            self.contains(node, left, right)
+        elif symbol in ("..", "..<"):
+            return self.range(node, left, right)
+        else:
+            return self.arithmetic(node, left, right)
+        return BOOLEAN
+
+    def equality(self, node: Node, left: Type, right: Type) -> None:
+        if "Collection" in (left.name, right.name) and "Nothing" not in (left.name, right.name):
+            self.fail("the values of a map are equal to nothing but themselves; write .values.toList()", node)
+        text_enum = {left.name, right.name} & set(TEXT_ENUMS) and "String" in (left.name, right.name)
+        if not self.classes.may_be_equal(left, right):
+            hint = ""
+            if {left.name, right.name} <= {*NUMBERS, "Literal"}:
+                hint = "; write 5L for a Long, 5.0 for a Double, or convert with .toLong() or .toDouble()"
+            elif {left.name, right.name} == {"String", "Char"}:
+                hint = "; write .toString() after the Char"
+            elif text_enum:
+                hint = "; write .name before =="
+            self.fail(f"cannot compare {left} with {right}{hint}", node)
+        if not self.published and _hides_role(left, right):
+            self.fail(f"{left} is never equal to {right}; take the texts of the roles with .name first", node)
+
+    def order(self, node: Node, left: Type, right: Type) -> None:
+        for one, other in ((left, right), (right, left)):
+            if one.required == ANY:
+                self.fail(
+                    "a value of any type has no order; write (… as Number).toDouble(), (… as Int) or (… as String)",
+                    node,
+                )
+            if one.nullable:
+                self.fail(f"{one} has no order because it may be null; give a default with ?:", node)
+            numbers = (*NUMBERS, "Literal")
+            if one.name in numbers and other.name in numbers:
+                return
+        comparable = self.classes.as_a(left, "Comparable")
+        if "?" not in (left.name, right.name) and (
+            comparable is None or not self.classes.fits(right, comparable.args[0])
+        ):
+            self.fail(f"cannot compare {left} with {right}", node)
+
+    def contains(self, node: Node, value: Type, container: Type) -> None:
+        if container.required == ANY:
+            self.fail("a value of any type contains nothing; write in (… as List<*>)", node)
+        if container.nullable:
+            self.fail("the value after `in` may be null here; give a default with ?: or write contains", node)
+        ends = self.classes.as_a(container, "ClosedRange")
+        elements = self.classes.as_a(container, "Flow") or self.classes.as_a(container, "Map")
+        if "?" in (value.name, container.name):
+            return
+        if ends:
+            whole = {value.name, ends.args[0].name} <= {"Int", "Long", "Literal"}
+            whole = whole or (container.name in ("IntRange", "CharRange") and value.required == ANY)
+            if not (whole or self.classes.fits(value.required, ends.args[0])):
+                self.fail(f"{container} does not contain {value}", node)
+        elif container.name == "String" or container.name in TEXT_ENUMS:
+            if value.nullable or value.name not in ("String", "Char", "Regex", *TEXT_ENUMS):
+                self.fail(f"a String contains strings, not {value}", node)
+        elif elements is None:
+            self.fail(f"`in` works on collections, maps, ranges and strings, not on {container}", node)
+        elif not self.classes.unify(Type("E"), value, {"E": elements.args[0]}):
+            self.fail(f"{container} cannot contain {value}", node)
+        else:
+            self.settle(node.left if isinstance(node, Binary) else node, value, elements.args[0])
+
+    def range(self, node: Node, left: Type, right: Type) -> Type:
+        if "?" in (left.name, right.name):
+            return UNKNOWN
+        joined = self.classes.join(left, right)
+        whole = {left.name, right.name} <= {"Int", "Long", "Literal"}
+        if (
+            joined.nullable
+            or not (whole or self.classes.as_a(joined, "Comparable"))
+            or joined.name == "Boolean"
+        ):
+            self.fail(f".. does not work on {left} and {right}", node)
+        if whole:
+            return Type("LongRange" if "Long" in (left.name, right.name) else "IntRange")
+        return Type(_RANGES[joined.name]) if joined.name in _RANGES else Type("ClosedRange", (joined,))
+
+    def arithmetic(self, node: Binary, left: Type, right: Type) -> Type:
+        numbers = (*NUMBERS, "Literal")
+        if left.name in numbers and right.name in numbers and not (left.nullable or right.nullable):
+            names = [INT.name if part.name == "Literal" else part.name for part in (left, right)]
+            return Type(max(names, key=NUMBERS.index))
+        if "?" in (left.name, right.name):
+            return STRING if left.name == "String" and node.operator == "+" else UNKNOWN
+        if node.operator == "+":
+            if left.name in ("String", *TEXT_ENUMS) or (left.name == "Nothing" and right.name == "String"):
+                return STRING
+            if left == CHAR and right.name in ("String", "Int", "Literal"):
+                return STRING if right.name == "String" else CHAR
+        if node.operator == "-" and left == CHAR and right.name in ("Char", "Int", "Literal"):
+            return INT if right == CHAR else CHAR
+        if node.operator in "+-" and not left.nullable:
+            found = self.collection(node.operator, left, right)
+            if found is not None:
+                return found
+        if ANY in (left.required, right.required):
+            self.fail(
+                f"{node.operator} does not work on a value of any type; write (… as Int) or (… as String)",
+                node,
+            )
+        null = "; null is not allowed here, give a default with ?:" if left.nullable or right.nullable else ""
+        self.fail(f"{node.operator} does not work on {left} and {right}{null}", node)
+
+    def collection(self, operator: str, left: Type, right: Type) -> Type | None:
+        """Return the type of a collection or map after `+` or `-`."""
+        keys = self.classes.as_a(left, "Map")
+        if keys and operator == "+":
+            pair = self.classes.as_a(right, "Pair") or self.classes.as_a(right, "Map")
+            pairs = self.classes.as_a(right, "Iterable")
+            if pair is None and pairs:
+                pair = self.classes.as_a(pairs.args[0], "Pair")
+            return None if pair is None else self.classes.join(keys, Type("Map", pair.args))
+        items = self.classes.as_a(left, "Flow")
+        if keys or items is None:
+            return keys
+        kind = next(name for name in ("Set", "Sequence", "Flow") if self.classes.as_a(left, name))
+        kind = "List" if kind == "Flow" else kind
+        if operator == "-":
+            return Type(kind, items.args)
+        more = self.classes.as_a(right, "Flow")
+        added = more.args[0] if more else INT if right.name == "Literal" else right
+        return Type(kind, (self.classes.join(items.args[0], added),))
+
+    def type_operation(self, node: TypeOperation, names: Names) -> Type:
+        given = self.infer(node.operand, names)
+        wanted = node.type
+        if node.operator in ("is", "!is"):
+            if any(arg.name != "?" for arg in wanted.args):
+                self.fail(f"only {wanted.name}<{', '.join('*' for _ in wanted.args)}> can be tested", node)
+            if not self.classes.may_be_equal(given, wanted):
+                self.fail(f"{given} is never {wanted}", node)
+            return BOOLEAN
+        return wanted.optional if node.operator == "as?" else wanted
+
+    def condition(self, node: If, names: Names, expected: Type | None) -> Type:
+        self.boolean(node.condition, names)
+        if isinstance(node.otherwise, Literal) and node.otherwise.value is UNIT:
+            self.fail("`if` needs an `else` to have a value", node)
+        branches = [
+            (part, self.infer(part, names.learn(self.facts(node.condition, truth, names)), expected))
+            for part, truth in ((node.then, True), (node.otherwise, False))
+        ]
+        return self.either(branches)
+
+    def either(self, branches: Iterable[tuple[Node, Type]]) -> Type:
+        """Return the common type of the branches."""
+        found = NOTHING
+        branches = list(branches)
+        for _, kind in branches:
+            found = self.classes.join(found, kind)
+        for node, kind in branches:
+            self.settle(node, kind, found)
+        return found
+
+    def when(self, node: When, names: Names, expected: Type | None) -> Type:
+        key = ""
+        if node.subject is not None:
+            subject = self.infer(node.subject, names)
+            key = node.name or key_of(node.subject)
+            names = names.bind({SUBJECT: subject, **({node.name: subject} if node.name else {})})
+        branches = []
+        complete = False
+        for branch in node.branches:
+            if complete:
+                self.fail("`else` must be the last branch", branch.value)
+            complete = not branch.conditions
+            shown: list[Facts] = []
+            for test in branch.conditions:
+                self.boolean(test, names)
+                shown = [*shown, self.facts(test, True, names)] if len(branch.conditions) == 1 else []
+            branches.append(
+                (
+                    branch.value,
+                    self.infer(branch.value, names.learn(_of_subject(merged(shown), key)), expected),
+                )
+            )
+            for test in branch.conditions:
+                names = names.learn(_of_subject(self.facts(test, False, names), key))
+        tests = [
+            test.right for branch in node.branches for test in branch.conditions if isinstance(test, Binary)
+        ]
+        both = {True, False} <= {
+            test.value for test in tests if isinstance(test, Literal) and type(test.value) is bool
+        }
+        if not complete and not (both and node.subject is not None):
+            self.fail("`when` needs an `else` to have a value", node)
+        return self.either(branches)
+
+    def block(self, node: Declarations, names: Names, expected: Type | None) -> Type:
+        for pattern, written, value in node.statements:
+            if pattern is None:
+                names = self.statement(value, names)
+                continue
+            kind = self.infer(value, names, written)
+            if written is not None and not self.classes.fits(kind, written):
+                self.fail(f"this is {kind}, not {written}", value)
+            self.settle(value, kind, written or kind)
+            kind = written or substitute(Type("T"), {"T": kind}, final=True)
+            names = names.bind(self.taken_apart(pattern, kind, value))
+        return self.infer(node.result, names, expected)
+
+    def statement(self, node: Node, names: Names) -> Names:
+        """Check an expression whose value is not used; return the names in scope after it."""
+        if not isinstance(node, If) or not isinstance(node.otherwise, Literal):
+            self.infer(node, names)
+            return names
+        self.boolean(node.condition, names)
+        then = self.infer(node.then, names.learn(self.facts(node.condition, True, names)))
+        return names.learn(self.facts(node.condition, False, names)) if then == NOTHING else names
+
+    def returned(self, node: Return, names: Names) -> Type:
+        kind = self.infer(node.value, names)
+        if node.label not in names.labels:
+            self.fail(f"this is not inside a lambda labelled {shorten(node.label, 40)}", node)
+        self.returns.setdefault(names.labels[node.label], []).append((node.value, kind))
+        return NOTHING
+
+    def facts(self, node: Node, truth: bool, names: Names) -> Facts:
+        """Return the smart casts of names that follow from `node` being true or false."""
+        known = self.known_facts.get((id(node), truth))
+        if known is None:
+            known = self.known_facts[id(node), truth] = self.shown(node, truth, names)
+        return known
+
+    def shown(self, node: Node, truth: bool, names: Names) -> Facts:
+        match node:
+            case Unary(operator="!", operand=operand):
+                return self.facts(operand, not truth, names)
+            case Binary(operator="&&" | "||" as symbol, left=left, right=right):
+                if (symbol == "&&") != truth:
+                    return {}
+                return merged((self.facts(left, truth, names), self.facts(right, truth, names)))
+            case Binary(operator="==" | "!=" | "===" | "!==" as symbol, left=left, right=right):
+                if (symbol in ("==", "===")) == truth and not _is_null(right):
+                    return self.present(left, names) if not self.infer(right, names).nullable else {}
+                return (
+                    self.present(left, names)
+                    if (symbol in ("!=", "!==")) == truth and _is_null(right)
+                    else {}
+                )
+            case TypeOperation(operator="is" | "!is" as symbol, operand=operand, type=wanted):
+                if (symbol == "is") != truth or not (key := key_of(operand)):
+                    return {}
+                given = self.infer(operand, names)
+                return {key: given.required if self.classes.fits(given.required, wanted) else wanted}
+            case Call(name="isNullOrEmpty" | "isNullOrBlank", target=target) if (
+                not truth and target is not None
+            ):
+                return self.present(target, names)
+        return {}
+
+    def present(self, node: Node, names: Names) -> Facts:
+        """Return the smart casts that say that `a`, or each part of `a?.b?.c`, is not null."""
+        found: Facts = {}
+        while True:
+            if key := key_of(node):
+                kind = self.infer(node, names.learn(found))
+                if kind.nullable:
+                    found[key] = kind.required
+            if isinstance(node, Member | Call) and node.safe and node.target is not None:
+                node = node.target
+            elif isinstance(node, TypeOperation) and node.operator == "as?":
+                node = node.operand
+            else:
+                return found
+
+
+def _lost(root: Node) -> Node | None:
+    """Return a branch in braces of the `if` or `when` that is the last expression: Kotlin 1.9 scripts give false."""
+    if isinstance(root, Declarations):
+        return _lost(root.result)
+    branches: list[Node] = []
+    if isinstance(root, If):
+        branches = [root.then, root.otherwise]
+    elif isinstance(root, When):
+        branches = [branch.value for branch in root.branches]
+    for branch in branches:
+        found = branch if isinstance(branch, Declarations) else _lost(branch)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_subject(facts: Facts, key: str) -> Facts:
+    """Return the smart casts of a `when`'s subject, also for its name."""
+    return {**facts, key: facts[SUBJECT]} if key and SUBJECT in facts else facts
+
+
+def _properties(kind: Type) -> Iterable[str]:
+    return RECORDS.get(kind.name, ())
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Literal) and node.value is None
+
+
+def _hides_role(left: Type, right: Type) -> bool:
+    """Return whether lists or maps of roles are compared with lists or maps of texts, which are never equal."""
+    if len(left.args) != len(right.args):
+        return False
+    return any(
+        ({one.name, other.name} & set(TEXT_ENUMS) and "String" in (one.name, other.name))
+        or _hides_role(one, other)
+        for one, other in zip(left.args, right.args, strict=True)
+    )

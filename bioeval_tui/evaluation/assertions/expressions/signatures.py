@@ -1,0 +1,244 @@
+"""The functions and properties of the language, each declared by its Kotlin signature.
+
+`@kotlin("Iterable<T>.first(predicate: (T) -> Boolean = _): T")` puts a Python function under that name; a table for
+`library` does so for single expressions. The declaration is what calls are checked against when an expression is loaded (names, arguments, types of lambdas
+and results) and again when it runs (types of the receiver and the arguments), and what the documentation
+lists. `types` says which types there are.
+
+A parameter with `=` may be left out, one after `vararg` may be given any number of times. As a result, `Same<T>` has
+the receiver's type (a list, a sequence or a text), and `Many<R>` is a list, or a sequence if the receiver is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from bioeval_tui.evaluation.assertions.expressions.regex import Regex
+from bioeval_tui.evaluation.assertions.expressions.tree import Argument, Lambda, Reference
+from bioeval_tui.evaluation.assertions.expressions.types import Type, read_type
+from bioeval_tui.evaluation.assertions.expressions.values import (
+    Char,
+    ClosedRange,
+    Comparator,
+    EnumValue,
+    Found,
+    Grouping,
+    Indexed,
+    Long,
+    MapEntry,
+    OrderedSet,
+    Pair,
+    Record,
+    Sequence,
+    Triple,
+    Unit,
+    Value,
+)
+
+_NULL = type(None)
+_ITERABLE = (list, OrderedSet, range, ClosedRange)
+_ANYTHING = (
+    *(int, Long, float, str, Char, bool, list, OrderedSet, dict, range, ClosedRange, Pair, Triple, MapEntry),
+    *(Indexed, Found, Regex, EnumValue, Record, Sequence, Comparator, Grouping, Unit),
+)
+RUNTIME: dict[str, tuple[type, ...]] = {
+    "Int": (int,),
+    "Long": (Long,),
+    "Double": (float,),
+    "Number": (int, Long, float),
+    "String": (str, EnumValue),
+    "CharSequence": (str, EnumValue),
+    "Char": (Char,),
+    "Boolean": (bool,),
+    "Comparable": (int, Long, float, str, Char, bool, EnumValue),
+    "Unit": (Unit,),
+    "List": (list,),
+    "Set": (OrderedSet,),
+    "Map": (dict,),
+    "Collection": (list, OrderedSet),
+    "Iterable": _ITERABLE,
+    "Flow": (*_ITERABLE, Sequence),
+    "Items": (*_ITERABLE, Sequence, str, EnumValue),
+    "Each": (*_ITERABLE, Sequence, str, EnumValue, dict),
+    "Sequence": (Sequence,),
+    "IntRange": (range,),
+    "IntProgression": (range,),
+    "LongRange": (ClosedRange,),
+    "CharRange": (ClosedRange,),
+    "ClosedRange": (range, ClosedRange),
+    "Pair": (Pair,),
+    "Triple": (Triple,),
+    "Entry": (MapEntry,),
+    "IndexedValue": (Indexed,),
+    "MatchResult": (Found,),
+    "Regex": (Regex,),
+    "RegexOption": (EnumValue,),
+    "Comparator": (Comparator,),
+    "Grouping": (Grouping,),
+    "N": (int, Long, float),
+    "C": (int, Long, float, str, Char, bool, EnumValue),
+    "Any": _ANYTHING,
+    "MessageRole": (EnumValue,),
+    "TaskType": (EnumValue,),
+    **dict.fromkeys(("Float", "Short", "Byte", "Nothing"), ()),
+}
+"""The Python types of each class's values; the classes of the state are records and are not listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter; `lambda_size` is the number of the lambda's parameters, -1 if it takes a value."""
+
+    name: str
+    kind: Type
+    types: frozenset[type]
+    optional: bool
+    repeated: bool
+
+    @property
+    def lambda_size(self) -> int:
+        """The number of parameters of the expected lambda; -1 if a value is expected."""
+        return len(self.kind.args) - 1 if self.kind.is_function else -1
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function or (without `parameters`) a property, and the Python function that computes it."""
+
+    declaration: str
+    name: str
+    receiver: Type | None
+    receivers: frozenset[type]
+    parameters: tuple[Parameter, ...] | None
+    result: Type
+    compute: Callable[..., Value]
+
+
+METHODS: dict[str, list[Signature]] = {}
+PROPERTIES: dict[str, list[Signature]] = {}
+FUNCTIONS: dict[str, list[Signature]] = {}
+
+Compute = TypeVar("Compute", bound=Callable[..., Any])
+
+
+def kotlin(*declarations: str) -> Callable[[Compute], Compute]:
+    """Declare the decorated function under each of the Kotlin signatures.
+
+    It is called with the evaluation's `Budget`, the receiver (if the signature has one) and the
+    arguments in the order of the parameters; those left out take the Python default.
+    """
+
+    def declare(compute: Compute) -> Compute:
+        for declaration in declarations:
+            signature = _read(declaration, compute)
+            if signature.parameters is None:
+                PROPERTIES.setdefault(signature.name, []).append(signature)
+            elif signature.receiver is not None:
+                METHODS.setdefault(signature.name, []).append(signature)
+            else:
+                FUNCTIONS.setdefault(signature.name, []).append(signature)
+        return compute
+
+    return declare
+
+
+def library(table: Mapping[str | tuple[str, ...], Callable[..., Any]]) -> None:
+    """Declare what a single expression computes, under one Kotlin signature or several; see `kotlin`."""
+    for declarations, compute in table.items():
+        kotlin(*([declarations] if isinstance(declarations, str) else declarations))(compute)
+
+
+def bind(signature: Signature, arguments: tuple[Argument, ...]) -> list[int] | None:
+    """Return for each argument the index of its parameter, or None if the call does not fit."""
+    parameters = signature.parameters or ()
+    places: list[int] = []
+    for position, argument in enumerate(arguments):
+        place = _place(parameters, argument, position, places)
+        if place is None or (place in places and not parameters[place].repeated):
+            return None
+        if not fits(argument, parameters[place].lambda_size):
+            return None
+        places.append(place)
+    missing = (index for index, parameter in enumerate(parameters) if not parameter.optional)
+    return places if all(index in places for index in missing) else None
+
+
+def fits(argument: Argument, wanted: int) -> bool:
+    """Return whether an argument fits a lambda of `wanted` parameters (or, with -1, a value)."""
+    node = argument.value
+    if isinstance(node, Reference):
+        return wanted > 0
+    if not isinstance(node, Lambda):
+        return wanted < 0
+    size = len(node.parameters)
+    return size == wanted or (wanted == 1 and size == 0)
+
+
+def describe(signature: Signature, *, types: bool = False) -> str:
+    """Return the call as a user would write it, such as `take(n)` or, with `types`, `take(Int)`."""
+    if signature.parameters is None:
+        return signature.name
+    shown = ", ".join(
+        "{ … }" if part.lambda_size >= 0 else (str(part.kind) if types else part.name) + "…" * part.repeated
+        for part in signature.parameters
+        if types or not part.optional or part.repeated
+    )
+    return f"{signature.name}({shown})"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return `, did you mean x?` for the known name nearest to `name`, or nothing."""
+    names = sorted(known)
+    match = get_close_matches(name[:60], names, 1, 0.6)
+    if not match:
+        match = [other for other in names if other.lower() == name.lower()][:1]
+    return f", did you mean {match[0]}?" if match else ""
+
+
+def _place(
+    parameters: tuple[Parameter, ...], argument: Argument, position: int, taken: list[int]
+) -> int | None:
+    if argument.name:
+        names = [parameter.name for parameter in parameters]
+        return names.index(argument.name) if argument.name in names else None
+    if argument.trailing:
+        return len(parameters) - 1 if parameters else None
+    if taken and parameters[taken[-1]].repeated:
+        return taken[-1]
+    return position if position < len(parameters) else None
+
+
+def _read(declaration: str, compute: Callable[..., Any]) -> Signature:
+    head, bracket, rest = declaration.partition("(")
+    parameters = None
+    if bracket:
+        inner, _, result = rest.rpartition("): ")
+        parameters = tuple(map(_parameter, re.split(r", (?=(?:vararg )?\w+: )", inner))) if inner else ()
+    else:
+        head, _, result = declaration.rpartition(": ")
+    receiver, _, name = head.rpartition(".")
+    kind = read_type(receiver) if receiver else None
+    accepted = runtime_types(kind) if kind else frozenset[type]()
+    return Signature(declaration, name, kind, accepted, parameters, read_type(result), compute)
+
+
+def _parameter(text: str) -> Parameter:
+    text, optional, _ = text.partition(" = ")
+    repeated = text.startswith("vararg ")
+    name, _, kind = text.removeprefix("vararg ").partition(": ")
+    given = read_type(kind)
+    return Parameter(name, given, runtime_types(given), bool(optional) or repeated, repeated)
+
+
+def runtime_types(given: Type) -> frozenset[type]:
+    """Return the Python types of a type's values."""
+    if given.is_function:
+        return frozenset()
+    found = RUNTIME.get(
+        given.name, (*_ANYTHING, _NULL) if given.is_variable or given.name == "?" else (Record,)
+    )
+    return frozenset((*found, _NULL) if given.nullable else found)

@@ -1,0 +1,224 @@
+"""Numbers: conversions, bounds, rounding, bits."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluation.assertions.expressions import operators
+from bioeval_tui.evaluation.assertions.expressions.comparison import order, to_text
+from bioeval_tui.evaluation.assertions.expressions.limits import Budget
+from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
+from bioeval_tui.evaluation.assertions.expressions.values import (
+    INT_MAX,
+    INT_MIN,
+    LONG_MAX,
+    LONG_MIN,
+    ClosedRange,
+    Long,
+    Value,
+    integer,
+)
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_WHOLE = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
+_DOUBLE = re.compile(
+    r"\s*[+-]?(?:NaN|Infinity|(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,6})?[fFdD]?)\s*",
+    re.ASCII,
+)
+
+
+@kotlin("String.toIntOrNull(): Int?")
+def text_to_int_or_null(_: Budget, text: str) -> int | None:
+    if not _WHOLE.fullmatch(text) or not INT_MIN <= (number := int(text)) <= INT_MAX:
+        return None
+    return number
+
+
+@kotlin("String.toLongOrNull(): Long?")
+def text_to_long_or_null(_: Budget, text: str) -> Long | None:
+    if not _WHOLE.fullmatch(text) or not LONG_MIN <= (number := int(text)) <= LONG_MAX:
+        return None
+    return Long(number)
+
+
+@kotlin("String.toDoubleOrNull(): Double?")
+def text_to_double_or_null(_: Budget, text: str) -> float | None:
+    return float(text.strip().rstrip("fFdD")) if _DOUBLE.fullmatch(text) else None
+
+
+@kotlin("String.toInt(radix: Int): Int")
+def text_to_int_of(_: Budget, text: str, radix: int) -> Value:
+    digits = _DIGITS[: radix if 2 <= radix <= 36 else 0]
+    number = (
+        int(text, radix) if re.fullmatch(rf"[+-]?[{digits or '-'}]{{1,40}}", text.lower()) else INT_MAX + 1
+    )
+    return _number(number if INT_MIN <= number <= INT_MAX else None, "toInt")
+
+
+@kotlin("Int.toString(radix: Int): String", "Long.toString(radix: Int): String")
+def to_string_of(_: Budget, number: int, radix: int) -> str:
+    if not 2 <= radix <= 36:
+        raise ExpressionError(f"radix {radix} is not in 2..36")
+    digits, rest = "", abs(int(number))
+    while rest or not digits:
+        rest, digit = divmod(rest, radix)
+        digits = _DIGITS[digit] + digits
+    return "-" * (number < 0) + digits
+
+
+@kotlin("String.toDouble(): Double")
+def text_to_double(budget: Budget, text: str) -> Value:
+    return _number(text_to_double_or_null(budget, text), "toDouble")
+
+
+@kotlin("N.coerceIn(minimumValue: N, maximumValue: N): N")
+def coerce_in(budget: Budget, number: Value, low: Value, high: Value) -> Value:
+    if low > high:
+        raise ExpressionError(
+            f"coerceIn({to_text(low, budget)}, {to_text(high, budget)}): the range is empty"
+        )
+    return coerce_at_most(budget, coerce_at_least(budget, number, low), high)
+
+
+@kotlin("N.coerceIn(range: ClosedRange<N>): N")
+def coerce_in_range(budget: Budget, number: Value, bounds: Value) -> Value:
+    if type(bounds) is ClosedRange:
+        return coerce_in(budget, number, bounds.start, bounds.end)
+    if not bounds:
+        raise ExpressionError("coerceIn of an empty range")
+    return coerce_in(budget, number, bounds[0], bounds[-1])
+
+
+@kotlin("N.coerceAtLeast(minimumValue: N): N")
+def coerce_at_least(_: Budget, number: Value, low: Value) -> Value:
+    return low if number < low else number
+
+
+@kotlin("N.coerceAtMost(maximumValue: N): N")
+def coerce_at_most(_: Budget, number: Value, high: Value) -> Value:
+    return high if number > high else number
+
+
+@kotlin("N.absoluteValue: N")
+def absolute_value(_: Budget, number: Value) -> Value:
+    return abs(number) if type(number) is float else integer(abs(number), long=type(number) is Long)
+
+
+@kotlin("round(x: Double): Double")
+def round_(_: Budget, number: float) -> float:
+    return float(round(number)) if math.isfinite(number) else number
+
+
+@kotlin("floor(x: Double): Double")
+def floor(_: Budget, number: float) -> float:
+    return float(math.floor(number)) if math.isfinite(number) else number
+
+
+@kotlin("ceil(x: Double): Double")
+def ceil(_: Budget, number: float) -> float:
+    return float(math.ceil(number)) if math.isfinite(number) else number
+
+
+@kotlin("Double.pow(x: Double): Double", "Double.pow(n: Int): Double")
+def pow_(_: Budget, number: float, power: float) -> float:
+    try:
+        return math.pow(number, power)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.nan
+
+
+@kotlin(
+    "N.compareTo(other: Number): Int",
+    "Boolean.compareTo(other: Boolean): Int",
+    "Char.compareTo(other: Char): Int",
+    "MessageRole.compareTo(other: MessageRole): Int",
+)
+def compare_to(budget: Budget, left: Value, right: Value) -> int:
+    return order(left, right, budget)
+
+
+@kotlin(
+    "Int.mod(other: Int): Int",
+    "Long.mod(other: Long): Long",
+    "Long.mod(other: Int): Int",
+    "Int.mod(other: Long): Long",
+)
+def mod(_: Budget, left: int, right: int) -> int:
+    if right == 0:
+        raise ExpressionError("division by zero")
+    return integer(left % right, long=type(right) is Long)
+
+
+@kotlin("Int.and(other: Int): Int", "Long.and(other: Long): Long")
+def bits_and(_: Budget, left: int, right: int) -> int:
+    return integer(left & right, long=Long in (type(left), type(right)))
+
+
+@kotlin("Int.or(other: Int): Int", "Long.or(other: Long): Long")
+def bits_or(_: Budget, left: int, right: int) -> int:
+    return integer(left | right, long=Long in (type(left), type(right)))
+
+
+@kotlin("Int.xor(other: Int): Int", "Long.xor(other: Long): Long")
+def bits_xor(_: Budget, left: int, right: int) -> int:
+    return integer(left ^ right, long=Long in (type(left), type(right)))
+
+
+@kotlin("Int.shl(bitCount: Int): Int", "Long.shl(bitCount: Int): Long")
+def shift_left(_: Budget, number: int, bits: int) -> int:
+    return integer(number << (bits & _bits_mask(number)), long=type(number) is Long)
+
+
+@kotlin("Int.shr(bitCount: Int): Int", "Long.shr(bitCount: Int): Long")
+def shift_right(_: Budget, number: int, bits: int) -> int:
+    return integer(number >> (bits & _bits_mask(number)), long=type(number) is Long)
+
+
+@kotlin("Int.ushr(bitCount: Int): Int", "Long.ushr(bitCount: Int): Long")
+def unsigned_shift_right(_: Budget, number: int, bits: int) -> int:
+    mask = _bits_mask(number)
+    return integer((number & ((1 << (mask + 1)) - 1)) >> (bits & mask), long=type(number) is Long)
+
+
+def _bits_mask(number: int) -> int:
+    return 63 if type(number) is Long else 31
+
+
+def _number(value: Value, name: str) -> Value:
+    if value is None:
+        raise ExpressionError(
+            f"{name}: this string is not a number of this kind; {name}OrNull gives null instead"
+        )
+    return value
+
+
+def _rounded(number: float, *, long: bool) -> int:
+    if math.isnan(number):
+        raise ExpressionError("NaN cannot be rounded")
+    whole = float(math.floor(number + 0.5)) if math.isfinite(number) else number
+    return operators.to_integer(whole, long=long)
+
+
+library(
+    {
+        "Number.toInt(): Int": lambda _, number: operators.to_integer(number, long=False),
+        "Number.toLong(): Long": lambda _, number: operators.to_integer(number, long=True),
+        "Number.toDouble(): Double": lambda _, number: float(number),
+        "String.toInt(): Int": lambda budget, text: _number(text_to_int_or_null(budget, text), "toInt"),
+        "String.toLong(): Long": lambda budget, text: _number(text_to_long_or_null(budget, text), "toLong"),
+        "abs(x: N): N": absolute_value,
+        "Double.isNaN(): Boolean": lambda _, number: math.isnan(number),
+        "Double.isFinite(): Boolean": lambda _, number: math.isfinite(number),
+        "Double.roundToInt(): Int": lambda _, number: _rounded(number, long=False),
+        "Double.roundToLong(): Long": lambda _, number: _rounded(number, long=True),
+        "sqrt(x: Double): Double": lambda _, number: math.sqrt(number) if number >= 0 else math.nan,
+        "Double.isInfinite(): Boolean": lambda _, number: math.isinf(number),
+        "N.times(other: N): N": lambda budget, left, right: operators.arithmetic("*", left, right, budget),
+        "N.div(other: N): N": lambda budget, left, right: operators.arithmetic("/", left, right, budget),
+        "N.rem(other: N): N": lambda budget, left, right: operators.arithmetic("%", left, right, budget),
+    }
+)

@@ -1,0 +1,108 @@
+"""The elements of collections, ranges, sequences, maps and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluation.assertions.expressions.limits import Budget
+from bioeval_tui.evaluation.assertions.expressions.values import (
+    Char,
+    ClosedRange,
+    Long,
+    MapEntry,
+    OrderedSet,
+    Sequence,
+    Value,
+    type_name,
+    value_of,
+)
+
+
+class Function(Protocol):
+    """A lambda of the expression."""
+
+    def __call__(self, *values: Value) -> Value:
+        """Return the value of its body."""
+
+    def test(self, *values: Value) -> bool:
+        """Return the value of its body, which must be a Boolean."""
+
+
+def raw(value: Value) -> Iterable[Value]:
+    """Return the elements of a collection or range, the characters of a text, the entries of a map.
+
+    Raises:
+        ExpressionError: the value cannot be iterated.
+    """
+    match value:
+        case list() | OrderedSet() | range():
+            return value
+        case str():
+            return map(Char, value)
+        case dict():
+            return (MapEntry(value_of(key), item) for key, item in value.items())
+        case Sequence():
+            return value.elements()
+        case ClosedRange(Char() as start, end):
+            return (Char(chr(code)) for code in range(ord(start), ord(end) + 1))
+        case ClosedRange(Long() as start, end):
+            return map(Long, range(start, end + 1))
+    raise ExpressionError(f"{type_name(value)} cannot be iterated")
+
+
+def each(budget: Budget, value: Value) -> Iterator[Value]:
+    """Yield the elements of `value`, one step each."""
+    return budget.each(raw(value))
+
+
+def listed(budget: Budget, value: Value) -> list[Value]:
+    """Return the elements as a list; a list is returned as it is."""
+    return value if type(value) is list else budget.collect(raw(value))
+
+
+def size(budget: Budget, value: Value) -> int:
+    """Return the number of elements.
+
+    Raises:
+        ExpressionError: the range has too many elements.
+    """
+    if type(value) in (ClosedRange, Sequence):
+        return sum(1 for _ in each(budget, value))
+    if type(value) is range and abs(value.stop - value.start) > 2**40:
+        raise ExpressionError("this range has too many elements to count")
+    return len(value)
+
+
+def many(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
+    """Apply `make` to the elements of `value`: return a sequence for a sequence, otherwise a list."""
+    if type(value) is Sequence:
+        return Sequence(lambda: budget.each(make()))
+    return budget.collect(make())
+
+
+def same_kind(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
+    """Apply `make` to the elements of `value`: return a text for a text, otherwise the same as `many`."""
+    found = many(budget, value, make)
+    return "".join(found) if isinstance(value, str) else found
+
+
+def part(budget: Budget, value: Value, start: int, end: int) -> Any:
+    """Return the elements of a list, range or text from `start` up to but excluding `end`; both must be within bounds."""
+    if isinstance(value, str):
+        budget.build_text(max(0, end - start))
+        return value[start:end]
+    return budget.collect(value[start:end])
+
+
+def placed(budget: Budget, value: Value) -> Any:
+    """Return `value` if its elements have indexes, otherwise a list of them."""
+    return value if isinstance(value, list | range | str) else listed(budget, value)
+
+
+def not_negative(count: int, name: str) -> int:
+    """Return `count`, or raise the error of Kotlin for a negative one."""
+    if count < 0:
+        raise ExpressionError(f"{name} is {count}, but must not be negative")
+    return count

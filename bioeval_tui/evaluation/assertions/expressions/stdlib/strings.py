@@ -1,0 +1,410 @@
+"""Strings and characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
+from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import Function, not_negative
+from bioeval_tui.evaluation.assertions.expressions.values import Char, Pair, Sequence, Value
+
+
+def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
+    budget.read_text(len(text))
+    if not ignore_case:
+        return str(text)
+    budget.build_text(len(text))
+    # One character must stay one, so that indices stay the same: `ß`.upper() has two.
+    upper = text.upper()
+    folded = upper.lower() if len(upper) == len(text) else text.lower()
+    return str(folded) if len(folded) == len(text) else str(text)
+
+
+@kotlin("String.lowercase(): String", "Char.lowercase(): String", "String.toLowerCase(): String")
+def lowercase(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return str(text).lower()
+
+
+@kotlin(
+    "String.uppercase(): String",
+    "Char.uppercase(): String",
+    "Char.titlecase(): String",
+    "String.toUpperCase(): String",
+)
+def uppercase(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return str(text).upper()
+
+
+def _built(change: Callable[..., str]) -> Callable[..., str]:
+    """Return `change` as a function that counts a text as long as its receiver."""
+
+    def compute(budget: Budget, text: str, *arguments: Value) -> str:
+        budget.build_text(len(text))
+        return change(text, *arguments)
+
+    return compute
+
+
+@kotlin(
+    "String.startsWith(prefix: String, ignoreCase: Boolean = _): Boolean",
+    "String.startsWith(char: Char, ignoreCase: Boolean = _): Boolean",
+)
+def starts_with(budget: Budget, text: str, prefix: str, ignore_case: bool = False) -> bool:
+    head = text[: len(prefix)]
+    return _folded(budget, head, ignore_case) == _folded(budget, prefix, ignore_case)
+
+
+@kotlin(
+    "String.endsWith(suffix: String, ignoreCase: Boolean = _): Boolean",
+    "String.endsWith(char: Char, ignoreCase: Boolean = _): Boolean",
+)
+def ends_with(budget: Budget, text: str, suffix: str, ignore_case: bool = False) -> bool:
+    tail = text[max(0, len(text) - len(suffix)) :]
+    return _folded(budget, tail, ignore_case) == _folded(budget, suffix, ignore_case)
+
+
+@kotlin(
+    "String.contains(other: String, ignoreCase: Boolean = _): Boolean",
+    "String.contains(char: Char, ignoreCase: Boolean = _): Boolean",
+)
+def contains(budget: Budget, text: str, other: str, ignore_case: bool = False) -> bool:
+    return _folded(budget, other, ignore_case) in _folded(budget, text, ignore_case)
+
+
+@kotlin(
+    "String?.equals(other: String?, ignoreCase: Boolean): Boolean",
+    "Char.equals(other: Char, ignoreCase: Boolean): Boolean",
+)
+def equals(budget: Budget, text: str | None, other: str | None, ignore_case: bool) -> bool:
+    if text is None or other is None:
+        return text is other
+    return _folded(budget, text, ignore_case) == _folded(budget, other, ignore_case)
+
+
+@kotlin("CharSequence.contentEquals(other: CharSequence): Boolean")
+def content_equals(budget: Budget, text: str, other: str) -> bool:
+    budget.read_text(len(text))
+    return str(text) == str(other)
+
+
+@kotlin("String.capitalize(): String")
+def capitalize(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return text[:1].upper() + text[1:] if len(text[:1].upper()) == 1 else str(text)
+
+
+@kotlin("String.replaceFirstChar(transform: (Char) -> Any): String")
+def replace_first_char(budget: Budget, text: str, transform: Function) -> str:
+    budget.build_text(len(text))
+    return str(transform(Char(text[0]))) + text[1:] if text else text
+
+
+@kotlin("String.commonPrefixWith(other: String): String")
+def common_prefix_with(budget: Budget, text: str, other: str) -> str:
+    budget.build_text(len(text))
+    size = next(
+        (at for at, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other))
+    )
+    return text[:size]
+
+
+@kotlin("String.commonSuffixWith(other: String): String")
+def common_suffix_with(budget: Budget, text: str, other: str) -> str:
+    return common_prefix_with(budget, text[::-1], other[::-1])[::-1]
+
+
+@kotlin("String.trimIndent(): String")
+def trim_indent(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    rows = text.replace("\r\n", "\n").split("\n")
+    least = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
+    kept = rows[0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1]
+    return "\n".join(row[least:] for row in kept)
+
+
+@kotlin("String.trimMargin(marginPrefix: String = _): String")
+def trim_margin(budget: Budget, text: str, margin: str = "|") -> str:
+    budget.build_text(len(text))
+    if not margin.strip():
+        raise ExpressionError("marginPrefix must not be blank")
+    rows = text.replace("\r\n", "\n").split("\n")
+    kept = rows[0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1]
+    bare = (row.lstrip() for row in kept)
+    return "\n".join(
+        rest[len(margin) :] if rest.startswith(margin) else row for row, rest in zip(kept, bare, strict=True)
+    )
+
+
+@kotlin("String.trim(vararg chars: Char): String")
+def trim_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
+    budget.build_text(len(text))
+    return text.strip("".join(chars) or None)
+
+
+@kotlin("String.trimStart(vararg chars: Char): String")
+def trim_start_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
+    budget.build_text(len(text))
+    return text.lstrip("".join(chars) or None)
+
+
+@kotlin("String.trimEnd(vararg chars: Char): String")
+def trim_end_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
+    budget.build_text(len(text))
+    return text.rstrip("".join(chars) or None)
+
+
+@kotlin("String.trim(predicate: (Char) -> Boolean): String")
+def trim_by(budget: Budget, text: str, predicate: Function) -> str:
+    return trim_start_by(budget, trim_end_by(budget, text, predicate), predicate)
+
+
+@kotlin("String.trimStart(predicate: (Char) -> Boolean): String")
+def trim_start_by(budget: Budget, text: str, predicate: Function) -> str:
+    budget.build_text(len(text))
+    return text[
+        next((place for place, char in enumerate(text) if not predicate.test(Char(char))), len(text)) :
+    ]
+
+
+@kotlin("String.trimEnd(predicate: (Char) -> Boolean): String")
+def trim_end_by(budget: Budget, text: str, predicate: Function) -> str:
+    return trim_start_by(budget, text[::-1], predicate)[::-1]
+
+
+@kotlin("String.compareTo(other: String): Int", "String.compareTo(other: String, ignoreCase: Boolean): Int")
+def compare_to(budget: Budget, text: str, other: str, ignore_case: bool = False) -> int:
+    left, right = _folded(budget, text, ignore_case), _folded(budget, other, ignore_case)
+    gaps = (ord(a) - ord(b) for a, b in zip(left, right, strict=False) if a != b)
+    return next(gaps, len(left) - len(right))
+
+
+@kotlin("String.partition(predicate: (Char) -> Boolean): Pair<String, String>")
+def partition(budget: Budget, text: str, predicate: Function) -> Pair:
+    budget.build_text(len(text))
+    marked = [(char, predicate.test(Char(char))) for char in text]
+    return Pair("".join(c for c, yes in marked if yes), "".join(c for c, yes in marked if not yes))
+
+
+@kotlin(
+    "String.indexOf(string: String, startIndex: Int = _, ignoreCase: Boolean = _): Int",
+    "String.indexOf(char: Char, startIndex: Int = _, ignoreCase: Boolean = _): Int",
+)
+def index_of(budget: Budget, text: str, other: str, start: int = 0, ignore_case: bool = False) -> int:
+    return _folded(budget, text, ignore_case).find(_folded(budget, other, ignore_case), max(0, start))
+
+
+@kotlin("String.lastIndexOf(string: String): Int", "String.lastIndexOf(char: Char): Int")
+def last_index_of(budget: Budget, text: str, other: str) -> int:
+    budget.read_text(len(text))
+    return str(text).rfind(str(other))
+
+
+@kotlin("CharSequence.isBlank(): Boolean")
+def is_blank(budget: Budget, text: str) -> bool:
+    budget.read_text(len(text))
+    return not text or text.isspace()
+
+
+@kotlin("String.ifBlank(defaultValue: () -> T): T")
+def if_blank(budget: Budget, text: str, default: Function) -> Value:
+    return default() if is_blank(budget, text) else text
+
+
+@kotlin(
+    "String.split(vararg delimiters: String, ignoreCase: Boolean = _, limit: Int = _): List<String>",
+    "String.split(vararg delimiters: Char, ignoreCase: Boolean = _, limit: Int = _): List<String>",
+)
+def split(
+    budget: Budget, text: str, delimiters: tuple[str, ...], ignore_case: bool = False, limit: int = 0
+) -> list[str]:
+    if not delimiters:
+        raise ExpressionError('split needs a delimiter, such as split(",")')
+    not_negative(limit, "limit")
+    folded = _folded(budget, text, ignore_case)
+    wanted = [_folded(budget, delimiter, ignore_case) for delimiter in delimiters]
+    parts: list[str] = []
+    start = at = 0
+    while limit == 0 or len(parts) < limit - 1:
+        found = [(place, order) for order, mark in enumerate(wanted) if (place := folded.find(mark, at)) >= 0]
+        budget.step(1 + len(wanted))
+        if not found:
+            break
+        place, order = min(found)
+        size = len(wanted[order])
+        parts.append(text[start:place])
+        budget.hold(CELL + 2 * (place - start))
+        start, at = place + size, place + max(size, 1)
+        if at > len(text):
+            break
+    parts.append(text[start:])
+    return parts
+
+
+@kotlin("String.lines(): List<String>")
+def lines(budget: Budget, text: str) -> list[str]:
+    budget.build_text(len(text))
+    return budget.collect(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+
+
+@kotlin(
+    "String.replace(oldValue: String, newValue: String, ignoreCase: Boolean = _): String",
+    "String.replace(oldChar: Char, newChar: Char, ignoreCase: Boolean = _): String",
+)
+def replace(budget: Budget, text: str, old: str, new: str, ignore_case: bool = False) -> str:
+    folded, wanted = _folded(budget, text, ignore_case), _folded(budget, old, ignore_case)
+    count = folded.count(wanted)
+    budget.build_text(len(text) + count * len(new))
+    if not ignore_case:
+        return str(text).replace(str(old), str(new))
+    budget.hold(2 * CELL * count)
+    return str(new).join(split(budget, text, (old,), True))
+
+
+@kotlin("String.replaceFirst(oldValue: String, newValue: String): String")
+def replace_first(budget: Budget, text: str, old: str, new: str) -> str:
+    budget.build_text(len(text) + len(new))
+    return text.replace(old, new, 1)
+
+
+@kotlin("String.substring(startIndex: Int, endIndex: Int = _): String")
+def substring(budget: Budget, text: str, start: int, end: int | None = None) -> str:
+    stop = len(text) if end is None else end
+    if not 0 <= start <= stop <= len(text):
+        raise ExpressionError(
+            f"substring({start}, {stop}) is out of bounds for a string of length {len(text)}"
+        )
+    budget.build_text(stop - start)
+    return text[start:stop]
+
+
+@kotlin("String.substring(range: IntRange): String", "String.slice(indices: IntRange): String")
+def substring_range(budget: Budget, text: str, places: range) -> str:
+    return substring(budget, text, places.start, max(places.stop, places.start))
+
+
+def _cut(text: str, mark: str, missing: str | None, last: bool, after: bool) -> str:
+    place = text.rfind(mark) if last else text.find(mark)
+    if place < 0:
+        return text if missing is None else missing
+    return text[place + len(mark) :] if after else text[:place]
+
+
+@kotlin(
+    "String.substringBefore(delimiter: String, missingDelimiterValue: String = _): String",
+    "String.substringBefore(delimiter: Char, missingDelimiterValue: String = _): String",
+)
+def substring_before(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
+    budget.build_text(len(text))
+    return _cut(text, mark, missing, last=False, after=False)
+
+
+@kotlin(
+    "String.substringAfter(delimiter: String, missingDelimiterValue: String = _): String",
+    "String.substringAfter(delimiter: Char, missingDelimiterValue: String = _): String",
+)
+def substring_after(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
+    budget.build_text(len(text))
+    return _cut(text, mark, missing, last=False, after=True)
+
+
+@kotlin(
+    "String.substringBeforeLast(delimiter: String, missingDelimiterValue: String = _): String",
+    "String.substringBeforeLast(delimiter: Char, missingDelimiterValue: String = _): String",
+)
+def substring_before_last(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
+    budget.build_text(len(text))
+    return _cut(text, mark, missing, last=True, after=False)
+
+
+@kotlin(
+    "String.substringAfterLast(delimiter: String, missingDelimiterValue: String = _): String",
+    "String.substringAfterLast(delimiter: Char, missingDelimiterValue: String = _): String",
+)
+def substring_after_last(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
+    budget.build_text(len(text))
+    return _cut(text, mark, missing, last=True, after=True)
+
+
+@kotlin(
+    "String.removeSurrounding(delimiter: String): String",
+    "String.removeSurrounding(prefix: String, suffix: String): String",
+)
+def remove_surrounding(budget: Budget, text: str, prefix: str, suffix: str | None = None) -> str:
+    budget.build_text(len(text))
+    end = prefix if suffix is None else suffix
+    wrapped = len(text) >= len(prefix) + len(end) and text.startswith(prefix) and text.endswith(end)
+    return text[len(prefix) : len(text) - len(end)] if wrapped else text
+
+
+@kotlin("String.repeat(n: Int): String")
+def repeat(budget: Budget, text: str, n: int) -> str:
+    budget.build_text(len(text) * not_negative(n, "n"))
+    return text * n
+
+
+@kotlin("String.padStart(length: Int, padChar: Char = _): String")
+def pad_start(budget: Budget, text: str, size: int, pad: str = " ") -> str:
+    budget.build_text(max(len(text), not_negative(size, "length")))
+    return text.rjust(size, pad)
+
+
+@kotlin("String.padEnd(length: Int, padChar: Char = _): String")
+def pad_end(budget: Budget, text: str, size: int, pad: str = " ") -> str:
+    budget.build_text(max(len(text), not_negative(size, "length")))
+    return text.ljust(size, pad)
+
+
+@kotlin("String.toBooleanStrict(): Boolean")
+def to_boolean_strict(_: Budget, text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ExpressionError("this string is neither true nor false")
+    return text == "true"
+
+
+@kotlin("Char.uppercaseChar(): Char")
+def uppercase_char(_: Budget, char: Char) -> Char:
+    upper = str(char).upper()
+    return Char(upper) if len(upper) == 1 else char
+
+
+@kotlin("Char.lowercaseChar(): Char")
+def lowercase_char(_: Budget, char: Char) -> Char:
+    lower = str(char).lower()
+    return Char(lower) if len(lower) == 1 else char
+
+
+@kotlin("Char.digitToInt(): Int")
+def digit_to_int(_: Budget, char: Char) -> int:
+    if not char.isdecimal():
+        raise ExpressionError("this character is not a digit")
+    return int(char)
+
+
+library(
+    {
+        "CharSequence.length: Int": lambda _, text: len(text),
+        "String.decapitalize(): String": _built(lambda text: text[:1].lower() + text[1:]),
+        "String.lineSequence(): Sequence<String>": lambda budget, text: Sequence(lambda: lines(budget, text)),
+        "String.trim(): String": _built(str.strip),
+        "String.trimStart(): String": _built(str.lstrip),
+        "String.trimEnd(): String": _built(str.rstrip),
+        "CharSequence.isNotBlank(): Boolean": lambda budget, text: not is_blank(budget, text),
+        "CharSequence?.isNullOrBlank(): Boolean": lambda budget, text: text is None or is_blank(budget, text),
+        "String?.orEmpty(): String": lambda _, text: text or "",
+        "String.removePrefix(prefix: String): String": _built(str.removeprefix),
+        "String.removeSuffix(suffix: String): String": _built(str.removesuffix),
+        "String?.toBoolean(): Boolean": lambda _, text: text is not None and text.lower() == "true",
+        "String.toBooleanStrictOrNull(): Boolean?": lambda _, text: {"true": True, "false": False}.get(text),
+        "Char.isDigit(): Boolean": lambda _, char: char.isdecimal(),
+        "Char.isLetter(): Boolean": lambda _, char: char.isalpha(),
+        "Char.isLetterOrDigit(): Boolean": lambda _, char: char.isalpha() or char.isdecimal(),
+        "Char.isWhitespace(): Boolean": lambda _, char: char.isspace(),
+        "Char.isUpperCase(): Boolean": lambda _, char: char.isupper(),
+        "Char.isLowerCase(): Boolean": lambda _, char: char.islower(),
+        "Char.digitToIntOrNull(): Int?": lambda _, char: int(char) if char.isdecimal() else None,
+    }
+)

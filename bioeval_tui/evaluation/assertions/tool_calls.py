@@ -1,0 +1,249 @@
+"""Assertions on tool calls: sequences, arguments, what must and must not be called.
+
+Calls that an agent does not report are not measured. Only the job knows whether "none reported" means "none made"
+(`target.tellsToolCalls`), or the protocol if the tools are the job's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluation.assertions.expressions import Expression, evaluate, parse, scope
+from bioeval_tui.evaluation.job.models import CallConfig, ToolCallsConfig
+from bioeval_tui.evaluation.seams import AssertionView, CheckResult
+from bioeval_tui.record.tool_calls import ToolCall, call_text, calls_of, result_of, tool_calls_text
+from bioeval_tui.text import clean_line, plural
+
+NOT_TOLD = (
+    "the agent reported no tool calls; if it reports every call it makes, set target.tellsToolCalls: true"
+)
+NO_ARGUMENTS = (
+    "the spans of {} do not contain its arguments; many instrumentations record them only if asked to, "
+    "such as with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
+)
+_WHERE = "evaluation.functionCalls.all { "
+MOST_SHOWN = 50
+
+
+def parse_where(text: str) -> Expression:
+    """Return the condition on one call. Raises `ExpressionError`, whose column counts in `text`."""
+    try:
+        return parse(_WHERE + text + " }")
+    except ExpressionError as error:
+        column = max(1, min(error.column - len(_WHERE), len(text))) if error.column else 0
+        raise ExpressionError(error.message, text, column) from None
+
+
+def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult:
+    """Return whether the reported calls meet the assertion; a failed result says what was called instead."""
+    transcript: Sequence[Mapping[str, Any]] = view.evaluation.get("transcript") or ()
+    calls = calls_of(transcript)
+    expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
+    if not (calls or _tells(view.evaluation) or _told_results(transcript)):
+        return CheckResult(None, expected=expected, error=NOT_TOLD)
+    untraced = [turn for turn in view.untraced_turns if asked.turn in (None, "each", turn)]
+    if untraced:
+        which = f"turn{'s' if len(untraced) > 1 else ''} {', '.join(map(str, untraced))}"
+        why = f"the spans of {which} did not all come, so a call may be missing"
+        return CheckResult(None, expected=expected, error=why)
+    last = max((at for at, one in enumerate(transcript) if one.get("role") == "assistant"), default=-1)
+    # The sign-off after the last answer is not a turn: it is not sent to the agent.
+    turns = sum(message.get("role") == "user" for message in transcript[: last + 1])
+    if isinstance(asked.turn, int):
+        if asked.turn > turns:
+            return CheckResult(None, expected=expected, error=f"turn {asked.turn} did not take place")
+        scopes = [(f"turn {asked.turn}: ", [call for call in calls if call.turn == asked.turn])]
+    elif asked.turn == "each":
+        scopes = [
+            (f"turn {turn}: ", [call for call in calls if call.turn == turn]) for turn in range(1, turns + 1)
+        ]
+    else:
+        scopes = [("", calls)]
+    looked_at = [call for _, some in scopes for call in some]
+    observed = [_shown(call, asked.turn) for call in looked_at[:MOST_SHOWN]]
+    if len(looked_at) > MOST_SHOWN:
+        observed.append(f"… {plural(len(looked_at) - MOST_SHOWN, 'more call')}")
+    silent = next((call.name for call in looked_at if not call.arguments_told), None)
+    if silent is not None and _asks_for_arguments(asked):
+        return CheckResult(None, observed, expected, error=NO_ARGUMENTS.format(clean_line(silent, 100)))
+    try:
+        wrong = [f"{place}{what}" for place, some in scopes for what in _wrong(asked, some)]
+    except ExpressionError as error:
+        return CheckResult(False, observed, expected, error=clean_line(str(error)))
+    if wrong:
+        return CheckResult(False, observed, expected, error=clean_line("; ".join(wrong), 2_000))
+    if asked.no_errors and looked_at and not any(call.told for call in looked_at):
+        return CheckResult(
+            None,
+            observed,
+            expected,
+            error="the agent reported no results of its calls, so it is unknown whether one failed",
+        )
+    return CheckResult(True, observed, expected)
+
+
+def _tells(evaluation: Mapping[str, Any]) -> bool:
+    """Return whether "none reported" means "none made"."""
+    job = evaluation.get("job")
+    target = job.get("target") if isinstance(job, Mapping) else None
+    return isinstance(target, Mapping) and bool(target.get("tellsToolCalls") or target.get("tools"))
+
+
+def _asks_for_arguments(asked: ToolCallsConfig) -> bool:
+    expected = (*(asked.calls or ()), *asked.must_call, *asked.must_not_call)
+    return any(call.arguments is not None or call.where is not None for call in expected)
+
+
+def _told_results(transcript: Sequence[Mapping[str, Any]]) -> bool:
+    return any(
+        result_of(event) is not None for message in transcript for event in message.get("events") or ()
+    )
+
+
+def _wrong(asked: ToolCallsConfig, calls: list[ToolCall]) -> list[str]:
+    """Return each unmet condition as a short text. Raises `ExpressionError`."""
+    found = [] if asked.calls is None else _sequence(asked.match, asked.calls, calls)
+    for wanted in asked.must_call:
+        if not any(_fits(wanted, call) for call in calls):
+            near = [call for call in calls if call.name == wanted.name]
+            instead = f", but {_listed(near)}" if near else f"; it called {_listed(calls)}"
+            found.append(f"{_text(wanted)} was not called{instead}")
+    for wanted in asked.must_not_call:
+        bad = [call for call in calls if _fits(wanted, call)]
+        if bad:
+            found.append(f"{_text(wanted)} was called: {_listed(bad)}")
+    found += _order(asked.order, calls)
+    for name, most in asked.max_calls.items():
+        some = [call for call in calls if name in ("*", call.name)]
+        if len(some) > most:
+            whose = "" if name == "*" else f" of {name}"
+            found.append(f"{plural(len(some), 'call')}{whose}, at most {most}: {_listed(some)}")
+    failed = [call for call in calls if call.failed] if asked.no_errors else []
+    return found + [f"{call_text(call.name, call.arguments)} failed: {_result(call)}" for call in failed]
+
+
+def _sequence(
+    match: str,
+    wanted: Sequence[CallConfig],
+    calls: list[ToolCall],
+) -> list[str]:
+    if match == "strict":
+        for number, (one, call) in enumerate(zip(wanted, calls, strict=False), start=1):
+            if not _fits(one, call):
+                return [f"call {number} is {call_text(call.name, call.arguments)}, not {_text(one)}"]
+        if len(wanted) > len(calls):
+            return [f"{_text(wanted[len(calls)])} was not called after {_listed(calls)}"]
+        extra = calls[len(wanted) :]
+        return [f"more was called than that: {_listed(extra)}"] if extra else []
+    pairs = _paired([[_fits(one, call) for call in calls] for one in wanted], len(calls))
+    missing = [one for number, one in enumerate(wanted) if number not in pairs]
+    extra = [call for number, call in enumerate(calls) if number not in pairs.values()]
+    found = []
+    if missing and match != "subset":
+        found.append(f"not called: {', '.join(map(_text, missing))}; called: {_listed(calls)}")
+    if extra and match != "superset":
+        found.append(f"more was called than that: {_listed(extra)}")
+    return found
+
+
+def _paired(fits: list[list[bool]], columns: int) -> dict[int, int]:
+    """Return a maximum matching of rows and columns (augmenting paths)."""
+    row_of: dict[int, int] = {}
+
+    def place(row: int) -> bool:
+        # Without recursion: an agent may make thousands of calls.
+        came: dict[int, tuple[int, int | None]] = {}
+        waiting: list[tuple[int, int | None]] = [(row, None)]
+        while waiting:
+            current, through = waiting.pop()
+            for column in range(columns):
+                if not fits[current][column] or column in came:
+                    continue
+                came[column] = (current, through)
+                if column in row_of:
+                    waiting.append((row_of[column], column))
+                    continue
+                at: int | None = column
+                while at is not None:
+                    owner, before = came[at]
+                    row_of[at] = owner
+                    at = before
+                return True
+        return False
+
+    for row in range(len(fits)):
+        place(row)
+    return {row: column for column, row in row_of.items()}
+
+
+def _order(names: Sequence[str], calls: list[ToolCall]) -> list[str]:
+    first = {name: next((at for at, call in enumerate(calls) if call.name == name), None) for name in names}
+    missing = [name for name in names if first[name] is None]
+    if missing:
+        return [f"not called, so in no order: {', '.join(missing)}; called: {_listed(calls)}"]
+    for one, other in pairwise(names):
+        if (first[one] or 0) > (first[other] or 0):
+            return [f"{other} was called before {one}: {_listed(calls)}"]
+    return []
+
+
+def _fits(wanted: CallConfig, call: ToolCall) -> bool:
+    if call.name != wanted.name:
+        return False
+    if wanted.arguments is not None:
+        made = call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
+        if wanted.compare == "exact" and set(made) != set(wanted.arguments):
+            return False
+        if not all(key in made and _same(made[key], value) for key, value in wanted.arguments.items()):
+            return False
+    if wanted.where is None:
+        return True
+    arguments = call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
+    evaluation = {"functionCalls": [{"function": call.name, "args": dict(arguments)}]}
+    try:
+        found = evaluate(_where(wanted.where), scope(None, evaluation))
+    except ExpressionError as error:
+        shown = call_text(call.name, call.arguments)
+        raise ExpressionError(f"where {wanted.where}: {error.message}, of {shown}", wanted.where) from None
+    return found is True
+
+
+@lru_cache(maxsize=512)
+def _where(text: str) -> Expression:
+    return parse_where(text)
+
+
+def _same(made: Any, wanted: Any) -> bool:
+    """Compare two JSON values: 5 equals 5.0, and true is not a number."""
+    if isinstance(made, bool) or isinstance(wanted, bool):
+        return made is wanted
+    if isinstance(made, Mapping) and isinstance(wanted, Mapping):
+        return set(made) == set(wanted) and all(_same(made[key], wanted[key]) for key in wanted)
+    if isinstance(made, list | tuple) and isinstance(wanted, list | tuple):
+        return len(made) == len(wanted) and all(map(_same, made, wanted))
+    return bool(made == wanted)
+
+
+def _text(wanted: CallConfig) -> str:
+    return tool_calls_text({"mustCall": [wanted.model_dump(mode="json")]}).removeprefix("must call ")
+
+
+def _listed(calls: Sequence[ToolCall]) -> str:
+    if not calls:
+        return "nothing"
+    more = f" and {len(calls) - 5} more" if len(calls) > 5 else ""
+    return ", ".join(call_text(call.name, call.arguments) for call in calls[:5]) + more
+
+
+def _shown(call: ToolCall, turn: object) -> str:
+    place = "" if isinstance(turn, int) else f"turn {call.turn}: "
+    failed = f" failed: {_result(call)}" if call.failed else ""
+    return place + call_text(call.name, call.arguments) + failed
+
+
+def _result(call: ToolCall) -> str:
+    return clean_line(call.result if isinstance(call.result, str) else str(call.result), 200)

@@ -1,0 +1,136 @@
+"""One request to a peer, with retries, and with its pieces joined into few events."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
+
+from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
+from bioeval_tui.evaluation.conversation.plan import RunLimits
+from bioeval_tui.evaluation.retry import RetryRule, send
+from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply, Utterance
+from bioeval_tui.record import events
+from bioeval_tui.record.names import Peer
+from bioeval_tui.text import clean, clean_line, clean_value
+
+JOIN_S = 0.033
+MAX_RECEIVED = 500
+Answer = TypeVar("Answer")
+
+
+class DeltaJoiner:
+    """Joins streamed pieces: the first is emitted immediately, then one event per 33 ms."""
+
+    def __init__(self, emitter: ConversationEmitter, message: int) -> None:
+        self._emitter = emitter
+        self._message = message
+        self._text: list[str] = []
+        self._generation: list[dict[str, Any]] = []
+        self._next = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, piece: Delta | Generation) -> None:
+        """Add a piece; it is emitted now, or together with the pieces of the next 33 ms."""
+        if isinstance(piece, Delta):
+            self._text.append(piece.text)
+        else:
+            self._generation.append(clean_value(dict(piece.data), 100_000))
+        now = time.monotonic()
+        if now >= self._next:
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._next - now, self.flush)
+
+    def flush(self) -> None:
+        """Emit the pending pieces."""
+        self._cancel_timer()
+        if not self._text and not self._generation:
+            return
+        self._emitter.emit(
+            events.MessageDelta,
+            message=self._message,
+            text=clean("".join(self._text)),
+            generation=tuple(self._generation),
+        )
+        self._text.clear()
+        self._generation.clear()
+        self._next = time.monotonic() + JOIN_S
+
+    def drop(self) -> None:
+        """Discard the pending pieces, because the attempt failed."""
+        self._cancel_timer()
+        self._text.clear()
+        self._generation.clear()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+async def stream_whole(
+    pieces: AsyncIterator[Delta | Generation | Reply] | AsyncIterator[Delta | Utterance],
+    joiner: DeltaJoiner | None,
+    peer: Peer = "agent",
+) -> Reply | Utterance:
+    """Read a stream to its end marker; hand its pieces to `joiner`. Closes the stream however it ends.
+
+    Raises:
+        PeerError: `peer`'s stream ended without its end marker: it was cut off.
+    """
+    last: Reply | Utterance | None = None
+    try:
+        async for piece in pieces:
+            if isinstance(piece, Reply | Utterance):
+                last = piece
+                break
+            if joiner is not None:
+                joiner.add(piece)
+    except BaseException:
+        if joiner is not None:
+            joiner.drop()
+        raise
+    finally:
+        close = getattr(pieces, "aclose", None)
+        if close is not None:
+            await close()
+    if last is None:
+        raise PeerError(peer, "the answer ended without its end marker")
+    if joiner is not None:
+        joiner.flush()
+    return last
+
+
+async def with_retries(
+    attempt: Callable[[], Awaitable[Answer]],
+    emitter: ConversationEmitter,
+    limits: RunLimits,
+    rule: RetryRule,
+    *,
+    message: int | None = None,
+    counts: Callable[[PeerError], bool] = lambda error: error.peer == "agent",
+    ours: Callable[[PeerError], bool] = lambda error: False,
+) -> Answer:
+    """Run `attempt` with the retry rule; each failure is an event. Raises the last `PeerError`.
+
+    `counts` selects failures that count against the agent. Those that are `ours` (too many requests of our
+    own at once) use no attempt; they are retried for `limits.throttled_s` in total.
+    """
+
+    def failed(error: PeerError, number: int, wait_s: float | None) -> None:
+        emitter.emit(
+            events.RequestFailed,
+            peer=error.peer,
+            request_attempt=number,
+            error=clean_line(str(error)),
+            received=clean(error.received, MAX_RECEIVED) or None,
+            status=error.status,
+            wait_ms=None if wait_s is None else wait_s * 1000,
+            counted=counts(error),
+            unreachable=error.unreachable,
+            message=message,
+        )
+
+    return await send(attempt, rule, on_failure=failed, ours=ours, ours_for_s=limits.throttled_s)

@@ -1,0 +1,317 @@
+"""Observation of the agent after a turn: its object context, its graph, and the assertions."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from bioeval_tui.errors import QueryError
+from bioeval_tui.evaluation.conversation.attempts import with_retries
+from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
+from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits
+from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
+from bioeval_tui.evaluation.job.models import Assertion, ExpressionAssertion, MedalAssertion
+from bioeval_tui.evaluation.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
+from bioeval_tui.record import events
+from bioeval_tui.text import clean_line, clean_value, compact_json, is_large, shorten
+
+MAX_STATE = 1_000_000
+OBJECT_CONTEXT = "object context"
+GRAPH = "graph"
+MIN_SESSION = 8
+"""Minimum number of characters of a session id that is looked for in a state; shorter ones may occur by chance."""
+MOST_PLACES = 3
+"""Maximum number of differences between two states that are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The state at one moment; `error` says what could not be read.
+
+    `unseen` is true if the object context was requested but not received (an agent without one is not `unseen`).
+    `digests` has one for each part that was seen (`object context`, `graph`), to compare states. `session` is the
+    conversation's id, which a state may contain.
+    """
+
+    object_context: dict[str, Any] | None
+    graph: GraphSnapshot | None
+    error: str | None = None
+    unseen: bool = False
+    digests: Mapping[str, str] = field(default_factory=dict)
+    session: str = ""
+
+
+def what_differs(one: Observation, other: Observation) -> str:
+    """Return how two observed starting states differ, and how to make them equal, as one message.
+
+    Empty if everything observed in both is equal.
+    """
+    different = {
+        name for name in one.digests if one.digests[name] != other.digests.get(name, one.digests[name])
+    }
+    found = []
+    if GRAPH in different:
+        found.append("the graph differs: a setup that clears it makes them the same")
+    if OBJECT_CONTEXT in different:
+        left, right = (
+            {
+                name: [json.loads(item) for item in items]
+                for name, items in _compared(start.object_context, start.session).items()
+            }
+            for start in (one, other)
+        )
+        places = list(_places(left, right, ""))
+        more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
+        where = ", ".join(places[:MOST_PLACES]) + more
+        found.append(
+            f"the agent's object context differs at {where}: it must not contain values of one session, "
+            "such as an id or a time, or data from an earlier session"
+        )
+    return "; ".join(found)
+
+
+def _places(one: Any, other: Any, where: str) -> Iterator[str]:
+    """Yield where two values differ, as paths."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            yield from _places(one.get(key), other.get(key), f"{where}.{key}" if where else str(key))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from _places(left, right, f"{where}[{number}]")
+    elif one != other:
+        yield f"`{shorten(clean_line(where), 80)}`" if where else "its whole"
+
+
+class Observer:
+    """Observes one conversation, without affecting the latency of this or any other conversation:
+    large states are cleaned and checked in threads.
+    """
+
+    def __init__(self, agent: Agent, parts: Parts, emitter: ConversationEmitter, limits: RunLimits) -> None:
+        self._agent = agent
+        self._parts = parts
+        self._emitter = emitter
+        self._limits = limits
+        self._session = ""
+        self.at_end: Observation | None = None
+        """The object context that `final` read."""
+
+    async def start(self, session_id: str = "") -> Observation:
+        """Observe the starting state of the conversation; a failure may be retried.
+
+        A session id in the state differs in every conversation, so it does not count as a difference.
+        """
+        self._session = session_id
+        return await self._within(self._limits.final_check_s, 0, persistently=True)
+
+    async def after_turn(self, transcript: SpokenTranscript, turn: int) -> Observation:
+        """Observe the state and check the timeline's assertions within one time budget; record those that took too long."""
+        until = asyncio.get_running_loop().time() + self._limits.observe_s
+        observation = await self._within(self._limits.observe_s, turn)
+        left = until - asyncio.get_running_loop().time()
+        await self._check_all(transcript, observation, turn, final=False, within_s=left)
+        return observation
+
+    async def final(
+        self, transcript: SpokenTranscript, turn: int, *, agent_gone: bool = False
+    ) -> dict[int, CheckResult]:
+        """Observe once more, with retries, and check every assertion; these results count.
+
+        With `agent_gone`, an unreadable state is the agent's fault: the assertions that need it fail.
+        """
+        seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
+        self.at_end = seen
+        within = self._limits.final_check_s
+        return await self._check_all(
+            transcript, seen, turn, final=True, within_s=within, agent_gone=agent_gone
+        )
+
+    def not_observed(self, transcript: SpokenTranscript, why: str) -> None:
+        """Record every assertion as not measured: there was no conversation to check."""
+        for index, assertion in enumerate(transcript.job.assertions):
+            self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
+
+    async def already_holding(self, transcript: SpokenTranscript, start: Observation) -> list[str]:
+        """Return the titles of assertions, except invariants, that pass before the first message."""
+        found = []
+        view = AssertionView(start.object_context, transcript.as_evaluation())
+        for assertion in transcript.job.assertions:
+            if self._parts.holds_on_nothing(assertion):
+                continue
+            if not _needs_what_is_unseen(assertion, start):
+                result = await self._check(assertion, view, self._limits.final_check_s)
+                if result.passed:
+                    found.append(assertion.title)
+        return found
+
+    async def _within(self, budget_s: float, turn: int, *, persistently: bool = False) -> Observation:
+        """Observe within a time budget, and record the result, or that nothing was observed."""
+        began = time.monotonic()
+        kept: dict[str, Any] | None = None
+        try:
+            async with asyncio.timeout(budget_s):
+                observation, kept = await self._observe(persistently=persistently)
+        except TimeoutError:
+            observation = Observation(None, None, f"not observed within {budget_s:g} s", unseen=True)
+        too_large = observation.object_context is not None and kept is None
+        note = (
+            f"the object context is larger than {MAX_STATE:,} characters and is not kept"
+            if too_large
+            else None
+        )
+        self._emitter.emit(
+            events.StateObserved,
+            after_turn=turn,
+            object_context=kept,
+            graph=asdict(observation.graph) if observation.graph else None,
+            digests=dict(observation.digests),
+            elapsed_ms=(time.monotonic() - began) * 1000,
+            error=observation.error or note,
+        )
+        return observation
+
+    async def _observe(self, *, persistently: bool) -> tuple[Observation, dict[str, Any] | None]:
+        """Return the current observation, and the object context as far as it is recorded."""
+        found, graph = await asyncio.gather(
+            self._context(persistently), self._graph(), return_exceptions=True
+        )
+        for item in (found, graph):
+            if isinstance(item, BaseException) and not isinstance(item, PeerError | QueryError):
+                raise item
+        errors = [clean_line(str(item)) for item in (found, graph) if isinstance(item, BaseException)]
+        context = found if isinstance(found, dict) else None
+        snapshot = graph if isinstance(graph, GraphSnapshot) else None
+        # The event loop, and every other conversation's clock, must not wait for a large state.
+        large = is_large(context)
+        taken_in = (
+            await asyncio.to_thread(_taken_in, context, snapshot, self._session)
+            if large
+            else _taken_in(context, snapshot, self._session)
+        )
+        cleaned, kept, digests = taken_in
+        unseen = isinstance(found, BaseException)
+        error = "; ".join(errors) or None
+        return Observation(cleaned, snapshot, error, unseen, digests, self._session), kept
+
+    async def _context(self, persistently: bool) -> dict[str, Any] | None:
+        if not persistently:
+            return await self._agent.observe()
+        never: Callable[[PeerError], bool] = lambda error: False  # noqa: E731
+        return await with_retries(
+            self._agent.observe, self._emitter, self._limits, self._limits.agent_retries, counts=never
+        )
+
+    async def _graph(self) -> GraphSnapshot | None:
+        return None if self._parts.graph is None else await self._parts.graph.snapshot()
+
+    async def _check_all(
+        self,
+        transcript: SpokenTranscript,
+        seen: Observation,
+        turn: int,
+        *,
+        final: bool,
+        within_s: float,
+        agent_gone: bool = False,
+    ) -> dict[int, CheckResult]:
+        results: dict[int, CheckResult] = {}
+        due = [
+            (index, assertion)
+            for index, assertion in enumerate(transcript.job.assertions)
+            if final or (assertion.timeline and not isinstance(assertion, MedalAssertion))
+        ]
+        if not due:
+            return results
+        view = AssertionView(seen.object_context, transcript.as_evaluation(), transcript.untraced_turns)
+        until = asyncio.get_running_loop().time() + within_s
+        for index, assertion in due:
+            if _needs_what_is_unseen(assertion, seen):
+                result = CheckResult(False if agent_gone else None, error=seen.error)
+            else:
+                left = within_s if final else until - asyncio.get_running_loop().time()
+                result = await self._check(assertion, view, left)
+            results[index] = result
+            self._emit_check(index, assertion, result, turn, final=final)
+        return results
+
+    async def _check(self, assertion: Assertion, view: AssertionView, within_s: float) -> CheckResult:
+        if isinstance(assertion, MedalAssertion):
+            return await self._parts.check(assertion, view)  # the grader has a limit of its own
+        try:
+            async with asyncio.timeout(within_s):
+                return await self._parts.check(assertion, view)
+        except TimeoutError:
+            return CheckResult(None, error="not checked within the time that was left")
+
+    def _emit_check(
+        self, index: int, assertion: Assertion, result: CheckResult, turn: int, *, final: bool
+    ) -> None:
+        status = "not_measured" if result.passed is None else "passed" if result.passed else "failed"
+        self._emitter.emit(
+            events.AssertionChecked,
+            index=index,
+            title=clean_line(assertion.title),
+            weight=assertion.weight,
+            after_turn=turn,
+            final=final,
+            status=status,
+            observed=_bounded_value(result.observed),
+            expected=_bounded_value(result.expected),
+            error=result.error,
+            warning=result.warning,
+            why=result.why,
+        )
+        if final and isinstance(assertion, MedalAssertion):
+            report = dict(result.report) if result.report is not None else None
+            self._emitter.emit(events.SubmissionGraded, assertion=index, report=report, error=result.error)
+
+
+def _needs_what_is_unseen(assertion: Assertion, seen: Observation) -> bool:
+    """Return whether an expression needs an object context that could not be read."""
+    return (
+        seen.unseen and isinstance(assertion, ExpressionAssertion) and "objectContext" in assertion.expression
+    )
+
+
+def _taken_in(
+    context: dict[str, Any] | None, graph: GraphSnapshot | None, session: str
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None, dict[str, str]]:
+    """Return the cleaned context, the context to record (None if too large), and the digest of each observed part."""
+    cleaned: dict[str, Any] | None = None if context is None else clean_value(context, 100_000)
+    digests: dict[str, str] = {}
+    if cleaned is not None:
+        digests[OBJECT_CONTEXT] = _hash(_compared(cleaned, session))
+    if graph is not None and graph.digest:
+        digests[GRAPH] = graph.digest
+    small = cleaned is None or len(compact_json(cleaned)) <= MAX_STATE
+    return cleaned, cleaned if small else None, digests
+
+
+def _without_session(text: str, session: str) -> str:
+    return text.replace(session, "{sessionId}") if len(session) >= MIN_SESSION else text
+
+
+def _hash(parts: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _compared(context: dict[str, Any] | None, session: str) -> dict[str, list[str]]:
+    """Return the parts of an object context that are compared, as canonical JSON."""
+    found = {name: (context or {}).get(name) for name in ("resources", "functions")}
+    return {
+        name: sorted(_without_session(compact_json(item), session) for item in items)
+        if isinstance(items, list)
+        else []
+        for name, items in found.items()
+    }
+
+
+def _bounded_value(value: Any) -> Any:
+    """Return a value in the form of an event: JSON-like, cleaned and not too long."""
+    text = compact_json(clean_value(value, 2_000))
+    return json.loads(text) if len(text) <= 10_000 else text[:10_000] + "…"

@@ -1,0 +1,147 @@
+"""The plan of a run, and the parts that it uses."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bioeval_tui.evaluation.job.models import Assertion, EvaluationJob
+from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE, RetryRule
+from bioeval_tui.evaluation.seams import (
+    Agent,
+    AssertionView,
+    CheckResult,
+    Evaluator,
+    EvaluatorView,
+    Judge,
+    KnowledgeGraph,
+    Violation,
+)
+from bioeval_tui.evaluation.traces.joined import RunTraces
+from bioeval_tui.record.events import JobCase
+from bioeval_tui.record.names import CONDITIONS, Condition
+
+CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
+Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
+FindFacts = Callable[[str, Sequence[str], Collection[int], str], Sequence[int]]
+"""(message, facts, numbers already disclosed, text known before) -> numbers of the facts that it discloses."""
+AskedFor = Callable[[str, str], bool]
+"""(the agent's last message, a fact) -> whether the agent had asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """Bounds of a conversation. Times are in seconds."""
+
+    agent_retries: RetryRule = AGENT_RULE
+    model_retries: RetryRule = MODEL_RULE
+    throttled_s: float = 600.0
+    """How long one request may be delayed because our own conversations exceed a rate limit."""
+    observe_s: float = 2.0
+    final_check_s: float = 20.0
+    evaluator_s: float = 120.0
+    judge_s: float = 300.0
+    setup_s: float = 30.0
+    conversation_s: float = 3600.0
+    spans_s: float = 6.0
+    """How long to wait for spans after the last answer, in seconds. SDKs send them every five seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """One run: a job against one model, its conditions in order, its trials."""
+
+    run_id: str
+    job: EvaluationJob
+    job_name: str
+    job_path: str
+    job_sha256: str
+    seed: int
+    conditions: tuple[Condition, ...] = CONDITIONS
+    trials: int = 1
+    model: str | None = None
+    parallel: bool = False
+    shared_agent: int = 1
+    """How many conversations use the agent at the same time; shown with every timing statistic."""
+    rehearsal: bool = False
+    random_order: bool = False
+    hosts: tuple[str, ...] = ()
+    prompts: dict[str, str] = field(default_factory=dict)
+    judge_sees: str = ""
+    """A sentence on what the judge sees besides the transcript, and which hosts receive it; empty if nothing."""
+    batch_id: str | None = None
+    git_revision: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    """The run's options, recorded in `RunStarted` so that it can be resumed."""
+    limits: RunLimits = RunLimits()
+    cases: tuple[JobCase, ...] = ()
+    """The cases in the form of the recording; empty if the job has no cases."""
+    case_jobs: tuple[EvaluationJob, ...] = ()
+    """The job of each case."""
+    case_order: tuple[int, ...] = ()
+    """The index of each trial's case, from 0."""
+    further: tuple[int, ...] = ()
+    """The cases of the trials that `--rerun` added, which come last in `case_order`."""
+
+    def of_trial(self, trial: int) -> RunPlan:
+        """Return the plan with the job of a trial's case."""
+        if not self.case_jobs:
+            return self
+        at = self.case_order[trial - 1] if trial <= len(self.case_order) else trial - 1
+        return replace(self, job=self.case_jobs[at % len(self.case_jobs)])
+
+    def greeting(self, trial: int) -> str:
+        """Return the trial's greeting: drawn with the seed, the same for both conditions."""
+        return random.Random(f"{self.seed}/{trial}/greeting").choice(self.job.greetings)  # noqa: S311
+
+    def order(self, trial: int) -> tuple[Condition, ...]:
+        """Return the order of the trial's conditions."""
+        if self.random_order:
+            shuffled = list(self.conditions)
+            random.Random(f"{self.seed}/{trial}/order").shuffle(shuffled)  # noqa: S311
+            return tuple(shuffled)
+        return self.conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """The names of the participants on screens and in reports."""
+
+    agent: str
+    evaluator: str
+    judge: str
+    graph: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a run. Agents and evaluators are created for each conversation; the rest is shared."""
+
+    open_agent: Callable[[Condition, int], Agent]
+    open_evaluator: Callable[[Condition, int], Evaluator]
+    judge: Judge
+    check: CheckAssertion
+    graph: KnowledgeGraph | None = None
+    no_graph: str = "no knowledge graph is configured"
+    does_without_graph: bool = False
+    """Whether the user passed `--graph none`: Cypher assertions are not measured, and conversations still run."""
+    guard: Guard | None = None
+    find_facts: FindFacts = lambda message, facts, already, known: ()
+    asked_for: AskedFor = lambda message, fact: "?" in message
+    holds_on_nothing: Callable[[Assertion], bool] = lambda assertion: False
+    """Returns whether an assertion is an invariant: one that also passes on an empty state."""
+    slot: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
+    """Entered for the duration of each conversation: the batch limits how many run concurrently."""
+    stood_still: Callable[[float], float] = lambda moment: 0.0
+    """Returns for how many seconds this process did not run since a moment (monotonic seconds)."""
+    next_round: Callable[[int], Awaitable[bool]] | None = None
+    """Waits until this trial may start, and returns whether it is needed; None if all trials start immediately."""
+    decision: Callable[[], str] = lambda: ""
+    """Returns what the rounds decided, as a sentence."""
+    traces: RunTraces | None = None
+    """The receiver of the agent's spans; None if none are received."""
+    may_begin: Callable[[], str | None] = lambda: None
+    """Returns why no further conversation may begin (calls or cost spent); None if one may."""

@@ -1,0 +1,410 @@
+"""run_job: prepare, run, check, judge and score the conditions of every trial."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bioeval_tui import __version__
+from bioeval_tui import score as composite
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.evaluation.conversation import scoring
+from bioeval_tui.evaluation.conversation.attempts import with_retries
+from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
+from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter, Emitter
+from bioeval_tui.evaluation.conversation.observe import Observation, what_differs
+from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunPlan
+from bioeval_tui.evaluation.conversation.prepare import apply_seeds, apply_setups, preflight, require_graph
+from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, for_judge
+from bioeval_tui.evaluation.conversation.turns import HeldConversation, Outcome
+from bioeval_tui.evaluation.job.loading import job_snapshot
+from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.record import events
+from bioeval_tui.record.events import Fault, TaskScored
+from bioeval_tui.record.names import Condition
+from bioeval_tui.text import clean_line
+
+SEEN_BY_OTHERS = (
+    "conversations ran at the same time on one knowledge graph, so each could see what the others wrote; "
+    "without --parallel they run one after another"
+)
+NOTHING_OBSERVED = (
+    "the agent has no object context and no knowledge graph that can be read, so it is unknown whether both "
+    "conditions started from the same state"
+)
+
+
+@dataclass
+class Held:
+    """What the run keeps of one conversation: its starting state and its score."""
+
+    start: Observation | None = None
+    score: float | None = None
+    cancelled: bool = False
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a resumed run already has: finished conversations, and how many times others were started."""
+
+    finished: Mapping[tuple[Condition, int], Held]
+    attempts: Mapping[tuple[Condition, int], int]
+    clean: bool = True
+    compared: frozenset[str] | None = None
+
+
+async def run_job(
+    plan: RunPlan,
+    parts: Parts,
+    emitter: Emitter,
+    control: Control,
+    *,
+    earlier: Earlier | None = None,
+) -> events.RunEnded:
+    """Run every conversation of the plan and emit all events; return the last one.
+
+    `earlier` has the finished conversations of a resumed run. A failing conversation never ends the others.
+
+    Raises:
+        NotMeasuredError: no conversation could be measured, so none was run.
+    """
+    return await _Run(plan, parts, emitter, control, earlier or Earlier({}, {})).run()
+
+
+def end_run(
+    plan: RunPlan, emitter: Emitter, earlier: Earlier, *, stopped: str = "", early: bool = False
+) -> events.RunEnded:
+    """Emit the last event, with the means over the conversations of `earlier`.
+
+    `stopped` says why no further conversations were started. `early` is true if fewer trials were run than planned at
+    first.
+    """
+    scores: dict[str, float | None] = {}
+    for condition in plan.conditions:
+        found = [
+            held.score if (held := earlier.finished.get((condition, trial))) else None
+            for trial in range(1, plan.trials + 1)
+        ]
+        scores[condition] = composite.mean_of(found)
+    cancelled = bool(stopped) or any(held.cancelled for held in earlier.finished.values())
+    return emitter.emit(
+        events.RunEnded,
+        status="cancelled" if cancelled else "completed",
+        detail=stopped,
+        scores=scores,
+        mean=composite.published_mean(scores),
+        clean=earlier.clean,
+        compared=tuple(sorted(earlier.compared or ())),
+        trials=plan.trials if early else None,
+    )
+
+
+def started_fields(plan: RunPlan, who: Identities) -> dict[str, Any]:
+    """Return the fields of `RunStarted`."""
+    return {
+        "job_name": plan.job_name,
+        "job_path": plan.job_path,
+        "job": job_snapshot(plan.job),
+        "job_sha256": plan.job_sha256,
+        "program_version": __version__,
+        "agent": who.agent,
+        "evaluator": who.evaluator,
+        "judge": who.judge,
+        "graph": who.graph,
+        "rehearsal": plan.rehearsal,
+        "hosts": plan.hosts,
+        "prompts": plan.prompts,
+        "model": plan.model,
+        "seed": plan.seed,
+        "trials": plan.trials,
+        "conditions": plan.conditions,
+        "concurrency": plan.shared_agent,
+        "batch_id": plan.batch_id,
+        "git_revision": plan.git_revision,
+        "options": plan.options,
+        "cases": plan.cases,
+    }
+
+
+class _Run:
+    def __init__(
+        self,
+        plan: RunPlan,
+        parts: Parts,
+        emitter: Emitter,
+        control: Control,
+        earlier: Earlier,
+    ) -> None:
+        self.plan = plan
+        self.parts = parts
+        self.emitter = emitter
+        self.control = control
+        self.attempts = earlier.attempts
+        self.clean = earlier.clean
+        self.compared = earlier.compared
+        """The parts of the starting states that were compared in every trial; None before the first."""
+        self.held: dict[tuple[Condition, int], Held] = dict(earlier.finished)
+        self.stopped = ""
+        self.decided_early = False
+
+    async def run(self) -> events.RunEnded:
+        trials = range(1, self.plan.trials + 1)
+        with contextlib.suppress(RunCancelledError), self.control.beginning():
+            await preflight(self.plan, self.parts)
+        at_once = self.plan.parallel or self.plan.shared_agent > 1
+        if at_once and self.parts.graph is not None and len(self.plan.conditions) * self.plan.trials > 1:
+            self.not_clean(SEEN_BY_OTHERS)
+        if self.parts.next_round is not None:
+            await self._by_rounds(self.parts.next_round)
+        elif self.plan.shared_agent > 1:
+            await asyncio.gather(*map(self._trial, trials))
+        else:
+            for trial in trials:
+                await self._trial(trial)
+        if self.parts.traces is not None and (strangers := self.parts.traces.close()):
+            self.emitter.emit(events.Warned, code="spans", message=strangers)
+        await self.emitter.written()
+        earlier = Earlier(self.held, self.attempts, self.clean, self.compared)
+        return end_run(self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early)
+
+    async def _by_rounds(self, next_round: Callable[[int], Awaitable[bool]]) -> None:
+        """Run trials in rounds together with the other runs until the result is decided; emit the decision."""
+        for trial in range(1, self.plan.trials + 2):
+            needed = await next_round(trial)
+            if trial > self.plan.trials:
+                break
+            if not needed:
+                self.plan = replace(self.plan, trials=trial - 1)
+                self.decided_early = True
+                break
+            await self._trial(trial)
+        self.emitter.emit(events.Warned, code="decision", message=self.parts.decision())
+
+    async def _trial(self, trial: int) -> None:
+        todo = [condition for condition in self.plan.order(trial) if (condition, trial) not in self.held]
+        if self.plan.parallel:
+            await asyncio.gather(*(self._condition(condition, trial) for condition in todo))
+        else:
+            for condition in todo:
+                await self._condition(condition, trial)
+        if todo:
+            self._compare_starts(trial)
+
+    async def _condition(self, condition: Condition, trial: int) -> None:
+        async with self.parts.slot():
+            why_not = self.parts.may_begin()
+            if why_not is not None:
+                self.stopped = why_not
+                return
+            if self.control.of(condition).cancelled:
+                self.held[condition, trial] = Held(cancelled=True)
+                return
+            await self._hold(condition, trial)
+
+    async def _hold(self, condition: Condition, trial: int) -> None:
+        """Run one conversation from its setups to its score, and close it however it ends."""
+        key = (condition, trial)
+        emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + 1)
+        held = self.held[key] = Held()
+        plan = self.plan.of_trial(trial)
+        transcript = SpokenTranscript(plan.job, condition, trial, plan.model)
+        async with contextlib.AsyncExitStack() as closing:
+            conversation = _Conversation(self, plan, emitter, held, transcript, closing)
+            began = time.monotonic()
+            outcome = await self._guarded(held, condition, conversation.prepare_and_talk())
+            emitter.emit(
+                events.ConversationEnded,
+                reason=outcome.reason,
+                fault=outcome.fault,
+                detail=outcome.detail,
+                duration_ms=(time.monotonic() - began) * 1000,
+            )
+            last = await self._guarded(held, condition, conversation.conclude(outcome))
+            if last is not outcome:
+                fields = scoring.unscored_fields(transcript, last.detail, last.fault)
+                emitter.emit(events.ConversationScored, **fields, cancelled=held.cancelled)
+        await emitter.written()
+
+    async def _guarded(self, held: Held, condition: Condition, work: Coroutine[Any, Any, Outcome]) -> Outcome:
+        """Run a part of a conversation; turn an interruption into an outcome. A cancelled run stays cancelled."""
+        control = self.control.of(condition)
+        task = asyncio.create_task(work)
+        self.control.register(condition, task)
+        if control.cancelled and not held.cancelled:
+            task.cancel()
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        if task.cancelled():
+            held.cancelled = True
+            return Outcome("cancelled", detail="cancelled by the operator")
+        error = task.exception()
+        if error is None:
+            return task.result()
+        if isinstance(error, PeerError) and error.peer == "agent":  # it could not even be made
+            return Outcome("agent_failed", "agent", clean_line(str(error)), never_held=True)
+        if isinstance(error, NotMeasuredError | PeerError):
+            return Outcome("cancelled", "infrastructure", clean_line(str(error)))
+        if isinstance(error, Exception):
+            # A bug in one conversation must not end the others of a batch.
+            return Outcome("cancelled", "infrastructure", _defect(error))
+        raise error
+
+    def _compare_starts(self, trial: int) -> None:
+        """Record whether the trial's conditions started from the same state, as far as that can be seen."""
+        both = [held for (_, number), held in self.held.items() if number == trial]
+        starts = [held.start for held in both if held.start is not None]
+        for held in both:
+            held.start = None  # it can be large and is not needed again
+        if len(self.plan.conditions) < 2 or len(starts) < 2:
+            return
+        seen = frozenset.intersection(*(frozenset(start.digests) for start in starts))
+        self.compared = seen if self.compared is None else self.compared & seen
+        unseen = next((start.error for start in starts if start.error is not None), None)
+        if why := next(filter(None, (what_differs(starts[0], other) for other in starts[1:])), ""):
+            self.not_clean(f"the conditions did not start from the same state; {why}")
+        elif unseen is not None:
+            self._clean_unknown(f"a starting state could not be observed: {unseen}")
+        elif not seen:
+            self._clean_unknown(NOTHING_OBSERVED)
+
+    def not_clean(self, message: str) -> None:
+        """Mark the run: the conditions cannot be compared."""
+        self.clean = False
+        self.emitter.emit(events.Warned, code="not_clean", message=message)
+
+    def _clean_unknown(self, message: str) -> None:
+        """Mark the run: it is unknown whether the conditions can be compared."""
+        self.clean = False
+        self.emitter.emit(events.Warned, code="clean_unknown", message=message)
+
+
+def _defect(error: Exception) -> str:
+    return clean_line(f"a bug in this program: {type(error).__name__}: {error}")
+
+
+class _Conversation:
+    """One conversation from its setups to its score."""
+
+    def __init__(
+        self,
+        run: _Run,
+        plan: RunPlan,
+        emitter: ConversationEmitter,
+        held: Held,
+        transcript: SpokenTranscript,
+        closing: contextlib.AsyncExitStack,
+    ) -> None:
+        self.run = run
+        self.plan = plan
+        self.parts = run.parts
+        self.emitter = emitter
+        self.held = held
+        self.transcript = transcript
+        self._closing = closing
+        self._talk: HeldConversation | None = None
+
+    def _open(self) -> HeldConversation:
+        """Create the agent and the evaluator; both are closed at the end, even if closing one fails."""
+        condition, trial = self.transcript.condition, self.transcript.trial
+        agent = self.parts.open_agent(condition, trial)
+        self._closing.push_async_callback(_close, agent.aclose)
+        evaluator = self.parts.open_evaluator(condition, trial)
+        self._closing.push_async_callback(_close, evaluator.aclose)
+        control = self.run.control.of(condition)
+        return HeldConversation(
+            self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript
+        )
+
+    async def prepare_and_talk(self) -> Outcome:
+        """Set up, open the session, seed, observe the starting state, and run the turns; return why it ended."""
+        talk = self._talk = self._open()
+        await apply_setups(self.plan, self.parts, self.emitter)
+        try:
+            self.transcript.session_id = await with_retries(
+                talk.agent.open,
+                self.emitter,
+                self.plan.limits,
+                self.plan.limits.agent_retries,
+                counts=talk.counts_against_agent,
+                ours=talk.is_our_doing,
+            )
+        except PeerError as error:
+            return talk.outcome_of(error)
+        require_graph(self.plan, self.parts)
+        await apply_seeds(self.plan, talk.agent, self.emitter, talk.is_our_doing)
+        greeting = self.plan.greeting(self.transcript.trial)
+        self.emitter.emit(
+            events.ConversationStarted,
+            session_id=clean_line(self.transcript.session_id),
+            greeting=greeting,
+            max_messages=self.plan.job.max_messages,
+        )
+        self.held.start = await talk.observer.start(self.transcript.session_id)
+        for title in await talk.observer.already_holding(self.transcript, self.held.start):
+            self.run.not_clean(f"an assertion passes before the greeting: {clean_line(title, 200)}")
+        return await talk.hold(greeting)
+
+    async def conclude(self, outcome: Outcome) -> Outcome:
+        """Check, judge and score; return the outcome unchanged."""
+        self.transcript.done = outcome.reason == "signed_off"
+        if outcome.reason not in events.RESULT_REASONS:
+            held = outcome.reason != "cancelled" or outcome.fault != "infrastructure"
+            what = outcome.reason.replace("_", " ") if held else "not measured"
+            reason = f"{what}: {outcome.detail}" if outcome.detail else what
+            fields = scoring.unscored_fields(self.transcript, reason, outcome.fault)
+            self.emitter.emit(events.ConversationScored, **fields, cancelled=self.held.cancelled)
+            return outcome
+        if outcome.never_held:
+            return self._not_measured(outcome)
+        assert self._talk is not None
+        await self._talk.settle_traces()
+        checks = await self._talk.observer.final(
+            self.transcript, self._talk.answered_turn, agent_gone=outcome.reason == "agent_failed"
+        )
+        await self.emitter.written()
+        tasks, error, fault = await self._judge()
+        fields = scoring.score_fields(self.transcript, tasks, error, checks, fault)
+        self.held.score = self.emitter.emit(events.ConversationScored, **fields).score
+        return outcome
+
+    def _not_measured(self, outcome: Outcome) -> Outcome:
+        """Record that no conversation took place, so there is nothing to check."""
+        why = f"no conversation took place: {outcome.detail}"
+        if self._talk is not None:  # else the agent could not even be made
+            self._talk.observer.not_observed(self.transcript, why)
+        fields = scoring.unscored_fields(self.transcript, why, outcome.fault)
+        self.emitter.emit(events.ConversationScored, **fields)
+        return outcome
+
+    async def _judge(self) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:
+        """Return the tasks' scores, or None with the reason and whose fault it is."""
+        job, judge = self.plan.job, self.parts.judge
+        if not job.judged:
+            return None, "", "none"
+        before, after = self.held.start, self._talk.observer.at_end if self._talk else None
+        view = for_judge(
+            job,
+            self.transcript.condition,
+            self.transcript.messages,
+            before.object_context if before else None,
+            after.object_context if after else None,
+        )
+        judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s)
+        for code, message in judged.warnings:
+            self.emitter.emit(events.Warned, code=code, message=message)
+        self.emitter.emit(events.TranscriptScored, **judged.fields)
+        return judged.tasks, judged.error, judged.fault
+
+
+async def _close(aclose: Callable[[], Awaitable[None]]) -> None:
+    """Close a peer; a failure to close does not affect the results."""
+    with contextlib.suppress(Exception):
+        await aclose()

@@ -1,0 +1,220 @@
+"""The composite score of one conversation, or the fault if it has none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+from bioeval_tui import score
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
+from bioeval_tui.evaluation.job.models import EvaluationJob, RubricItem
+from bioeval_tui.evaluation.judges.verdicts import locate
+from bioeval_tui.evaluation.models.happened import states_shown
+from bioeval_tui.evaluation.seams import (
+    CheckResult,
+    Evidence,
+    Judge,
+    JudgeView,
+    PeerError,
+    TaskVerdict,
+    TranscriptMessage,
+    Verdict,
+)
+from bioeval_tui.record.events import EvidenceQuoted, Fault, TaskScored
+from bioeval_tui.text import clean, clean_line, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTranscript:
+    """The result of asking a judge: the fields of `TranscriptScored`, the tasks' scores, and warnings.
+
+    `tasks` is None without a verdict; `error` and `fault` say why. `warnings` are codes with a sentence.
+    """
+
+    fields: Mapping[str, Any]
+    tasks: tuple[TaskScored, ...] | None
+    error: str = ""
+    fault: Fault = "none"
+    warnings: tuple[tuple[str, str], ...] = ()
+
+
+async def judge_transcript(judge: Judge, view: JudgeView, limit_s: float) -> JudgedTranscript:
+    """Ask the judge within `limit_s` seconds, and check its verdicts and their evidence."""
+    job = view.job
+    try:
+        async with asyncio.timeout(limit_s):
+            found = await judge.score(view)
+    except TimeoutError:
+        return _not_judged(judge, f"the judge gave no verdict within {limit_s:g} s", "infrastructure")
+    except PeerError as error:
+        return _not_judged(judge, clean_line(str(error)), "infrastructure")
+    except NotMeasuredError as error:
+        return _not_judged(judge, clean_line(str(error)), "judge")
+    verdicts = given(found)
+    if (wrong := unusable(job, verdicts)) is not None:
+        return _not_judged(judge, wrong, "judge")
+    tasks = combine_verdicts(job, verdicts, view.transcript, states_shown(view))
+    tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
+    fields: dict[str, Any] = {
+        "judge": judge.identity,
+        "tone": sum(tones) / len(tones) if tones else None,
+        "tasks": tasks,
+        "verdicts": tuple(verdict_dict(verdict) for verdict in verdicts),
+        "tokens_in": sum(verdict.tokens_in or 0 for verdict in found) or None,
+        "tokens_out": sum(verdict.tokens_out or 0 for verdict in found) or None,
+    }
+    warnings = [("verdict_missing", message) for message in missing(found)]
+    unproved = [
+        f"the verdict on task {task.task} is unproved: the judge quotes words that are not in the transcript: "
+        f"“{shorten(clean_line(task.fabricated[0]), 120)}”"
+        for task in tasks
+        if task.unproved
+    ]
+    if unproved and job.scorer.evidence == "require":
+        why = f"{'; '.join(unproved)} (scorer.evidence: require)"
+        refused = {**fields, "tone": None, "tasks": (), "error": why}
+        return JudgedTranscript(refused, None, why, "judge", tuple(warnings))
+    warnings += [("unproved", message) for message in unproved]
+    return JudgedTranscript(fields, tasks, warnings=tuple(warnings))
+
+
+def _not_judged(judge: Judge, reason: str, fault: Fault) -> JudgedTranscript:
+    return JudgedTranscript({"judge": judge.identity, "error": reason}, None, reason, fault)
+
+
+def given(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the usable verdicts, which count."""
+    return [verdict for verdict in verdicts if not verdict.error]
+
+
+def missing(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return one sentence for each member of a panel that gave no verdict."""
+    of = len(verdicts)
+    return [
+        f"one of the {of} verdicts is missing, so the median is of the others: {clean_line(verdict.error, 300)}"
+        for verdict in verdicts
+        if verdict.error
+    ]
+
+
+def unusable(job: EvaluationJob, verdicts: Sequence[Verdict]) -> str | None:
+    """Return what is wrong with the verdicts, or None: each must score every task, or item of the rubric, once, in [0, 1]."""
+    if not verdicts:
+        return "the judge gave no verdict"
+    for verdict in verdicts:
+        numbers = sorted(task.task for task in verdict.tasks)
+        if numbers != list(range(1, len(job.judged) + 1)):
+            return f"the judge scored tasks {numbers}, the job has {len(job.judged)}"
+        if not all(0 <= task.score <= 1 for task in verdict.tasks):
+            return "a score is not between 0 and 1"
+    return None
+
+
+def combine_verdicts(
+    job: EvaluationJob,
+    verdicts: Sequence[Verdict],
+    transcript: Sequence[TranscriptMessage],
+    states: Sequence[str] = (),
+) -> tuple[TaskScored, ...]:
+    """Return the median per task over the verdicts, with the reason and evidence nearest to it.
+
+    Quotations are located in the transcript and the shown states, whatever the judge claimed.
+    """
+    combined = []
+    items = [item for item in job.rubric if isinstance(item, RubricItem)]
+    for number, task in enumerate(job.judged, start=1):
+        item = items[number - 1] if items else None
+        # An item with negative points is passed if it is not met.
+        wanted = item is None or item.points > 0
+        given = [verdict for found in verdicts for verdict in found.tasks if verdict.task == number]
+        scores = [verdict.score for verdict in given]
+        middle = median(scores)
+        nearest = min(given, key=lambda verdict: abs(verdict.score - middle))
+        combined.append(
+            TaskScored(
+                task=number,
+                title=task.task,
+                score=middle,
+                reason=clean(nearest.reason),
+                evidence=_evidence(nearest, transcript, states),
+                passed=(middle > task.pass_above) == wanted,
+                spread=max(scores) - min(scores),
+                points=item.points if item is not None else None,
+                tags=item.tags if item is not None else (),
+            )
+        )
+    return tuple(combined)
+
+
+def score_fields(
+    transcript: SpokenTranscript,
+    tasks: Sequence[TaskScored] | None,
+    judge_error: str,
+    checks: Mapping[int, CheckResult],
+    judge_fault: Fault,
+) -> dict[str, object]:
+    """Return the fields of `ConversationScored` for a conversation that counts as a result."""
+    job = transcript.job
+    results = [(assertion.weight, checks[i].passed) for i, assertion in enumerate(job.assertions)]
+    not_checked = next((checks[i].error for i in checks if checks[i].passed is None), None)
+    parts = (
+        score.timing_part(job.aspirational_average, transcript.latencies_ms, ended=True),
+        score.judged_part(tasks, len(job.judged), judge_error),
+        score.assertion_part(results, not_checked or ""),
+    )
+    whole = score.compose(parts, transcript.failures)
+    fault: Fault = "none"
+    if whole.score is None:
+        fault = judge_fault if tasks is None and job.judged else "infrastructure"
+    return {**unscored_fields(transcript, whole.reason, fault), "score": whole.score, "parts": whole.parts}
+
+
+def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> dict[str, object]:
+    """Return the fields of `ConversationScored` for a conversation that does not count as a result."""
+    return {
+        "score": None,
+        "parts": (),
+        "penalty": score.penalty_of(transcript.failures),
+        "failures": transcript.failures,
+        "average_latency_ms": fmean(transcript.latencies_ms) if transcript.latencies_ms else None,
+        "reason": reason,
+        "fault": fault,
+    }
+
+
+def verdict_dict(verdict: Verdict) -> dict[str, object]:
+    """Return a verdict in the form of the event, beside the median."""
+    return {
+        "judge": clean_line(verdict.judge),
+        "tone": verdict.tone,
+        "tasks": [
+            {
+                "task": task.task,
+                "score": task.score,
+                "reason": clean(task.reason),
+                "evidence": [
+                    {"quote": clean(item.quote, 2_000), "message": item.message} for item in task.evidence
+                ],
+            }
+            for task in verdict.tasks
+        ],
+    }
+
+
+def _evidence(
+    verdict: TaskVerdict, transcript: Sequence[TranscriptMessage], states: Sequence[str]
+) -> tuple[EvidenceQuoted, ...]:
+    return tuple(
+        EvidenceQuoted(quote=clean(item.quote, 2_000), message=_place(item, transcript, states))
+        for item in verdict.evidence
+    )
+
+
+def _place(item: Evidence, transcript: Sequence[TranscriptMessage], states: Sequence[str]) -> int | None:
+    """Return the message that contains a quotation: the one the judge named if possible, else the first."""
+    named = [message for message in transcript if message.message == item.message]
+    return locate(item.quote, named) or locate(item.quote, transcript, states)

@@ -1,0 +1,173 @@
+"""The transcript of one conversation, and its form in assertions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bioeval_tui.evaluation.job.loading import job_snapshot
+from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.job.signoff import without_signoff
+from bioeval_tui.evaluation.seams import JudgeView, TranscriptMessage
+from bioeval_tui.evaluation.traces.joined import ConversationTraces
+from bioeval_tui.record.names import Condition
+from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.record.tool_calls import request_of
+
+
+@dataclass
+class SpokenTranscript:
+    """The messages of one conversation, and counts over them."""
+
+    job: EvaluationJob
+    condition: Condition
+    trial: int
+    model: str | None
+    session_id: str = ""
+    messages: list[TranscriptMessage] = field(default_factory=list)
+    signoff: TranscriptMessage | None = None
+    disclosed: set[int] = field(default_factory=set)
+    failures: int = 0
+    done: bool = False
+    traces: ConversationTraces | None = None
+    """Pending spans; their tool calls are added to `messages` once they arrive."""
+    _untraced: tuple[int, ...] = ()
+    _job: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The facts that the evaluator may know."""
+        return self.job.facts if self.condition == "supplied" else ()
+
+    @property
+    def latencies_ms(self) -> list[float]:
+        """The agent's latencies, in order."""
+        return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
+
+    @property
+    def last_agent_message(self) -> str:
+        """The agent's last message; empty at the start."""
+        return next((m.content for m in reversed(self.messages) if m.role == "assistant"), "")
+
+    def known_text(self) -> str:
+        """All texts of tasks and earlier messages: repeating them discloses nothing."""
+        tasks = "\n".join(task.task for task in self.job.tasks)
+        return tasks + "\n" + "\n".join(message.content for message in self.messages)
+
+    def heard(self) -> list[TranscriptMessage]:
+        """Return the messages with the tool calls that spans have reported so far."""
+        traces = self.traces
+        if traces is None:
+            return self.messages
+        return [
+            replace(m, generation=(*m.generation, *calls))
+            if m.role == "assistant" and (calls := traces.calls(m.message, m.generation))
+            else m
+            for m in self.messages
+        ]
+
+    def settle(self) -> list[tuple[int, Sequence[Mapping[str, Any]]]]:
+        """Add the tool calls of spans to the messages; return the additions by message."""
+        heard = self.heard()
+        added = [
+            (now.message, now.generation[len(before.generation) :])
+            for before, now in zip(self.messages, heard, strict=True)
+            if before is not now
+        ]
+        self._untraced, self.messages, self.traces = self.untraced_turns, heard, None
+        return added
+
+    @property
+    def untraced_turns(self) -> tuple[int, ...]:
+        """The turns (numbered as for tool calls) with missing spans; empty if no spans are received.
+
+        If no span arrived at all but the protocol reported calls, those calls count.
+        """
+        if self.traces is None:
+            return self._untraced
+        missing = set(self.traces.incomplete())
+        told = any(request_of(event) is not None for m in self.messages for event in m.generation)
+        if not self.traces.told_anything and told:
+            return ()
+        turns, turn = [], 0
+        for message in self.messages:
+            turn += message.role == "user"
+            if message.message in missing:
+                turns.append(turn)
+        return tuple(turns)
+
+    def as_evaluation(self) -> dict[str, Any]:
+        """Return `evaluation` as assertions see it; seeds are not in it.
+
+        As published, the transcript ends with the sign-off and user messages have the evaluator's time. A job
+        with `compat: v0.1` gets neither.
+        """
+        published = self.job.compat != "v0.1"
+        heard = self.heard()
+        messages = [*heard, self.signoff] if published and self.signoff else heard
+        if not self._job:
+            self._job = job_snapshot(self.job)
+        events = [dict(event) for message in heard for event in message.generation]
+        return {
+            "transcript": [
+                {
+                    "content": message.content,
+                    "role": message.role,
+                    "timeTakenMillis": round(message.latency_ms or 0.0)
+                    if published or message.role == "assistant"
+                    else 0,
+                    "events": [dict(event) for event in message.generation],
+                }
+                for message in messages
+            ],
+            "functionCalls": [call for event in events if (call := _function_call(event)) is not None],
+            "events": events,
+            "failureCount": self.failures,
+            "done": self.done,
+            "model": self.model or "",
+            "sessionId": self.session_id,
+            "job": self._job,
+        }
+
+
+def for_judge(
+    job: EvaluationJob,
+    condition: Condition,
+    messages: Sequence[TranscriptMessage],
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+) -> JudgeView:
+    """Return what the judge may see of a finished conversation, with the object contexts at its start and end."""
+    seen = job.scorer.context
+    if seen == "none":
+        messages = [replace(message, generation=()) for message in messages]
+    states = (before, after) if seen == "all" else (None, None)
+    return JudgeView(job, condition, tuple(messages), *states)
+
+
+def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMessage, ...]:
+    """Return a recorded conversation as the judge sees it: what was sent, never the sign-off."""
+    found = []
+    for m in talk.messages:
+        words = without_signoff(m.text, signoff) if m.signs_off else m.text
+        if m.done and words:
+            found.append(_as_said(m, words))
+    return tuple(found)
+
+
+def recorded_signoff(talk: ConversationState) -> TranscriptMessage | None:
+    """Return the whole message with which a recorded conversation ended, or None."""
+    return next((_as_said(m, m.text) for m in reversed(talk.messages) if m.done and m.signs_off), None)
+
+
+def _as_said(m: MessageState, words: str) -> TranscriptMessage:
+    took = m.latency_ms if m.role == "assistant" else m.thought_ms
+    return TranscriptMessage(m.message, m.role, words, took, m.operator, tuple(m.generation))
+
+
+def _function_call(event: dict[str, Any]) -> dict[str, Any] | None:
+    request = request_of(event)
+    if request is None:
+        return None
+    return {"function": request["function"].get("name", ""), "args": request.get("arguments") or {}}

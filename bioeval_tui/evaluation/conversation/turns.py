@@ -1,0 +1,398 @@
+"""The loop: greeting, answer, evaluator's message, answer, … until something ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+
+from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, stream_whole, with_retries
+from bioeval_tui.evaluation.conversation.control import ConversationControl
+from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
+from bioeval_tui.evaluation.conversation.observe import Observation, Observer
+from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
+from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
+from bioeval_tui.evaluation.job.signoff import without_signoff
+from bioeval_tui.evaluation.job.withholding import for_evaluator
+from bioeval_tui.evaluation.seams import (
+    Agent,
+    Evaluator,
+    EvaluatorView,
+    PeerError,
+    Reply,
+    TranscriptMessage,
+    Utterance,
+    Violation,
+)
+from bioeval_tui.evaluation.traces import registry
+from bioeval_tui.record import events
+from bioeval_tui.record.events import EndReason, Fault
+from bioeval_tui.record.names import Role
+from bioeval_tui.text import clean, clean_line, clean_value, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Why a conversation ended, and whose fault it was. `never_held`: the agent opened no session, or never answered."""
+
+    reason: EndReason
+    fault: Fault = "none"
+    detail: str = ""
+    never_held: bool = False
+
+
+class _EvaluatorSpoilt(Exception):
+    """The evaluator left its role twice in a row."""
+
+
+class HeldConversation:
+    """One conversation under one condition."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        parts: Parts,
+        emitter: ConversationEmitter,
+        control: ConversationControl,
+        agent: Agent,
+        evaluator: Evaluator,
+        transcript: SpokenTranscript,
+    ) -> None:
+        self.plan = plan
+        self.parts = parts
+        self.emitter = emitter
+        self.control = control
+        self.agent = agent
+        self.evaluator = evaluator
+        self.transcript = transcript
+        self.observer = Observer(agent, parts, emitter, plan.limits)
+        self.traces = transcript.traces = (
+            parts.traces.conversation(emitter, plan.limits.spans_s) if parts.traces else None
+        )
+        self.turn = 0
+        self.answered_turn = 0
+        self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
+        self._observing: asyncio.Task[Observation] | None = None
+        self._active_s = 0.0
+        self._asked_at = time.monotonic()
+        self._thought_ms: float | None = None
+
+    async def hold(self, greeting: str) -> Outcome:
+        """Run the conversation; return why it ended. Cancelling the task cancels the conversation."""
+        try:
+            await self.control.gate()
+            self._user_message(greeting)
+            await self._answer(greeting)
+            while True:
+                outcome = await self._one_turn()
+                if outcome is not None:
+                    return outcome
+        except PeerError as error:
+            return self.outcome_of(error)
+        except _EvaluatorSpoilt as error:
+            return Outcome("evaluator_failed", "evaluator", str(error))
+        finally:
+            await self._end_observing()
+
+    async def _one_turn(self) -> Outcome | None:
+        """Get a message from the evaluator (or the operator) and the agent's answer; return the outcome if it ended."""
+        # No fault: a stalling agent and a rambling user both end here. The tasks' scores tell them apart.
+        if len(self.transcript.messages) >= self.plan.job.max_messages:
+            return Outcome("max_turns", detail=f"{self.plan.job.max_messages} messages without a sign-off")
+        if self._active_s > self.plan.limits.conversation_s:
+            return Outcome("timed_out", "agent", f"longer than {self.plan.limits.conversation_s:g} s")
+        await self.control.gate()
+        said = await self._next_words()
+        if said is None:
+            return None
+        to_send, signs_off = said
+        if not to_send:
+            return Outcome("signed_off")
+        began = time.monotonic()
+        await self._answer(to_send)
+        self._active_s += time.monotonic() - began
+        return Outcome("signed_off") if signs_off else None
+
+    async def _next_words(self) -> tuple[str, bool] | None:
+        """Return what to send to the agent and whether it is the end; None if there is no message."""
+        if self.control.taken_over:
+            text = await self.control.operator_text()
+            await self._end_observing()
+            if text is None:
+                return None
+            return self._user_message(text, operator=True)
+        utterance = await self._evaluator_speaks()
+        await self._end_observing()
+        return self._user_message(utterance.content, utterance=utterance)
+
+    async def _evaluator_speaks(self) -> Utterance:
+        """Return the evaluator's next message; if a guard voids it, ask for another one, once."""
+        utterance, found = await self._try_to_speak("")
+        void = [violation for violation in found if violation.effect == "void"]
+        if void:
+            again, found_again = await self._try_to_speak(void[0].note)
+            still = [violation for violation in found_again if violation.effect == "void"]
+            for violation in void:
+                self._violated(violation, utterance.content, mended=not still)
+            if still:
+                self._violated(still[0], again.content)
+                raise _EvaluatorSpoilt(f"{still[0].rule}: {still[0].detail}")
+            utterance, found = again, found_again
+        for mark in found:
+            self._violated(mark, utterance.content)
+        return utterance
+
+    async def _try_to_speak(self, note: str) -> tuple[Utterance, list[Violation]]:
+        number = len(self.transcript.messages) + 1
+        transcript = self.transcript
+        messages = tuple(transcript.messages)
+        view = EvaluatorView(
+            self._job_for_evaluator,
+            transcript.condition,
+            transcript.trial,
+            transcript.facts,
+            messages,
+            note,
+        )
+
+        async def attempt() -> Utterance:
+            self._message_starts(number, "user", self.plan.job.evaluator.name)
+            joiner = DeltaJoiner(self.emitter, number)
+            began = time.monotonic()
+            try:
+                async with asyncio.timeout(self.plan.limits.evaluator_s):
+                    spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
+            except TimeoutError:
+                joiner.drop()
+                message = f"no message within {self.plan.limits.evaluator_s:g} s"
+                raise PeerError("evaluator", message) from None
+            assert isinstance(spoken, Utterance)
+            self._thought_ms = (time.monotonic() - began) * 1000
+            return replace(spoken, content=clean(spoken.content))
+
+        self.turn += 1
+        try:
+            utterance = await with_retries(
+                attempt,
+                self.emitter,
+                self.plan.limits,
+                self.plan.limits.model_retries,
+                message=number,
+                counts=lambda _: False,
+            )
+        finally:
+            self.turn -= 1
+        guard = self.parts.guard
+        # Only the guard sees the whole job, because it must know what is withheld.
+        whole = replace(view, job=self.plan.job)
+        return utterance, list(guard(whole, utterance.content)) if guard else []
+
+    async def _answer(self, content: str) -> None:
+        """Send `content`, record the answer, and start observing."""
+        number = len(self.transcript.messages) + 1
+        speaker = "agent"
+        # Everything that led to a message is on disk before it is sent to the agent.
+        await self.emitter.written()
+        began = time.monotonic()
+
+        async def attempt() -> Reply:
+            traceparent = self.traces.begin(number) if self.traces else None
+            self._message_starts(number, "assistant", speaker, traceparent)
+            self._asked_at = time.monotonic()
+            token = registry.current.set(traceparent or "")
+            try:
+                reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
+            finally:
+                registry.current.reset(token)
+            assert isinstance(reply, Reply)
+            return reply
+
+        reply = await with_retries(
+            attempt,
+            self.emitter,
+            self.plan.limits,
+            self.plan.limits.agent_retries,
+            message=number,
+            counts=self.counts_against_agent,
+            ours=self.is_our_doing,
+        )
+        if self.traces:
+            self.traces.answered()
+        if still_s := self.parts.stood_still(reply.started):
+            self._stood_still(f"answer {number} came meanwhile, sooner than its latency says", still_s)
+        answer = clean(reply.content)
+        generation = tuple(clean_value(dict(event), 100_000) for event in reply.generation)
+        self.transcript.messages.append(
+            TranscriptMessage(number, "assistant", answer, reply.latency_ms, generation=generation)
+        )
+        self.emitter.emit(
+            events.MessageCompleted,
+            message=number,
+            turn=self.turn,
+            role="assistant",
+            speaker=speaker,
+            content=answer,
+            latency_ms=reply.latency_ms,
+            waited_ms=max(0.0, (reply.started - began) * 1000),
+            first_token_ms=None if reply.first_token is None else (reply.first_token - reply.started) * 1000,
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+            generation=generation,
+        )
+        self.answered_turn = self.turn
+        self._observing = asyncio.create_task(self.observer.after_turn(self.transcript, self.turn))
+
+    def _user_message(
+        self,
+        content: str,
+        *,
+        operator: bool = False,
+        utterance: Utterance | None = None,
+    ) -> tuple[str, bool]:
+        """Record the user's message; return the part to send, and whether it ends the conversation.
+
+        The transcript contains only sent messages; the sign-off is kept separately, for assertions.
+        """
+        number = len(self.transcript.messages) + 1
+        self.turn += 1
+        speaker = "operator" if operator else self.plan.job.evaluator.name
+        if utterance is None:
+            self._message_starts(number, "user", speaker)
+        words = without_signoff(content, self.plan.job.evaluator.signoff)
+        to_send, signs_off = (content, False) if words is None else (words, True)
+        given = self._disclosed(content, utterance)
+        thought_ms = self._thought_ms if utterance else None
+        spoken = TranscriptMessage(number, "user", content, thought_ms, operator)
+        if to_send:
+            self.transcript.messages.append(replace(spoken, content=to_send))
+        if signs_off:
+            self.transcript.signoff = spoken
+        self.emitter.emit(
+            events.MessageCompleted,
+            message=number,
+            turn=self.turn,
+            role="user",
+            speaker=speaker,
+            content=content,
+            thought_ms=thought_ms,
+            operator=operator,
+            signs_off=signs_off,
+            tokens_in=utterance.tokens_in if utterance else None,
+            tokens_out=utterance.tokens_out if utterance else None,
+        )
+        for fact, asked in given:
+            self.transcript.disclosed.add(fact)
+            text = self.plan.job.facts[fact - 1]
+            self.emitter.emit(
+                events.FactDisclosed, fact=fact, text=text, message=number, turn=self.turn, asked=asked
+            )
+        return to_send, signs_off
+
+    def _disclosed(self, content: str, utterance: Utterance | None) -> list[tuple[int, bool]]:
+        """Return the facts that a user message discloses for the first time, and whether the agent asked."""
+        facts, already = self.plan.job.facts, self.transcript.disclosed
+        found = set(self.parts.find_facts(content, facts, already, self.transcript.known_text()))
+        found |= set(utterance.facts if utterance else ())
+        asked_by = self.transcript.last_agent_message
+        return [
+            (number, self.parts.asked_for(asked_by, facts[number - 1]))
+            for number in sorted(found - already)
+            if 1 <= number <= len(facts)
+        ]
+
+    def _message_starts(self, number: int, role: Role, speaker: str, traceparent: str | None = None) -> None:
+        self.emitter.emit(
+            events.MessageStarted,
+            message=number,
+            turn=self.turn,
+            role=role,
+            speaker=speaker,
+            traceparent=traceparent,
+        )
+
+    async def settle_traces(self) -> None:
+        """Wait for the agent's spans, and add tool calls that only they report to the transcript."""
+        if self.traces is None:
+            return
+        missing = await self.traces.settle()
+        for message, calls in self.transcript.settle():
+            self.emitter.emit(events.CallsTraced, message=message, generation=tuple(calls))
+        self.traces.release()
+        if missing:
+            self.emitter.emit(events.Warned, code="spans", message=missing)
+
+    def _violated(self, violation: Violation, content: str, *, mended: bool = False) -> None:
+        self.emitter.emit(
+            events.EvaluatorViolated,
+            rule=violation.rule,
+            detail=clean_line(violation.detail),
+            message=len(self.transcript.messages) + 1,
+            content=content,
+            mended=mended,
+            effect=violation.effect,
+        )
+
+    def counts_against_agent(self, error: PeerError) -> bool:
+        """Count a failed attempt, but not a 429 that we caused, or a failure while this process was suspended."""
+        counted = error.peer == "agent" and not self.is_our_doing(error)
+        if counted and (still_s := self.parts.stood_still(self._asked_at)):
+            self._stood_still("a failure of the agent meanwhile does not count", still_s)
+            counted = False
+        self.transcript.failures += counted
+        return counted
+
+    def _stood_still(self, what: str, seconds: float) -> None:
+        message = (
+            f"this program was suspended for {seconds:.1f} s (stopped, or the machine was asleep); {what}"
+        )
+        self.emitter.emit(events.Warned, code="stood_still", message=message)
+
+    def is_our_doing(self, error: PeerError) -> bool:
+        """Return whether this program or machine is to blame: too many conversations at once, or no free sockets."""
+        too_many = error.status == 429 and self.plan.shared_agent > 1
+        return error.peer == "agent" and (too_many or error.exhausted)
+
+    def outcome_of(self, error: PeerError) -> Outcome:
+        """Return how a peer's last failure ends the conversation."""
+        detail = _with_received(error)
+        if self.is_our_doing(error):
+            return Outcome("cancelled", "infrastructure", detail)
+        if error.peer == "agent":
+            never_held = not self.transcript.latencies_ms
+            what_helps = _what_helps(error, self.plan.job.target.protocol) if never_held else ""
+            return Outcome("agent_failed", "agent", detail + what_helps, never_held)
+        return Outcome("evaluator_failed", "evaluator" if error.unusable else "infrastructure", detail)
+
+    async def _end_observing(self) -> None:
+        """Wait for the observation of the last turn, so that no check ever sees the next one's state."""
+        task, self._observing = self._observing, None
+        if task is None:
+            return
+        current = asyncio.current_task()
+        if current is not None and current.cancelling():
+            task.cancel()
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        if not task.cancelled():
+            task.result()
+
+
+def _what_helps(error: PeerError, protocol: str) -> str:
+    """Return what to set if no conversation took place, as the end of a sentence about the agent."""
+    if error.status in (401, 403):
+        return "; set BIOEVAL_AGENT_API_KEY to the key that the agent expects"
+    elsewhere = error.status in (301, 302, 303, 307, 308, 404, 405, 410, 501)
+    if elsewhere or error.unusable or error.received.lstrip().startswith("<"):
+        more = ", without /api/v1" if protocol == "rest" else ""
+        return f"; give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url{more}"
+    return ""
+
+
+def _with_received(error: PeerError) -> str:
+    """Return what went wrong and, unless the error says so, what was received instead of an answer."""
+    said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
+    return f"{said}{events.IT_SENT}{came}" if came and came.rstrip("…") not in said else said

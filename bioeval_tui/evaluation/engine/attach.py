@@ -1,0 +1,317 @@
+"""A run for screens: in progress, or replayed from its file."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic, time
+from typing import Literal
+
+from bioeval_tui.evaluation.engine.intents import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
+from bioeval_tui.evaluation.engine.run_view import Intent
+from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
+from bioeval_tui.record.live import is_live, read_live
+from bioeval_tui.record.reading import follow, read_recording
+from bioeval_tui.record.replay import (
+    Player,
+    Timing,
+    after_next_failure,
+    after_next_message,
+    before_last_message,
+    replay_times,
+    turn_ends,
+)
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.record.turn_mark import TurnMark
+from bioeval_tui.text import clean_line
+
+MOST_SCORED = 20_000
+"""Maximum number of events of a recording for which the scores over its turns are computed."""
+QUIET_S = 2.0
+"""After this many seconds without an event, ask the engine whether it can write."""
+
+
+class FollowedRun:
+    """A run in progress in a separate engine. `process` is the engine if it was started from here."""
+
+    mode: Literal["live", "replay"] = "live"
+    batch_id: str | None = None
+
+    def __init__(
+        self,
+        path: Path,
+        process: subprocess.Popen[bytes] | None = None,
+        log: Path | None = None,
+        *,
+        ends: int = 0,
+    ) -> None:
+        """`ends` is how many times a resumed run had ended before; those ends are skipped."""
+        self.path = path
+        self.run_id = path.stem
+        self.process = process
+        self.log = log
+        self._ends = ends
+        self.late_s = 0.0 if process else _age_s(path)
+        self.ended: RunEnded | None = None
+
+    async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield new events until the run has ended or its engine has died (then a last `Warned`)."""
+        async for batch in self._written_or_troubled():
+            for event in batch:
+                if isinstance(event, RunEnded):
+                    self.ended = event
+                elif isinstance(event, RunResumed):
+                    self.ended = None
+            yield batch
+        if self.ended is None:
+            yield [self._interrupted()]
+
+    async def _written_or_troubled(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield new events; if none arrive, ask the engine why, because a full disk cannot be recorded."""
+        batches = follow(self.path, ends=self._ends, still_written=self.engine_runs)
+        waiting: asyncio.Task[Sequence[RunEvent] | None] | None = None
+        said: str | None = None
+        try:
+            while True:
+                waiting = waiting or asyncio.create_task(anext(batches, None))
+                if not (await asyncio.wait({waiting}, timeout=QUIET_S))[0]:
+                    trouble = await self._trouble()
+                    if trouble != said and trouble is not None:
+                        yield [self._warned("disk", f"{trouble}; {what_helps(self.run_id)}")]
+                    said = trouble
+                    continue
+                batch, waiting = waiting.result(), None
+                if batch is None:
+                    return
+                yield batch
+        finally:
+            if waiting is not None:
+                waiting.cancel()
+                await asyncio.wait({waiting})
+
+    async def _trouble(self) -> str | None:
+        """Return why the engine cannot write; None if it can, or if it does not answer."""
+        info = read_live(self.path)
+        if info is None or not info.alive():
+            return None
+        answer = await send_intent(info, HOW_IS_IT)
+        return None if answer == NO_ANSWER else answer
+
+    async def send(self, intent: Intent) -> str | None:
+        """Send an intent to the engine; return None if it was accepted, otherwise why not."""
+        info = read_live(self.path)
+        if info is None or not info.alive():
+            return "the run has ended"
+        return await send_intent(info, intent.kind, intent.condition, intent.text, sender_name())
+
+    async def aclose(self) -> None:
+        """Detach; the engine continues."""
+
+    def engine_runs(self) -> bool:
+        """Return whether the engine that writes the recording still runs."""
+        if self.process is not None and self.process.poll() is None:
+            return True
+        return is_live(self.path)
+
+    def _interrupted(self) -> Warned:
+        detail = last_line(self.log) if self.log else ""
+        message = "the engine is gone; the run was interrupted" + (f": {detail}" if detail else "")
+        return self._warned("interrupted", message)
+
+    def _warned(self, code: str, message: str) -> Warned:
+        return Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code=code, message=message)
+
+
+class ReplayedRun:
+    """A replay of a recording, with the controls of `evaluation.engine.run_view.Playback`. `events` restarts it."""
+
+    mode: Literal["live", "replay"] = "replay"
+    batch_id: str | None = None
+    late_s = 0.0
+
+    def __init__(
+        self,
+        path: Path,
+        speed: float | None,
+        *,
+        clock: Callable[[], float] = monotonic,
+        timing: Timing = replay_times,
+        source: FollowedRun | None = None,
+    ) -> None:
+        """`timing` says when events are due. With a `source`, the run is played while its engine still writes it."""
+        self.path = path
+        self.run_id = path.stem
+        self.speed = speed
+        self._timing = timing
+        self.true_times = timing is replay_times
+        self._source = source
+        self._reading: asyncio.Task[None] | None = None
+        self.marks: Sequence[TurnMark] = ()
+        self._clock = clock
+        self._events: Sequence[RunEvent] = ()
+        self._player: Player | None = None
+        self._begin: int | None = None
+        """Where the next `events` begin after jumping back."""
+        self._paused = False
+
+    async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield the events at their recorded pace; an interrupted run ends with a `Warned`."""
+        if self._source is None and not self._events:
+            self._take((await asyncio.to_thread(read_recording, self.path)).events)
+            self.marks = await asyncio.to_thread(with_scores, self._events, self.marks)
+        elif self._source is not None and self._reading is None:
+            self._reading = asyncio.create_task(self._read(self._source))
+        self._player = Player(
+            self._events,
+            self.speed,
+            begin=self._begin or 0,
+            paused=self._paused,
+            clock=self._clock,
+            timing=self._timing,
+            whole=self._reading is None or self._reading.done(),
+        )
+        self._begin = None
+        async for batch in self._player.play():
+            yield batch
+        if self._source is None and not isinstance(self._events[-1], RunEnded):
+            message = "the recording ends here; the run was interrupted"
+            yield [
+                Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code="interrupted", message=message)
+            ]
+
+    def _take(self, events: Sequence[RunEvent]) -> None:
+        self._events = events
+        self.marks = turn_ends(events, self._timing)
+
+    async def _read(self, source: FollowedRun) -> None:
+        """Read events as the engine writes them; the player yields them when they are due."""
+        written: list[RunEvent] = []
+        async for batch in source.events():
+            written += batch
+            self._take(tuple(written))
+            if self._player is not None:
+                self._player.extend(self._events, whole=False)
+        if self._player is not None:
+            self._player.extend(self._events, whole=True)
+
+    @property
+    def paused(self) -> bool:
+        """Whether the replay is paused."""
+        return self._player.paused if self._player else self._paused
+
+    def set_paused(self, paused: bool) -> None:
+        """Pause or continue."""
+        self._paused = paused
+        if self._player is not None:
+            self._player.paused = paused
+
+    def set_speed(self, speed: float) -> None:
+        """Change the playback speed."""
+        self.speed = speed
+        if self._player is not None:
+            self._player.speed = speed
+
+    def step(self) -> bool:
+        """Play to the end of the next message and pause; return False if there is no other message."""
+        return self._go_to(after_next_message)
+
+    def to_next_failure(self) -> bool:
+        """Play to the next failed assertion and pause; return False if no other assertion fails."""
+        return self._go_to(after_next_failure)
+
+    def begin_before_last(self) -> None:
+        """Make the next `events` start one message before the newest, paused."""
+        self._begin = before_last_message(self._events, self.heading)
+        self._paused = True
+
+    @property
+    def given(self) -> int:
+        """The number of events played so far."""
+        return self._player.at if self._player else 0
+
+    @property
+    def heading(self) -> int:
+        """The number of events at the last jump's target, which may not have been reached yet."""
+        if self._begin is not None:
+            return self._begin
+        return self._player.heading if self._player else 0
+
+    @property
+    def now_s(self) -> float:
+        """Replay position, in recorded seconds."""
+        return self._player.now_s if self._player else 0.0
+
+    def seek(self, count: int) -> bool:
+        """Go to the point after `count` events and pause; return False if `events` must restart for that."""
+        self._paused = True
+        if self._player is None or self._begin is not None:
+            self._begin = count  # `events` are about to begin
+            return self._player is not None
+        if count >= self._player.at < len(self._events):
+            self._player.go_to(count)
+            return True
+        self._begin = count
+        return False
+
+    def _go_to(self, find: Callable[[Sequence[RunEvent], int], int | None]) -> bool:
+        place = find(self._events, self.heading)
+        if place is not None:
+            self._paused = True
+            if self._begin is not None:
+                self._begin = place
+            elif self._player is not None:
+                self._player.go_to(place)
+        return place is not None
+
+    async def send(self, intent: Intent) -> str | None:
+        """Reject the intent: a recording cannot be changed."""
+        return "this is a replay"
+
+    async def aclose(self) -> None:
+        """Stop reading."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.wait({self._reading})
+
+
+def with_scores(events: Sequence[RunEvent], marks: Sequence[TurnMark]) -> list[TurnMark]:
+    """Return the marks with the score of each conversation there; unchanged for a long recording."""
+    if len(events) > MOST_SCORED:
+        return list(marks)
+    state, given, found = RunState(), 0, []
+    for mark in marks:
+        apply_all(state, events[given : mark.given])
+        given = max(given, mark.given)
+        talk = state.conversation(mark.condition, mark.trial) if mark.condition else None
+        found.append(mark._replace(score=state.running_score(talk)) if talk else mark)
+    return found
+
+
+def _age_s(path: Path) -> float:
+    """Return how long ago a file was written to, in seconds."""
+    try:
+        return max(0.0, time() - path.stat().st_mtime)
+    except OSError:
+        return 0.0
+
+
+def sender_name() -> str:
+    """Return the name of this viewer in the recording: user and host."""
+    try:
+        return clean_line(f"{getpass.getuser()}@{socket.gethostname()}", 80)
+    except (OSError, KeyError):
+        return "viewer"
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of a log file, cleaned; empty without one."""
+    try:
+        lines = log.read_bytes()[-20_000:].decode("utf-8", "replace").strip().splitlines()
+    except OSError:
+        return ""
+    return clean_line(lines[-1], 300) if lines else ""

@@ -1,0 +1,376 @@
+"""Run a batch: each run has a recording, a .live file, a port for intents, and a job.
+
+The batch limits open runs and concurrent conversations. Runs whose conversations share a knowledge graph run one after
+another, because each would see what the others leave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from bioeval_tui import __version__
+from bioeval_tui.errors import BioevalError, RecordingError
+from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
+from bioeval_tui.evaluation.conversation.emitter import Emitter
+from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunPlan
+from bioeval_tui.evaluation.conversation.run_job import Earlier, end_run, run_job, started_fields
+from bioeval_tui.evaluation.conversation.standstill import Standstill
+from bioeval_tui.evaluation.engine.budget import CallBudget, Rates
+from bioeval_tui.evaluation.engine.intents import listen, what_helps
+from bioeval_tui.evaluation.engine.pace import LONGEST_PAUSE_S, Cut, Pace
+from bioeval_tui.evaluation.engine.resume import Resumption
+from bioeval_tui.evaluation.engine.sink import EngineSink
+from bioeval_tui.evaluation.traces.joined import RunTraces
+from bioeval_tui.evaluation.traces.registry import Traces
+from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge
+from bioeval_tui.record import events
+from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
+from bioeval_tui.record.names import Condition
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.recorder import Recorder
+from bioeval_tui.terminal import say
+from bioeval_tui.text import clean_line
+
+DISK_S = 0.5
+"""How long a run that is asked to stop waits for a full disk, in seconds."""
+
+ONE_AT_A_TIME = (
+    "the conversations share one knowledge graph, so they run one after another; "
+    "use --parallel if the target keeps them apart"
+)
+
+
+async def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """One run that is ready to start. `open_parts` is entered once the recording exists, so that a failure is recorded."""
+
+    plan: RunPlan
+    identities: Identities
+    open_parts: Callable[[Control], AbstractAsyncContextManager[Parts]]
+    warnings: tuple[str, ...] = ()
+    keep_prompts: bool = True
+    rates: Rates = field(default_factory=Rates)
+    resume: Callable[[], Resumption] | None = None
+    """Reads where to continue the run. Called once the recording is locked, because earlier reads may be outdated."""
+    otlp: int | None = None
+    """The port on which the agent's spans are received; None if they are not."""
+    shares_graph: Callable[[], Awaitable[bool]] = _never
+    """Called only for concurrent conversations: returns whether they share a graph."""
+
+
+@dataclass(frozen=True)
+class BatchTerms:
+    """The settings that all runs of a batch share."""
+
+    at_once: int = 1
+    requests_per_minute: float | None = None
+    max_calls: int | None = None
+    max_cost: float | None = None
+    longest_wait_s: float = LONGEST_PAUSE_S
+    """Maximum pause after a 429."""
+
+
+class Stopping(Protocol):
+    """Decides when a batch needs no further round (one trial of every run)."""
+
+    def take(self, event: RunEvent) -> None:
+        """Receive an event of any run."""
+        ...
+
+    @property
+    def decided(self) -> bool:
+        """Whether no further round is needed."""
+        ...
+
+    @property
+    def words(self) -> str:
+        """The decision so far, in a sentence."""
+        ...
+
+
+class _Rounds:
+    """Runs the trials of a batch in rounds: no run starts a trial before all have finished the previous one."""
+
+    def __init__(self, stopping: Stopping, runs: int) -> None:
+        self.stopping = stopping
+        self._runs = runs
+        self._waiting: dict[int, int] = {}
+        self._changed = asyncio.Condition()
+
+    async def next(self, trial: int) -> bool:
+        """Wait until every active run has reached this trial; return whether it is needed."""
+        async with self._changed:
+            self._waiting[trial] = self._waiting.get(trial, 0) + 1
+            self._changed.notify_all()
+            await self._changed.wait_for(lambda: self._waiting[trial] >= self._runs)
+        return not self.stopping.decided
+
+    async def leave(self) -> None:
+        """Continue without a run that has ended."""
+        async with self._changed:
+            self._runs -= 1
+            self._changed.notify_all()
+
+
+@dataclass
+class _Batch:
+    """The shared parts of a batch's runs, in one event loop."""
+
+    terms: BatchTerms
+    runs_dir: Path
+    stop: asyncio.Event
+    budget: CallBudget
+    open_runs: asyncio.Semaphore
+    talks: asyncio.Semaphore
+    graph: asyncio.Lock = field(default_factory=asyncio.Lock)
+    beginning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    paces: dict[str, Pace] = field(default_factory=dict)
+    still: Standstill = field(default_factory=Standstill)
+    rounds: _Rounds | None = None
+    traces: Traces | None = None
+
+    def count(self, event: RunEvent, rates: Rates) -> None:
+        """Count an event's calls and cost, and pass it to the stop rule."""
+        self.budget.take(event, rates)
+        if self.rounds is not None:
+            self.rounds.stopping.take(event)
+
+    @contextlib.asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        async with self.talks:
+            async with self.beginning:  # one per loop iteration, because starting takes some milliseconds
+                await asyncio.sleep(0)
+            yield
+
+
+async def run_batch(
+    runs: Sequence[PreparedRun],
+    runs_dir: Path,
+    *,
+    stop: asyncio.Event | None = None,
+    terms: BatchTerms | None = None,
+    stopping: Stopping | None = None,
+    traces: Traces | None = None,
+) -> list[events.RunEnded]:
+    """Run all runs and return how each started one ended; a failure of one does not end the others.
+
+    Setting `stop` cancels conversations in progress and starts no others. With `stopping`, all runs proceed trial by
+    trial together until it has decided. `traces` receives the agents' spans.
+
+    Raises:
+        RecordingError: a recording cannot be written (after the other runs have ended).
+    """
+    terms = terms or BatchTerms()
+    if stopping is not None and terms.at_once > 1 and await _share_a_graph(runs):
+        # Runs in rounds cannot wait for each other's graph.
+        terms = replace(terms, at_once=1)
+        runs = [
+            replace(run, plan=replace(run.plan, shared_agent=1), warnings=(*run.warnings, ONE_AT_A_TIME))
+            for run in runs
+        ]
+    batch = _Batch(
+        terms,
+        runs_dir,
+        stop or asyncio.Event(),
+        CallBudget(terms.max_calls, terms.max_cost),
+        asyncio.Semaphore(terms.at_once if stopping is None else len(runs)),
+        asyncio.Semaphore(terms.at_once),
+        rounds=_Rounds(stopping, len(runs)) if stopping is not None else None,
+        traces=traces,
+    )
+    if terms.at_once > 1 or terms.requests_per_minute:
+        batch.paces["agent"], models = (
+            Pace(terms.at_once, terms.requests_per_minute, longest_pause_s=terms.longest_wait_s)
+            for _ in range(2)
+        )
+        batch.paces |= {"evaluator": models, "judge": models}
+    watching = asyncio.create_task(batch.still.watch())
+    try:
+        found = await asyncio.gather(*(_in_step(run, batch) for run in runs), return_exceptions=True)
+    finally:
+        watching.cancel()
+    problems = [item for item in found if isinstance(item, BaseException)]
+    if problems:
+        raise problems[0]
+    return [item for item in found if isinstance(item, events.RunEnded)]
+
+
+async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
+    """Return whether concurrent conversations share a graph."""
+    for run in runs:
+        if not run.plan.parallel and await run.shares_graph():
+            return True
+    return False
+
+
+async def _in_step(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
+    try:
+        return await _turn(run, batch)
+    finally:
+        if batch.rounds is not None:
+            await batch.rounds.leave()
+
+
+async def _turn(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
+    """Wait until the run may be opened, and run it."""
+    apart = run.plan.parallel or batch.terms.at_once == 1
+    if not apart and await run.shares_graph():
+        plan = replace(run.plan, shared_agent=1)
+        run = replace(run, plan=plan, warnings=(*run.warnings, ONE_AT_A_TIME))
+        async with batch.graph, batch.open_runs:
+            return None if batch.stop.is_set() else await _run(run, batch)
+    async with batch.open_runs:
+        return None if batch.stop.is_set() else await _run(run, batch)
+
+
+async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
+    path = recording_path(batch.runs_dir, run.plan.run_id)
+    control = Control(run.plan.conditions)
+    loop = asyncio.get_running_loop()
+
+    def disk(trouble: str | None) -> None:
+        loop.call_soon_threadsafe(_say_of_disk, emitter, path, trouble)
+
+    recorder = Recorder(path, resume=run.resume is not None, on_trouble=disk)
+    try:
+        run, earlier = await _where_it_goes_on(run)
+    except BaseException:
+        await recorder.aclose()
+        raise
+    sink = EngineSink(
+        recorder,
+        keep_prompts=run.keep_prompts,
+        paces=batch.paces,
+        count=lambda event: batch.count(event, run.rates),
+    )
+    emitter = Emitter(run.plan.run_id, sink, after_seq=earlier.after_seq if earlier else 0)
+    sink.on_cut = lambda peer, cut: _slowed(emitter, peer, cut)
+
+    def acted(action: str, condition: Condition | None, text: str, sender: str) -> None:
+        emitter.emit(events.OperatorActed, condition=condition, action=action, text=text, sender=sender)
+
+    control.on_action = acted
+    try:
+        async with listen(control, recorder) as (port, token):
+            write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), port, token))
+            _begin(run, emitter)
+            stopping = asyncio.create_task(_cancel_when(batch.stop, control, recorder))
+            try:
+                return await _hold(run, earlier, emitter, control, batch)
+            finally:
+                stopping.cancel()
+                # The writer must have everything before the .live file is removed.
+                await recorder.aclose()
+    finally:
+        remove_live(path)
+
+
+async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption | None]:
+    """Read a resumed run's recording, which is locked by now, and return the run with its number of trials.
+
+    Raises:
+        RecordingError: another program finished the run meanwhile, or the recording cannot be read.
+    """
+    if run.resume is None:
+        return run, None
+    found = await asyncio.to_thread(run.resume)
+    trials = max(run.plan.trials, found.trials)
+    if found.ended and not found.owes(run.plan.conditions, trials):
+        raise RecordingError(f"{run.plan.run_id}: already complete; another process finished the run")
+    return replace(run, plan=replace(run.plan, trials=trials)), found
+
+
+def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
+    """Write to the log now, and to the recording as soon as possible."""
+    message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the recording continues"
+    say(message, err=True)
+    emitter.emit(events.Warned, code="disk", message=message)
+
+
+def _begin(run: PreparedRun, emitter: Emitter) -> None:
+    if run.resume is None:
+        emitter.emit(events.RunStarted, **started_fields(run.plan, run.identities))
+    else:
+        emitter.emit(
+            events.RunResumed, program_version=__version__, trials=run.plan.trials, cases=run.plan.further
+        )
+    for message in run.warnings:
+        emitter.emit(events.Warned, code="job", message=message)
+
+
+async def _hold(
+    run: PreparedRun, found: Resumption | None, emitter: Emitter, control: Control, batch: _Batch
+) -> events.RunEnded:
+    earlier = found.earlier if found else None
+    try:
+        if found is not None and not found.owes(run.plan.conditions, run.plan.trials):
+            return end_run(
+                run.plan, emitter, found.earlier
+            )  # only the end is missing, so no agent or model is called
+        async with contextlib.AsyncExitStack() as stack:
+            with control.beginning():
+                parts = await stack.enter_async_context(run.open_parts(control))
+            return await run_job(run.plan, _bounded(parts, run, batch), emitter, control, earlier=earlier)
+    except RunCancelledError:
+        return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped="cancelled before it started")
+    except BioevalError as error:
+        return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
+    except Exception as error:
+        # After a bug, viewers need to see why the run stopped.
+        detail = f"a bug in this program stopped the run: {type(error).__name__}: {error}"
+        emitter.emit(events.RunEnded, status="failed", detail=clean_line(detail))
+        raise
+
+
+def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
+    """Return the parts with the batch's limits."""
+    if batch.rounds is not None:
+        rounds = batch.rounds
+        parts = replace(parts, next_round=rounds.next, decision=lambda: rounds.stopping.words)
+    parts = replace(
+        parts,
+        slot=batch.slot,
+        may_begin=batch.budget.stop_reason,
+        stood_still=batch.still.since,
+        traces=RunTraces(batch.traces) if batch.traces is not None and run.otlp is not None else None,
+    )
+    if not batch.paces:
+        return parts
+    open_agent, open_evaluator = parts.open_agent, parts.open_evaluator
+    agents, models = batch.paces["agent"], batch.paces["evaluator"]
+    parts = replace(parts, open_agent=lambda c, t: WrappedAgent(open_agent(c, t), agents.around))
+    if run.rates.evaluator_is_model:
+        parts = replace(
+            parts, open_evaluator=lambda c, t: WrappedEvaluator(open_evaluator(c, t), models.around)
+        )
+    if run.rates.judge_calls:
+        around = partial(models.around, calls=run.rates.judge_calls)
+        parts = replace(parts, judge=WrappedJudge(parts.judge, around))
+    return parts
+
+
+def _slowed(emitter: Emitter, peer: str, cut: Cut) -> None:
+    message = (
+        f"the {peer} is rate-limiting (429): reduced from {cut.before} to {cut.after} concurrent requests, "
+        f"after a pause of {cut.pause_s:g} s"
+    )
+    emitter.emit(events.Warned, code="slowed", message=message)
+
+
+async def _cancel_when(stop: asyncio.Event, control: Control, recorder: Recorder) -> None:
+    await stop.wait()
+    recorder.give_up_after(DISK_S)
+    control.act("cancel", sender="signal")

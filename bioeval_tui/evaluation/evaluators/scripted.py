@@ -1,0 +1,78 @@
+"""The scripted evaluator: says the job's lines, the same every time. For rehearsal, regression and CI."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+
+from bioeval_tui.errors import InputError, NotMeasuredError
+from bioeval_tui.evaluation.job.models import EvaluationJob, ScriptLine
+from bioeval_tui.evaluation.seams import Delta, EvaluatorView, PeerError, TranscriptMessage, Utterance
+from bioeval_tui.patterns import search
+from bioeval_tui.text import clean
+
+WORDS_PER_DELTA = 3
+
+
+class ScriptedEvaluator:
+    """Says the lines of `job.evaluator.lines`, then the sign-off.
+
+    In each turn it says the first unused line whose `when` matches the agent's last message, otherwise the
+    next unused line without `when`, otherwise the sign-off. A line with `fact` is
+    skipped where that fact is withheld. Which lines are used is read from the transcript, so that a
+    second attempt, a resumed run, and a conversation that a person gave back all continue with the right line.
+    """
+
+    identity = "scripted"
+
+    def __init__(self, job: EvaluationJob, *, typing_delay_s: float = 0.0) -> None:
+        """`typing_delay_s` is the pause in seconds after every few words; 0 says everything immediately."""
+        self._lines = job.evaluator.lines
+        self._signoff = job.evaluator.signoff
+        self._delay = typing_delay_s
+
+    async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+        """Yield the next line a few words at a time and, last, the complete message."""
+        line = self._choose(view)
+        content = clean(line.say if line else self._signoff)
+        for piece in _pieces(content):
+            yield Delta(piece)
+            if self._delay:
+                await asyncio.sleep(self._delay)
+        yield Utterance(content, facts=(line.fact,) if line and line.fact else ())
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+    def _choose(self, view: EvaluatorView) -> ScriptLine | None:
+        lines = [
+            line
+            for line in _unused(self._lines, view.transcript)
+            if line.fact is None or line.fact <= len(view.facts)
+        ]
+        heard = next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
+        try:
+            answering = (line for line in lines if line.when is not None and search(line.when, heard))
+            chosen = next(answering, None)
+        except (InputError, NotMeasuredError) as problem:
+            raise PeerError("evaluator", f"evaluator.lines: {problem}") from problem
+        return chosen or next((line for line in lines if line.when is None), None)
+
+
+def _unused(lines: Sequence[ScriptLine], transcript: Sequence[TranscriptMessage]) -> list[ScriptLine]:
+    said = Counter(" ".join(m.content.split()) for m in transcript if m.role == "user")
+    left = []
+    for line in lines:
+        text = " ".join(clean(line.say).split())
+        if said[text] > 0:
+            said[text] -= 1
+        else:
+            left.append(line)
+    return left
+
+
+def _pieces(text: str) -> list[str]:
+    words = text.split(" ")
+    groups = [" ".join(words[i : i + WORDS_PER_DELTA]) for i in range(0, len(words), WORDS_PER_DELTA)]
+    return [group + (" " if index < len(groups) - 1 else "") for index, group in enumerate(groups)]

@@ -1,0 +1,196 @@
+"""A Neo4j server as the knowledge graph, through the official driver.
+
+Every call has two time limits: the server gets one, and the client stops waiting a little later,
+in case the server is silent. Nothing is retried here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from bioeval_tui.errors import BioevalError, QueryError
+from bioeval_tui.evaluation.graphs.cypher import check_query, check_statement, split_statements
+from bioeval_tui.evaluation.graphs.digest import MAX_DIGESTED, ContentDigest
+from bioeval_tui.evaluation.graphs.neo4j_values import plain
+from bioeval_tui.evaluation.seams import GraphSnapshot, PeerError, Rows
+from bioeval_tui.text import clean_line
+
+MAX_ROWS = 10_000
+MAX_RESULT_CHARACTERS = 5_000_000
+_SCHEMES = ("bolt", "neo4j", "bolt+s", "neo4j+s", "bolt+ssc", "neo4j+ssc")
+_CONNECT_S = 5.0
+_GRACE_S = 2.0
+_SNAPSHOT_S = 20.0
+_IDLE_CHECK_S = 1.0
+"""A connection that was idle for this many seconds is tested before use, because the server may have restarted."""
+
+
+class Neo4jGraph:
+    """A `KnowledgeGraph` on a server. The first call opens the connection and imports the driver.
+
+    A user name in the URI is used if `username` is empty, and never shown. With `unrestricted`,
+    setups are passed on unchanged, statement by statement; queries always only read.
+    """
+
+    def __init__(self, uri: str, username: str, password: str, *, unrestricted: bool = False) -> None:
+        self._uri, in_uri, self._place = split_address(uri)
+        self.identity = f"Neo4j at {self._place}"
+        self._credentials = (username or in_uri or "neo4j", password)
+        self._unrestricted = unrestricted
+        self._driver: Any = None
+        self._opening = asyncio.Lock()
+        self._closed = False
+
+    async def query(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0
+    ) -> Rows:
+        """Run one query in a read transaction and return its rows as JSON-like values.
+
+        Raises `QueryError` when the query is wrong, writes, or gives more than 10,000 rows or 5,000,000 characters;
+        `PeerError` when the server is unreachable, rejects the password or exceeds the time limit.
+        """
+        check_query(cypher, parameters)
+        async with self._session(read=True, timeout_s=timeout_s) as session:
+            return await _rows(await session.run(self._timed(cypher, timeout_s), dict(parameters or {})))
+
+    async def execute(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0
+    ) -> None:
+        """Run one query that may write, in its own transaction; with `unrestricted`, several. Raises the same errors as `query`."""
+        if not self._unrestricted:
+            check_statement(cypher, parameters)
+        statements = split_statements(cypher) if self._unrestricted else [cypher]
+        for statement in statements:
+            async with self._session(read=False, timeout_s=timeout_s) as session:
+                result = await session.run(self._timed(statement, timeout_s), dict(parameters or {}))
+                await result.consume()
+
+    async def snapshot(self) -> GraphSnapshot:
+        """Return counts by label and relationship type and a digest of the content."""
+        async with self._session(read=True, timeout_s=_SNAPSHOT_S) as session:
+            transaction = await session.begin_transaction(timeout=_SNAPSHOT_S)
+            async with transaction:
+                return await _summary(transaction)
+
+    async def aclose(self) -> None:
+        """Close every connection. Closing twice is fine."""
+        self._closed = True
+        if self._driver is not None:
+            driver, self._driver = self._driver, None
+            await driver.close()
+
+    def _timed(self, cypher: str, timeout_s: float) -> Any:
+        # Here and below: the driver takes a third of a second, and most runs have no Neo4j.
+        import neo4j
+
+        return neo4j.Query(cypher, timeout=timeout_s)
+
+    @asynccontextmanager
+    async def _session(self, *, read: bool, timeout_s: float) -> AsyncIterator[Any]:
+        """Yield a session; convert the driver's exceptions, and limit the total time."""
+        driver = await self._open()
+        from bioeval_tui.evaluation.graphs.neo4j_errors import graph_error
+
+        try:
+            async with (
+                asyncio.timeout(timeout_s + _GRACE_S),
+                driver.session(
+                    default_access_mode="READ" if read else "WRITE",
+                    fetch_size=1000,
+                ) as session,
+            ):
+                yield session
+        except BioevalError:
+            raise
+        except TimeoutError:
+            raise PeerError(
+                "graph", f"{self.identity} did not answer within {timeout_s:g} s", retryable=True
+            ) from None
+        except Exception as error:
+            # Besides its documented errors the driver lets private ones through (of its protocol, of packing)
+            # when the server is not Neo4j. Each becomes one sentence; unknown ones name their type.
+            raise graph_error(error, self._place, timeout_s) from None
+
+    async def _open(self) -> Any:
+        if self._closed:
+            raise PeerError("graph", f"{self.identity} is closed")
+        if not self._uri:
+            raise PeerError("graph", f"NEO_URI is not a Neo4j URI, which starts with {', '.join(_SCHEMES)}")
+        async with self._opening:
+            if self._driver is None:
+                # Half a second of import, off the event loop: answers are being timed on it.
+                neo4j = await asyncio.to_thread(importlib.import_module, "neo4j")
+                try:
+                    self._driver = neo4j.AsyncGraphDatabase.driver(
+                        self._uri,
+                        auth=self._credentials,
+                        connection_timeout=_CONNECT_S,
+                        connection_acquisition_timeout=_CONNECT_S + _GRACE_S,
+                        max_transaction_retry_time=0,
+                        liveness_check_timeout=_IDLE_CHECK_S,
+                        notifications_min_severity="OFF",
+                        telemetry_disabled=True,
+                    )
+                except (neo4j.exceptions.DriverError, OSError, ValueError) as error:  # a URI or setting
+                    from bioeval_tui.evaluation.graphs.neo4j_errors import graph_error
+
+                    raise graph_error(error, self._place, 0) from None
+        return self._driver
+
+
+async def _rows(result: Any) -> Rows:
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    async for record in result:
+        row = tuple(plain(value) for value in record.values())
+        size += len(json.dumps(row, ensure_ascii=False))
+        rows.append(row)
+        if len(rows) > MAX_ROWS or size > MAX_RESULT_CHARACTERS:
+            raise QueryError(
+                f"the result is larger than {MAX_ROWS:,} rows or {MAX_RESULT_CHARACTERS:,} characters: reduce it"
+            )
+    return Rows(tuple(result.keys()) if rows else (), tuple(rows))
+
+
+async def _summary(transaction: Any) -> GraphSnapshot:
+    labels = await _counts(transaction, "MATCH (n) UNWIND labels(n) AS name RETURN name, count(*) AS many")
+    types = await _counts(transaction, "MATCH ()-[r]->() RETURN type(r) AS name, count(*) AS many")
+    digest = ContentDigest()
+    nodes = "MATCH (n) RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties"
+    async for node in await transaction.run(f"{nodes} ORDER BY id(n) LIMIT {MAX_DIGESTED}"):
+        digest.add_node(node["id"], node["labels"], plain(node["properties"]))
+    edges = (
+        "MATCH (a)-[r]->(b) RETURN type(r) AS type, elementId(a) AS start, elementId(b) AS finish, "
+        f"properties(r) AS properties ORDER BY id(r) LIMIT {MAX_DIGESTED}"
+    )
+    async for edge in await transaction.run(edges):
+        digest.add_relationship(edge["type"], edge["start"], edge["finish"], plain(edge["properties"]))
+    return GraphSnapshot(labels, types, digest.hexdigest((labels, types)))
+
+
+async def _counts(transaction: Any, cypher: str) -> dict[str, int]:
+    found = {record["name"]: record["many"] async for record in await transaction.run(cypher)}
+    return dict(sorted(found.items()))
+
+
+def split_address(uri: str) -> tuple[str, str, str]:
+    """Return the URI without its user, the user, and `host:port` to show; the first is empty for an invalid URI.
+
+    The published default has a user name in the URI, which the driver rejects.
+    """
+    try:
+        parts = urlsplit(uri)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "", "", "NEO_URI"
+    if parts.scheme not in _SCHEMES or not parts.hostname:
+        return "", "", "NEO_URI"
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{host}{port}{query}", parts.username or "", clean_line(f"{host}{port}", 200)

@@ -1,0 +1,139 @@
+"""The view of a conversation that guards use."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+
+from bioeval_tui.evaluation.guards.words import WORD
+from bioeval_tui.evaluation.job import signoff
+from bioeval_tui.evaluation.seams import EvaluatorView
+
+MAX_WORDS = 400
+"""Number of words of a text that are compared with another's."""
+MAX_KEPT = 10_000
+"""Longer texts, in characters, are not kept for the next message; no more of a text is compared."""
+
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def last_agent_message(view: EvaluatorView) -> str:
+    """Return the agent's last message; empty at the start."""
+    return next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
+
+
+def said_by(view: EvaluatorView, role: str) -> list[str]:
+    """Return all messages of one side."""
+    return [message.content for message in view.transcript if message.role == role]
+
+
+def signs_off(view: EvaluatorView, text: str) -> bool:
+    """Return whether `text` contains the sign-off."""
+    return signoff.without_signoff(text, view.job.evaluator.signoff) is not None
+
+
+def without_signoff(view: EvaluatorView, text: str) -> str:
+    """Return `text` without the sign-off."""
+    rest = signoff.without_signoff(text, view.job.evaluator.signoff)
+    return text if rest is None else rest
+
+
+def known_text(view: EvaluatorView) -> str:
+    """Return the tasks and everything that was said."""
+    return "\n".join(
+        [*(task.task for task in view.job.tasks), *(message.content for message in view.transcript)]
+    )
+
+
+def told_text(view: EvaluatorView) -> str:
+    """Return the texts that the job gives the simulated user in both conditions: everything except facts."""
+    job = view.job
+    return "\n".join(
+        [
+            job.target.user,
+            job.target.chatbot,
+            job.evaluator.name,
+            job.evaluator.voice,
+            job.evaluator.signoff,
+            *job.greetings,
+            *(line.say for line in job.evaluator.lines),
+            *(task.task for task in job.tasks),
+        ]
+    )
+
+
+def whole_job_text(view: EvaluatorView) -> str:
+    """Return all texts from which the user could know a number: the job's and all messages."""
+    return "\n".join(
+        [
+            told_text(view),
+            *view.job.facts,
+            *(task.acceptance_criteria for task in view.job.tasks),
+            *_seed_texts(view),
+            *(message.content for message in view.transcript),
+        ]
+    )
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of `text`."""
+    return _sentences(text) if len(text) <= MAX_KEPT else _sentences.__wrapped__(text)
+
+
+# The whole conversation is read again for every message, here and below.
+@functools.lru_cache(maxsize=1024)
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in _SENTENCES.split(text) if part.strip())
+
+
+def are_alike(one: str, other: str, share: float) -> bool:
+    """Return whether at least `share` (0 to 1) of two texts' words agree, in order."""
+    return first_alike(one, (other,), share) is not None
+
+
+def first_alike(text: str, others: Iterable[str], share: float) -> str | None:
+    """Return the first of `others` of whose words at least `share` (0 to 1) agree with `text`, in order."""
+    text = text[:MAX_KEPT]
+    words, ours = _words(text), _different(text)
+    count = len(words)
+    if not count:
+        return None
+    for other in others:
+        kept = other[:MAX_KEPT]
+        second = _words(kept)
+        wanted = share * (count + len(second))
+        # Two cheap upper bounds: the shorter text's length, and the number of words that both have.
+        if not second or 2 * min(count, len(second)) < wanted:
+            continue
+        theirs = _different(kept)
+        matches = min(count - len(ours - theirs), len(second) - len(theirs - ours))
+        if 2 * matches < wanted:
+            continue
+        if SequenceMatcher(None, words, second, autojunk=False).ratio() >= share:
+            return other
+    return None
+
+
+def word_count(text: str) -> int:
+    """Return the number of words."""
+    return len(_words(text[:MAX_KEPT]))
+
+
+@functools.lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in WORD.findall(text))[:MAX_WORDS]
+
+
+@functools.lru_cache(maxsize=4096)
+def _different(text: str) -> frozenset[str]:
+    return frozenset(_words(text))
+
+
+def _seed_texts(view: EvaluatorView) -> list[str]:
+    texts: list[str] = []
+    for seed in view.job.seeds:
+        text = getattr(seed, "text", None)
+        texts += [text] if text else [message.content for message in getattr(seed, "conversation", ())]
+    return texts

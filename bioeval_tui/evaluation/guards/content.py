@@ -1,0 +1,164 @@
+"""Guards for content: disclosed facts, inventions, an early end."""
+
+from __future__ import annotations
+
+import re
+
+from bioeval_tui.evaluation.guards.common import (
+    known_text,
+    said_by,
+    signs_off,
+    told_text,
+    whole_job_text,
+    without_signoff,
+)
+from bioeval_tui.evaluation.guards.language import is_english
+from bioeval_tui.evaluation.guards.ledger import asked, asks_for_anything, disclosed
+from bioeval_tui.evaluation.guards.numbers import made_up_numbers
+from bioeval_tui.evaluation.guards.words import content_stems
+from bioeval_tui.evaluation.seams import EvaluatorView, Violation
+from bioeval_tui.text import clean_line, shorten
+
+PREFIX = 5
+"""Words of a task count as equal if they share this many first letters: `reminder` and `remind`."""
+VERBATIM = 6
+"""This many consecutive words of a fact, or all of a shorter one, count as the fact word for word."""
+
+_REQUEST = re.compile(
+    r"\?|\b(?:please|could you|can you|would you|tell me|show me|give me|remind me|i need|i want|i['’]d like|i would like)\b",
+    re.IGNORECASE,
+)
+_FAREWELL = re.compile(
+    r"\b(?:good\s?bye|bye(?:[- ]bye)?|see you|farewell|talk to you later|have a (?:nice|good|great) (?:day|one|evening))\b"
+    r"|\bthat(?:['’]s| is| was|['’]ll be) (?:all|everything)(?: (?:i|for)\b|[.!]|$)",
+    re.IGNORECASE,
+)
+_ASKING_WORDS = frozenset(
+    ["ask", "reque", "tell", "find", "get", "let", "see", "assis", "agent", "chatb", "bot", "user", "wheth"]
+)
+# Chinese, Japanese and Thai have no spaces between words, so each letter counts as a word.
+_TOKEN = re.compile(
+    r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+"
+)
+
+
+def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
+    """Find a withheld fact (certain if word for word), or a fact that the agent had not asked for."""
+    words = without_signoff(view, text)
+    if view.condition == "withheld":
+        return _withheld(view, words)
+    if len(view.job.personas) == 1 and view.job.personas[0].tells != "asked":
+        return None
+    found = disclosed(words, view.job.facts, (), known_text(view))
+    questions = said_by(view, "assistant")
+    unasked = [number for number in found if not _asked(view, questions, view.job.facts[number - 1])]
+    if not unasked:
+        return None
+    fact = shorten(clean_line(view.job.facts[unasked[0] - 1]), 80)
+    return Violation(
+        "fact_unasked",
+        f"gives a fact that nobody asked for: “{fact}”",
+        f"You volunteered something that the chatbot had not asked for: {fact}. Leave it out until you are asked.",
+        "mark",
+    )
+
+
+def invention(view: EvaluatorView, text: str) -> Violation | None:
+    """Find a number that is neither in the job nor in the conversation.
+
+    Without tasks and facts, inventions cannot be recognised.
+    """
+    if not view.job.tasks and not view.job.facts:
+        return None
+    new = made_up_numbers(without_signoff(view, text), whole_job_text(view))
+    if not new:
+        return None
+    named = ", ".join(f"“{clean_line(one, 60)}”" for one in new[:3])
+    return Violation(
+        "invention",
+        f"makes up {named}",
+        f"You made up {named}. Nobody told you that. Where you do not know, say so, or leave it to the chatbot.",
+        "mark",
+    )
+
+
+def early_end(view: EvaluatorView, text: str) -> Violation | None:
+    """Find a goodbye while a task has not been brought up."""
+    if not signs_off(view, text) and not _FAREWELL.search(text):
+        return None
+    if not is_english(known_text(view)):
+        return None
+    left = untouched_tasks(view, text)
+    requests = sum(
+        bool(_REQUEST.search(said)) for said in [*said_by(view, "user"), without_signoff(view, text)]
+    )
+    if not left or requests >= len(view.job.tasks):
+        # As many requests as tasks: the last may use other words than the task.
+        return None
+    task = shorten(clean_line(view.job.tasks[left[0] - 1].task), 80)
+    return Violation(
+        "early_signoff",
+        f"ends while task {left[0]} has not been brought up: “{task}”",
+        f"You said goodbye too early. You have not yet brought up: {task}. Bring it up now.",
+        "mark",
+    )
+
+
+def untouched_tasks(view: EvaluatorView, text: str = "") -> list[int]:
+    """Return the numbers (from 1) of the tasks that the user has not mentioned so far.
+
+    A task counts as mentioned once the user has used a word that only this task contains.
+    """
+    said = _task_words("\n".join([*said_by(view, "user"), without_signoff(view, text)]))
+    words = [_task_words(task.task) for task in view.job.tasks]
+    left = []
+    for number, own in enumerate(words, start=1):
+        others = frozenset().union(*(other for index, other in enumerate(words, start=1) if index != number))
+        if not (own - others or own) & said:
+            left.append(number)
+    return left
+
+
+def _task_words(text: str) -> frozenset[str]:
+    return frozenset(word[:PREFIX] for word in content_stems(text)) - _ASKING_WORDS
+
+
+def _withheld(view: EvaluatorView, words: str) -> Violation | None:
+    facts, known = view.job.facts, "\n".join([told_text(view), known_text(view)])
+    note = (
+        "You said something that you cannot know. Say only what stands in your list or in the conversation."
+    )
+    for fact in facts:
+        if run := _word_for_word(words, fact, known):
+            detail = f"says a withheld fact word for word: “{shorten(run, 80)}”"
+            return Violation("fact_withheld", detail, note)
+    if found := disclosed(words, facts, (), known):
+        fact = shorten(clean_line(facts[found[0] - 1]), 80)
+        detail = f"says what only the withheld facts say: “{fact}”"
+        return Violation("fact_withheld", detail, note, "mark")
+    return None
+
+
+def _word_for_word(text: str, fact: str, known: str) -> str:
+    """Return consecutive words that `text` shares with `fact` and that were not known before; empty if there are none."""
+    ours, theirs, told = _tokens(text), _tokens(fact), f" {' '.join(_tokens(known))} "
+    size = min(VERBATIM, len(theirs))
+    if size < 2:
+        return ""
+    runs = {" ".join(theirs[start : start + size]) for start in range(len(theirs) - size + 1)}
+    said = (" ".join(ours[start : start + size]) for start in range(len(ours) - size + 1))
+    return next((run for run in said if run in runs and f" {run} " not in told), "")
+
+
+def _tokens(text: str) -> list[str]:
+    return [token.casefold() for token in _TOKEN.findall(text)]
+
+
+def _asked(view: EvaluatorView, questions: list[str], fact: str) -> bool:
+    """Return whether a fact was asked for so far.
+
+    Without tasks, the user's request is among the facts, and "How can I help?" asks for it.
+    """
+    if not view.job.tasks:
+        return not questions or any(asks_for_anything(said) for said in questions)
+    return any(asked(said, fact) for said in questions)

@@ -1,0 +1,151 @@
+"""The guard against a simulated user that talks about its prompt instead of playing its role.
+
+Such a message names what the evaluator was given (a vignette, the case, the prompt, the information
+provided) as the source of what it knows: it names a source, and says that the source says something, or
+does not. "In any case", "a case of the flu" and "prompt treatment" name no source.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+from bioeval_tui.evaluation.guards.common import last_agent_message, sentences, told_text
+from bioeval_tui.evaluation.guards.ledger import asks_for_anything
+from bioeval_tui.evaluation.guards.words import WORD, word_set
+from bioeval_tui.evaluation.seams import EvaluatorView
+
+# Sources that only a prompt has, and "the case", which people speak of, too.
+_WHOSE = r"\b(?:the|this|my|your|our)\s+(?:(?:medical|clinical|patient(?:'s)?|provided|given|brief|above|current)\s+){0,2}"
+_CASE = r"(?:(?:provided|given|clinical|above)\s+)?case(?!\s+(?:manager|worker|report|number|file|notes?|records?|of)\b)"
+_PROMPT = (
+    r"(?:case\s+(?:study|vignette|description|details|information|summary|presentation|scenario|prompt|history)"
+    r"|vignette|scenario|prompt|persona|character\s+(?:sheet|description|profile))"
+)
+_SOURCE = rf"{_WHOSE}(?:{_PROMPT}|{_CASE})"
+_GIVEN = (
+    r"(?:(?:that\s+)?(?:(?:i|you|we)(?:'ve|'m|'re)?\s+(?:was|were|am|have|had|been)?\s*(?:been\s+)?)?"
+    r"(?:given|provided|gave|supplied|shared|presented|told|have|received|got)(?:\s+(?:to\s+)?(?:me|with))?\s+"
+    r"|as\s+(?:presented|given|provided|described|written)\s+)?"
+)
+_SAYS = (
+    r"(?:mentions|provides|specifies|states|says|describes|indicates|includes|contains|details|lists|tells|gives"
+    r"|reveals|discloses|addresses|discusses|covers|suggests|notes|elaborates|clarifies|lacks|offers|outlines)\b"
+)
+_SAY = (
+    r"(?:mention|provide|specify|state|say|describe|indicate|include|contain|detail|list|tell|give|reveal|disclose"
+    r"|address|discuss|cover|suggest|note|elaborate|clarify|have|offer|outline|make)\b"
+)
+_MENTIONED = (
+    r"(?:mention(?:ed|s)?|provid(?:ed|es)|specifi(?:ed|cs)|stated|described|indicated|included|contained|detail(?:ed|s)"
+    r"|disclosed|documented|reported|recorded|available|information)"
+)
+_SAID = rf"(?:{_MENTIONED}|listed|told|said|given|noted|revealed|addressed|discussed|covered|absent|missing|details?|anything|nothing|part)"
+_NOT = r"(?:(?:do|does|did|is|are|was|were|has|have|had|can|could|would)(?:n't|\s+not|\s+never)|cannot|never)"
+_SOMEHOW = r"(?:\w+ly\s+|even\s+|only\s+|just\s+|also\s+|me\s+)*"
+
+_SPEAKS_OF_SOURCE = re.compile(
+    # "the case does not mention", "my prompt only says", "the scenario I was given has no …"
+    rf"{_SOURCE}\s+{_GIVEN}{_SOMEHOW}(?:{_NOT}\s+{_SOMEHOW}(?:been\s+)?(?:{_SAY}|{_SAID}\b)|{_SAYS}|(?:has|had)\s+no\b|makes?\s+no\b|is\s+silent\b)"
+    # "nothing about it in the prompt", "it was not specified in the case"
+    rf"|\b{_SAID}\b[^.!?\n]{{0,120}}?\b(?:in|by|from|within|of)\s+{_WHOSE}{_PROMPT}"
+    rf"|\b{_MENTIONED}\b[^.!?\n]{{0,120}}?\b(?:in|by|from|within)\s+the\s+{_CASE}(?!\s+(?:that|i|we|you|he|she|it)\b(?!\s+(?:was|were|gave|have)\b))"
+    # "that is not in the prompt", "nothing in the case about it", "in the case, it is stated that …"
+    rf"|(?:\b(?:not|nothing|nowhere)|n't)\b[^.!?\n]{{0,60}}?\b(?:in|from|part\s+of)\s+{_WHOSE}{_PROMPT}"
+    rf"|\b(?:{_MENTIONED}|covered|nothing|reference)\s+(?:in|by)\s+the\s+case\b(?=\s*(?:[.,;!?]|$)|\s+(?:about|of|regarding|on)\b)"
+    rf"|(?:^\W*in|\bfrom)\s+the\s+case,?\s+(?:it(?:\s+i|')s\s+(?:not\s+)?(?:{_MENTIONED}|said|noted)|i\s+(?:know|am|have|had)\b)"
+    # "according to the case", "as per the prompt", "outside the scenario"
+    rf"|\b(?:according\s+to|based\s+(?:up)?on|as\s+per|per|going\s+by|outside(?:\s+of)?|beyond|(?:stick(?:ing)?|adher(?:e|ing))\s+to|follow(?:ing)?)\s+(?:{_WHOSE}{_PROMPT}|(?:the|this)\s+{_CASE})"
+    r"|\b(?:the|this|my|your|a|case|clinical|provided|given)\s+vignette\b|^\W*vignette\s+(?:do|did)",
+    re.IGNORECASE,
+)
+_MATTER = r"(?:information|info|details?|data|description|context|background|facts|story|text)"
+_GIVEN_TO_ME = (
+    r"(?:(?:that\s+|which\s+)?(?:i\s+have|(?:(?:i(?:'ve|'m)?|you(?:'ve)?)\s+)?(?:(?:was|were|is|are|am|have|has|had|been)\s+){0,2}"
+    r"(?:provided|given|supplied|(?<=you\s)gave))(?:\s+(?:to\s+|with\s+)?(?:me|us))?+)"
+    # Something that somebody else provided, or provided at a place, is not a prompt.
+    r"(?!\s+(?:by\s+(?!you\b)|at\b|when\b|during\b))"
+)
+_INFORMATION = re.compile(
+    # "the information provided", "no details were given to me", "what's been provided"
+    rf"\b(?:the|this|that|no|any|all)\s+(?:\w+\s+){{0,2}}?{_MATTER}\s+{_GIVEN_TO_ME}\b|\b(?:the|this|my)\s+(?:provided|given)\s+(?:{_MATTER}|history)\b"
+    r"|\bwhat(?:'s|\s+has|\s+is|\s+was)\s+(?:been\s+)?(?:provided|given)\b|\bwhat\s+i(?:'ve|\s+have|\s+was)\s+(?:been\s+)?(?:given|provided)\b"
+    # "the information does not include", "the description only says"
+    rf"|\b(?:the|this)\s+(?:information|info|details?|description)\s+{_SOMEHOW}(?:{_NOT}\s+{_SOMEHOW}(?:mention|specify|include|state|indicate)\b|{_SAYS})",
+    re.IGNORECASE,
+)
+_NOT_PROVIDED = re.compile(
+    # "the information about my family was not provided", which may be a hospital's as well
+    rf"\b{_MATTER}\s+(?:about|on|regarding|of|concerning|for|related\s+to|whether)\b[^.!?\n]{{1,120}}?"
+    r"\b(?:isn't|wasn't|aren't|weren't|hasn't\s+been|haven't\s+been|(?:is|was|are|were|has\s+been|have\s+been)\s+not|not)\s+(?:\w+ly\s+)?(?:provided|included|supplied|specified)\b",
+    re.IGNORECASE,
+)
+_DENIES = re.compile(
+    r"n't\b|\b(?:not|no|none|nothing|never|only|limited|cannot|unable|lacks?)\b", re.IGNORECASE
+)
+
+_AS_MACHINE = re.compile(
+    r"\b(?:as|being|i'm|i\s+am|just|only|merely)\s+(?:(?:just|only|merely|actually)\s+)?an?\s+"
+    r"(?:ai|artificial\s+intelligence|(?:large\s+)?language\s+model|chatbot|virtual\s+(?:assistant|patient)|simulated\s+\w+|computer\s+program)"
+    r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:language|model|assistant|system|program|chatbot|without|and|so|that|i)\b)"
+    # who asks whether the agent is one is in role
+    r"|\b(?:large\s+)?language\s+model\b(?!.*\?\s*$)"
+    r"|\b(?:role-?\s?play(?:ing)?|simulat(?:e|ed|ing)|impersonat(?:e|ing)|pretending\s+to\s+be|play(?:ing)?(?:\s+the\s+(?:role|part)\s+of)?|act(?:ing)?\s+as)\s+(?:an?\s+|the\s+|this\s+)?(?:user|patient|person|character)\b"
+    r"|\b(?:in|for|of)\s+this\s+(?:simulation|role-?\s?play|exercise)\b",
+    re.IGNORECASE,
+)
+_INSTRUCTED = re.compile(
+    r"\bsystem\s+prompt\b|\bacceptance\s+criteri(?:a|on)\b|\bsign-?\s?off\s+(?:phrase|text|words?)\b"
+    rf"|\bmy\s+(?:instructions?|guidelines)\s+(?:{_SOMEHOW}(?:{_SAYS}|say\b|tell\b|state\b|forbid\b|{_NOT}\s+(?:{_SAY}|allow\b|let\b|permit\b)))"
+    r"|\b(?:as|as\s+per|per|according\s+to)\s+(?:your|the|my)\s+instructions?\b[^.!?\n]{0,40}?\b(?:can't|cannot|(?:can|must|may|should)\s+not|not\s+(?:able|allowed)|n't)\s+(?:mention|say|provide|give|answer|reveal|share|disclose|tell)\b"
+    r"|\b(?:instructed|told|asked)\s+(?:not\s+to|to\s+(?:not|never|only))\s+(?:reveal|volunteer|disclose|make\s+(?:up|things)|invent|answer\s+(?:with|based|from|using))\b"
+    r"|\b(?:instructed|told|asked|prompted|supposed)\s+to\s+(?:(?:play|act|respond|answer)\s+(?:as|the\s+(?:role|part))\b|pretend\b|role-?\s?play\b|stay\s+in\s+(?:role|character)\b)"
+    r"|\bprompted\s+to\s+(?:be|act|play|answer|respond)\b",
+    re.IGNORECASE,
+)
+
+
+def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
+    """Return the words with which a message mentions its prompt (or ''), and whether that is certain.
+
+    Words that the job's tasks, lines or voice use, or that the agent used first, don't count.
+    """
+    perhaps = ""
+    for part in sentences(text.replace("’", "'")):
+        found = _SPEAKS_OF_SOURCE.search(part) or _AS_MACHINE.search(part) or _INSTRUCTED.search(part)
+        if found and not _is_their_word(view, found.group()):
+            return found.group(), True
+        found = _INFORMATION.search(part)
+        # If the agent asked for something, the message is about the prompt; otherwise it may be about the agent's information.
+        if found and _DENIES.search(part) and _was_asked(view):
+            return found.group(), True
+        found = _NOT_PROVIDED.search(part)
+        if found and not perhaps and _was_asked(view):
+            perhaps = found.group()
+    return perhaps, False
+
+
+_OF_PROMPTS = word_set(
+    """
+    vignette scenario prompt persona character instruction instructions guidelines simulation exercise
+    simulated language
+    """
+)
+
+
+def _is_their_word(view: EvaluatorView, found: str) -> bool:
+    """Return whether the job, or an earlier message of the agent, uses the same word."""
+    named = _OF_PROMPTS & _words_of(found)
+    heard = iter(view.transcript)
+    before = takewhile(lambda said: said.role == "assistant" or not named & _words_of(said.content), heard)
+    theirs = [told_text(view), *(said.content for said in before if said.role == "assistant")]
+    return bool(named) and any(named & _words_of(text) for text in theirs)
+
+
+def _words_of(text: str) -> set[str]:
+    return {word.lower() for word in WORD.findall(text)}
+
+
+def _was_asked(view: EvaluatorView) -> bool:
+    last = last_agent_message(view)
+    return not last or asks_for_anything(last)

@@ -1,0 +1,165 @@
+"""Guards for the user's voice: leaked reasoning or prompt text, out of role, role swap, repetition."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from bioeval_tui.evaluation.guards.common import (
+    are_alike,
+    first_alike,
+    last_agent_message,
+    said_by,
+    sentences,
+    told_text,
+    without_signoff,
+    word_count,
+)
+from bioeval_tui.evaluation.guards.out_of_role import speaks_of_prompt
+from bioeval_tui.evaluation.guards.words import WORD
+from bioeval_tui.evaluation.models.prompting import Prompt
+from bioeval_tui.evaluation.seams import EvaluatorView, Violation
+from bioeval_tui.text import shorten
+
+REPEATED = 0.9
+"""Minimum similarity at which a message counts as repeating an earlier one."""
+SHORTEST = 6
+"""Messages with fewer words may be repeated: "yes please" is not a repetition."""
+ECHOED = 8
+"""From this many words on, repeating the agent's message exactly counts as speaking as the agent."""
+SHINGLE = 8
+"""This many consecutive words of the prompt are not a coincidence."""
+FILLER = 3
+"""A sentence of at most this many words ("Of course!") may accompany an assistant's sentence."""
+
+_DONE = "set|created|scheduled|added|updated|saved|booked|cancell?ed|logged|recorded|registered|prepared"
+_AS_ASSISTANT = re.compile(
+    r"\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b(?! (?:my|him|her|them|it|us|myself|this|these|those|the)\b)"
+    r"|\banything else (?:that )?i can (?:help|assist|do for you)\b"
+    r"|\bi(?:['’]d| would)(?: be)? (?:happy|glad|love) to (?:help|assist)\b"
+    r"|\b(?:i can|let me|i['’]ll|i['’]m here to) (?:help|assist)\b"
+    rf"|\bi(?:['’]ve| have)(?: just| now)? (?:{_DONE}) (?:your\b|.{{0,60}}\bfor you\b)"
+    rf"|\byour \w+(?: \w+)? (?:has been|have been|is now|are now) (?:{_DONE})\b"
+    r"|\bfeel free to (?:ask|reach)\b|\bthank(?:s| you) for (?:reaching out|contacting)\b",
+    re.IGNORECASE,
+)
+_SPEAKER = re.compile(r"^\W{0,3}(?:assistant|chatbot|bot|ai|system)\W{0,3}:", re.IGNORECASE)
+_REASONING = re.compile(
+    r"</?(?:think|thinking|reasoning|scratchpad)>"
+    r"|^\W{0,3}(?:reasoning|thoughts?|thinking|chain of thought|internal note|(?:user['’]s )?next message|user['’]s message)\W{0,3}:"
+    r"|\bthe user['’]s next message\b|\bfacts (?:are|were) withheld\b|\bRECORD-[0-9a-f]{8,}|^\s*[{\[]\s*\"(?:role|content|message)\"",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ABOUT_BOTH = re.compile(
+    r"\b(?:the|this) (?:chatbot|assistant) (?:has|asked|asks|did|didn['’]t|answered|wants|seems|should)\b"
+    r"|\bthe user (?:wants|needs|should|would|asked|has not|hasn['’]t)\b"
+    r"|\bi (?:should|need to|must|will) (?:now )?(?:ask|respond|reply|bring up|move on|continue)\b.{0,60}\b(?:task|chatbot|user)\b",
+    re.IGNORECASE,
+)
+_NOTHING_ABOUT_IT = "Write only the words that the person types, nothing about them."
+
+
+def leak(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> Violation | None:
+    """Find reasoning or the words of the prompt.
+
+    Both are certain, except reasoning without tags, and words of the job's own prompt, which may contain words
+    that the person should say.
+    """
+    words = without_signoff(view, text)
+    note = f"You showed your reasoning or your instructions. {_NOTHING_ABOUT_IT}"
+    if found := _REASONING.search(words):
+        return Violation("leak", f"shows reasoning: “{shorten(found.group().strip(), 80)}”", note)
+    if shared := _prompt_words(view, words, prompt):
+        detail = f"says words of the prompt: “{shorten(shared, 80)}”"
+        return Violation("leak", detail, note, "mark" if prompt and prompt.origin == "job" else "void")
+    found = _ABOUT_BOTH.search(words)
+    if found and found.group().casefold() not in _others_words(view):
+        return Violation("leak", f"sounds like reasoning: “{shorten(found.group(), 80)}”", note, "mark")
+    return None
+
+
+def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
+    """Find a message that mentions the vignette, the prompt or its instructions.
+
+    Information that "is not provided", without a source, may be the patient's own; that is only marked.
+    """
+    found, certain = speaks_of_prompt(view, without_signoff(view, text))
+    if not found:
+        return None
+    return Violation(
+        "out_of_role",
+        f"speaks of what it was told: “{shorten(found.strip(), 80)}”",
+        "You spoke of your instructions, not as the person. What you were not told, the person does not know, has not "
+        f"noticed or would rather not say. {_NOTHING_ABOUT_IT}",
+        "void" if certain else "mark",
+    )
+
+
+def role_swap(view: EvaluatorView, text: str) -> Violation | None:
+    """Find a message that speaks as the assistant: certain if all of it does."""
+    note = "You spoke as the chatbot. You are the person who asks: say only what this person would type next."
+    words = without_signoff(view, text)
+    if label := _SPEAKER.search(words):
+        return Violation("role_swap", f"speaks as the assistant: “{label.group().strip()}”", note)
+    parts = [(part, _AS_ASSISTANT.search(part)) for part in sentences(words)]
+    if found := next((match for _, match in parts if match), None):
+        whole = all(match or word_count(part) <= FILLER for part, match in parts)
+        detail = f"speaks as the assistant: “{shorten(found.group().strip(), 80)}”"
+        return Violation("role_swap", detail, note, "void" if whole else "mark")
+    count = word_count(words)
+    theirs = [said for said in said_by(view, "assistant") if word_count(said) >= ECHOED]
+    if count >= ECHOED and first_alike(words, theirs, 1.0) is not None:
+        return Violation("role_swap", "says a whole message of the agent again", note)
+    name = re.escape(view.job.target.chatbot)
+    if re.search(rf"^\W{{0,3}}{name}\W{{0,3}}:", words, re.IGNORECASE):
+        return Violation("role_swap", f"begins with the agent's name: “{shorten(words, 80)}”", note, "mark")
+    return None
+
+
+def repetition(view: EvaluatorView, text: str) -> Violation | None:
+    """Find a message that almost repeats an earlier one, or that repeats itself.
+
+    If the agent repeats a question, the answer may be repeated.
+    """
+    note = "You repeated yourself. Say something new: put it differently, or go on to what has not been brought up."
+    words = without_signoff(view, text)
+    if word_count(words) >= SHORTEST:
+        earlier = first_alike(words, said_by(view, "user"), REPEATED)
+        if earlier is not None and not _asked_again(view):
+            return Violation("repetition", f"said before: “{shorten(earlier, 80)}”", note, "mark")
+    parts = [part.casefold() for part in sentences(words) if word_count(part) >= 3]
+    often = next((part for part in parts if parts.count(part) >= 3), None)
+    detail = f"says one sentence over and over: “{shorten(often or '', 80)}”"
+    return Violation("repetition", detail, note, "mark") if often else None
+
+
+def _asked_again(view: EvaluatorView) -> bool:
+    *before, last = ["", *said_by(view, "assistant")]
+    return any(are_alike(last, earlier, REPEATED) for earlier in before)
+
+
+def _others_words(view: EvaluatorView) -> str:
+    return "\n".join([told_text(view), last_agent_message(view)]).casefold()
+
+
+def _prompt_words(view: EvaluatorView, text: str, prompt: Prompt | None) -> str:
+    """Return consecutive words that are in the prompt and not in the allowed texts; empty if there are none."""
+    if prompt is None:
+        return ""
+    told = _shingles(prompt.text)
+    plain = _plain(text)
+    for start in range(len(plain) - SHINGLE + 1):
+        run = " ".join(plain[start : start + SHINGLE])
+        if run in told and run not in " ".join(_plain(_others_words(view))):
+            return run
+    return ""
+
+
+@lru_cache(maxsize=32)
+def _shingles(text: str) -> frozenset[str]:
+    words = _plain(text)
+    return frozenset(" ".join(words[start : start + SHINGLE]) for start in range(len(words) - SHINGLE + 1))
+
+
+def _plain(text: str) -> list[str]:
+    return [word.lower() for word in WORD.findall(text)]

@@ -1,0 +1,44 @@
+"""Hosts that receive transcripts: their names for users, and whether one is this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.job.loading import bare_url
+from bioeval_tui.text import clean_line
+
+
+def host_of(url: str, *, any_scheme: bool = False) -> str:
+    """Return `host` or `host:port` of a URL, without user or password.
+
+    Raises:
+        UsageError: it is not an http or https URL or, with `any_scheme`, not a URL with a host.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if not parts.hostname or not (any_scheme or parts.scheme in ("http", "https")):
+        kind = "a URL with a host" if any_scheme else "an http or https URL"
+        raise UsageError(f"not {kind}: {clean_line(url.rpartition('@')[2], 200)}")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return clean_line(f"{host}:{port}" if port else host)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether `host` or `host:port` is this machine."""
+    name = urlsplit(f"//{host}").hostname or ""
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def without_credentials(url: str) -> str:
+    """Return a URL without user, password, query and fragment: it may be written down."""
+    return bare_url(url)

@@ -1,0 +1,302 @@
+"""The HTTP client of agents and models: httpx2 over aiohttp's transport, with limits on the time and size of answers.
+
+The openai package uses httpx2, so one transport serves both. It sends over aiohttp because httpx's own
+connection pool slows down with many conversations at once. Nothing is sent twice, no redirect is followed, no cookie
+is kept, every failure is a `PeerError`, and no answer repeats a credential of its request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import httpx2
+from httpx_aiohttp.httpx2 import AiohttpTransport
+
+from bioeval_tui import __version__
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.http.arrival import Arrivals
+from bioeval_tui.evaluation.http.credentials import Hider, credentials_of
+from bioeval_tui.evaluation.http.failures import TRANSPORT_ERRORS, connection_error, received_text
+from bioeval_tui.evaluation.http.tls import no_tls_context, tls_context
+from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.evaluation.traces import registry
+from bioeval_tui.record.names import Peer
+from bioeval_tui.text import clean_line
+
+MAX_ANSWER_BYTES = 5_000_000
+"""Default maximum size of an answer, in bytes; a longer one, or one without an end, is an error."""
+MAX_REFUSAL_BYTES = 100_000
+"""Maximum number of bytes read of an error response."""
+KEEPALIVE_S = 4.0
+"""Shorter than the 5 s after which common servers close idle connections, so that no message meets a closing one."""
+STOOD_STILL_S = 0.5
+"""If a timer fires later than this, in seconds, this process was suspended."""
+_EVENT_STREAM = "text/event-stream"
+_HEAD_BYTES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Timeouts in seconds: to connect, and for the complete answer (no separate limit for its first byte)."""
+
+    connect: float = 5.0
+    whole: float = 180.0
+
+
+def timeouts_of(whole_s: float | None) -> Timeouts:
+    """Return the default timeouts, or with another one for the whole answer."""
+    return Timeouts() if whole_s is None else Timeouts(whole=whole_s)
+
+
+class Exchange:
+    """One request and its answer while it is read; it is in `response.extensions["exchange"]`.
+
+    Time in which this process did not run (stopped, or the machine was asleep) does not count as the peer's.
+    """
+
+    def __init__(self, peer: Peer, host: str, whole_s: float, hider: Hider) -> None:
+        self.host = host
+        self.hider = hider
+        self.started = time.monotonic()
+        self.head = b""
+        """The first bytes of the answer, for error messages."""
+        self._peer = peer
+        self._whole_s = whole_s
+        self._ends = self.started + whole_s
+
+    @asynccontextmanager
+    async def step(self) -> AsyncIterator[None]:
+        """Limit one step to the remaining time; any failure in it is a `PeerError`.
+
+        Raises:
+            PeerError: the step failed, or the time is used up.
+        """
+        loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle
+
+        def expire() -> None:
+            nonlocal timer
+            if self._is_over():
+                limit.reschedule(loop.time())
+            else:
+                timer = loop.call_later(self._ends - time.monotonic(), expire)
+
+        timer = loop.call_later(self._ends - time.monotonic(), expire)
+        try:
+            async with asyncio.timeout(None) as limit:
+                try:
+                    yield
+                finally:
+                    timer.cancel()
+            # Steps that never wait, as those of an endless stream, meet no timeout.
+            if self._is_over():
+                raise TimeoutError
+        except TimeoutError:
+            raise self.error(f"did not finish its answer within {self._whole_s:g} s") from None
+        except TRANSPORT_ERRORS as error:
+            failure = connection_error(self._peer, self.host, error)
+            failure.args = tuple(self.hider.text(str(part)) for part in failure.args)
+            failure.received = received_text(self.head)
+            raise failure from None
+
+    def _is_over(self) -> bool:
+        late_s = time.monotonic() - self._ends
+        if late_s > STOOD_STILL_S:
+            self._ends = time.monotonic() + min(late_s, self._whole_s)
+            return False
+        return late_s >= 0
+
+    def error(self, what: str) -> PeerError:
+        """Return the error for an unusable answer."""
+        return PeerError(self._peer, f"{self.host} {what}", received=received_text(self.head))
+
+
+class _Body(httpx2.AsyncByteStream):
+    """The bytes of one answer; with an error status, only the beginning."""
+
+    def __init__(self, response: httpx2.Response, exchange: Exchange, most: int) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._stream = response.stream
+        self._exchange = exchange
+        self._refuses = not response.is_success
+        self._most = MAX_REFUSAL_BYTES if self._refuses else most
+        self._is_events = response.headers.get("Content-Type", "").lower().startswith(_EVENT_STREAM)
+        self._total = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces = aiter(self._stream)
+        while True:
+            try:
+                async with self._exchange.step():
+                    piece = await anext(pieces, b"")
+            except PeerError:
+                if self._refuses:
+                    return
+                raise
+            is_last = not piece
+            self._total += len(piece)
+            piece = self._exchange.hider.rest() if is_last else self._exchange.hider.feed(piece)
+            if len(self._exchange.head) < _HEAD_BYTES:
+                self._exchange.head += piece[:_HEAD_BYTES]
+            if self._total > self._most:
+                if self._refuses:
+                    return
+                raise self._exchange.error(f"sent more than {self._most:,} bytes as one answer")
+            if piece:
+                yield piece
+            if is_last:
+                break
+        if self._is_events:
+            yield b"\n\n"  # some servers leave out the empty line that ends the last event
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class BoundedTransport(httpx2.AsyncBaseTransport):
+    """Wraps another transport: limits the time of answers, and converts failures to `PeerError`s of `peer`."""
+
+    def __init__(
+        self,
+        inner: httpx2.AsyncBaseTransport,
+        peer: Peer,
+        timeouts: Timeouts,
+        most: int = MAX_ANSWER_BYTES,
+        secrets: Collection[str] = (),
+    ) -> None:
+        self._inner = inner
+        self._secrets = frozenset(filter(None, secrets))
+        self._peer = peer
+        self._timeouts = timeouts
+        self._most = most
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; return its answer, unread and limited to that many bytes. Raises `PeerError`."""
+        url = request.url
+        host = f"{url.host}:{url.port}" if url.port else url.host
+        hider = Hider(credentials_of(request) | self._secrets)
+        exchange = Exchange(self._peer, clean_line(host, 200), self._timeouts.whole, hider)
+        if url.userinfo:  # a header says it already
+            request.url = url.copy_with(username=None, password=None)
+        if self._peer == "agent" and (traceparent := registry.traceparent()):
+            request.headers["traceparent"] = traceparent
+        async with exchange.step():
+            response = await self._inner.handle_async_request(request)
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            await response.stream.aclose()  # type: ignore[union-attr]
+            raise exchange.error("compressed its answer without being asked to")
+        response.headers = httpx2.Headers(
+            [(name, hider.text(value)) for name, value in response.headers.items()]
+        )
+        response.extensions["reason_phrase"] = hider.text(response.reason_phrase).encode("ascii", "replace")
+        response.stream = _Body(response, exchange, self._most)
+        response.extensions["exchange"] = exchange
+        return response
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._inner.aclose()
+
+
+class _LostError(aiohttp.ClientConnectionError):
+    """The connection broke. Of this type, because aiohttp then does not silently send the request again."""
+
+
+async def _send_once(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    # aiohttp itself repeats a PUT if the connection breaks. Here each attempt is counted, and a
+    # message must not reach the agent twice without anybody knowing.
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _LostError(str(error)) from error
+
+
+def make_client(
+    urls: Sequence[str],
+    timeouts: Timeouts,
+    *,
+    peer: Peer = "agent",
+    headers: Mapping[str, str] | None = None,
+    arrivals: Arrivals | None = None,
+    connections: int = 10,
+    proxy: str | None = None,
+    most: int = MAX_ANSWER_BYTES,
+    secrets: Collection[str] = (),
+) -> httpx2.AsyncClient:
+    """Return a client with its own connections to call `urls`. Raises `PeerError`.
+
+    `arrivals` records when the bytes of answers arrive. `secrets` are masked in answers, like the credentials in the
+    usual places of a request.
+    """
+    needs_tls = any(url.lower().startswith("https:") for url in urls)
+    context = tls_context(peer) if needs_tls else no_tls_context()
+
+    def session() -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(
+            limit=connections,
+            keepalive_timeout=KEEPALIVE_S,
+            ssl=context,
+            socket_factory=arrivals.make_socket if arrivals else None,
+        )
+        return aiohttp.ClientSession(
+            connector=connector, middlewares=(_send_once,), cookie_jar=aiohttp.DummyCookieJar()
+        )
+
+    transport = AiohttpTransport(
+        verify=context, trust_env=False, proxy=_proxy(proxy) if proxy else None, client=session
+    )
+    return httpx2.AsyncClient(
+        transport=BoundedTransport(transport, peer, timeouts, most, secrets),
+        headers={
+            "User-Agent": f"bioeval-tui/{__version__}",
+            "Accept-Encoding": "identity",
+            **(headers or {}),
+        },
+        timeout=httpx2.Timeout(None, connect=timeouts.connect),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        trust_env=False,  # It would read passwords from ~/.netrc as well.
+    )
+
+
+def _proxy(url: str) -> httpx2.Proxy:
+    """Return a proxy with its user and password in a header, as aiohttp requires."""
+    proxy = httpx2.Proxy(url)
+    if proxy.auth is None:
+        return proxy
+    return httpx2.Proxy(proxy.url, headers={"Authorization": aiohttp.encode_basic_auth(*proxy.auth)})
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the proxy for a URL from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) or the system.
+
+    Raises:
+        UsageError: it is not an http or https URL.
+    """
+    parts = urlsplit(url)
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    host = parts.hostname or ""
+    if not proxy or proxy_bypass(host) or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    try:
+        place = urlsplit(proxy)
+        usable = place.scheme in ("http", "https") and bool(place.hostname) and place.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        shown = clean_line(proxy.rpartition("@")[2], 200)
+        raise UsageError(f"the environment's proxy for {host} is not an http or https URL: {shown}")
+    return proxy

@@ -1,0 +1,32 @@
+"""What the simulated user may know about a job. This is the only place that withholds facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bioeval_tui.evaluation.job.models import EvaluationJob, ScorerConfig
+
+
+def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
+    """Return the job as an evaluator may see it, with the given facts and no others.
+
+    Acceptance criteria, rules, the rubric, assertions, setups, seeds, the judge's settings, the lines of a script, and the tools,
+    instructions, headers and options of the agent, and the names of the conditions could reveal withheld facts, so they are present but empty.
+    """
+    tasks = tuple(task.model_copy(update={"acceptance_criteria": "", "rules": ()}) for task in job.tasks)
+    return job.model_copy(
+        update={
+            "tasks": tasks,
+            "facts": tuple(facts),
+            "evaluator": job.evaluator.model_copy(update={"lines": ()}),
+            "rubric": (),
+            "scorer": ScorerConfig(),
+            "target": job.target.model_copy(
+                update={"tools": (), "extra_body": {}, "options": {}, "system_prompt": None, "headers": {}}
+            ),
+            "assertions": (),
+            "setups": (),
+            "seeds": (),
+            "condition_names": None,
+        }
+    )

@@ -1,0 +1,99 @@
+"""The rules judge: patterns instead of a model, for rehearsals and offline work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bioeval_tui.errors import InputError, NotMeasuredError
+from bioeval_tui.evaluation.job.models import JobTask, RuleConfig
+from bioeval_tui.evaluation.seams import Evidence, JudgeView, TaskVerdict, TranscriptMessage, Verdict
+from bioeval_tui.patterns import PatternMatch, search
+from bioeval_tui.text import clean_line, shorten
+
+QUOTE_WIDTH = 240
+"""Longest quotation, in characters."""
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
+
+
+class RulesJudge:
+    """Scores each task by the weighted share of its `rules` that are met."""
+
+    identity = "rules"
+
+    async def score(self, view: JudgeView) -> Sequence[Verdict]:
+        """Return one verdict. Raises `NotMeasuredError` if a task has no rules or a pattern fails."""
+        tasks = tuple(
+            _judge_task(number, task, view.transcript) for number, task in enumerate(view.job.judged, start=1)
+        )
+        return (Verdict(judge=self.identity, tasks=tasks),)
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+def _judge_task(number: int, task: JobTask, transcript: Sequence[TranscriptMessage]) -> TaskVerdict:
+    if not task.rules:
+        raise NotMeasuredError(
+            f"task {number} ({shorten(clean_line(task.task), 60)}) has no rules; add `rules` with a `pattern`"
+            " to the task, or set `scorer.kind: llm`"
+        )
+    held: list[str] = []
+    missed: list[str] = []
+    evidence: list[Evidence] = []
+    weight = 0.0
+    for rule in task.rules:
+        try:
+            place = _find(rule, transcript)
+        except (InputError, NotMeasuredError) as problem:
+            raise NotMeasuredError(f"task {number}: {problem}") from problem
+        if (place is None) == rule.absent:
+            weight += rule.weight
+            held.append(_named(rule))
+        else:
+            missed.append(_named(rule))
+        if place:
+            evidence.append(_quote(*place))
+    score = weight / sum(rule.weight for rule in task.rules)
+    return TaskVerdict(number, score, _reason(held, missed), tuple(dict.fromkeys(evidence)))
+
+
+def _find(
+    rule: RuleConfig, transcript: Sequence[TranscriptMessage]
+) -> tuple[TranscriptMessage, PatternMatch] | None:
+    role = "assistant" if rule.who == "agent" else "user"
+    for message in transcript:
+        if message.role == role and (found := search(rule.pattern, message.content)):
+            return message, found
+    return None
+
+
+def _named(rule: RuleConfig) -> str:
+    if rule.reason:
+        return clean_line(rule.reason)
+    return (
+        f"the {rule.who} {'did not say' if rule.absent else 'said'} `{shorten(clean_line(rule.pattern), 60)}`"
+    )
+
+
+def _reason(held: Sequence[str], missed: Sequence[str]) -> str:
+    total = len(held) + len(missed)
+    sentence = f"{len(held)} of {total} rules met"
+    if held:
+        sentence += f": {'; '.join(held)}"
+    if missed:
+        sentence += f". Not met: {'; '.join(missed)}"
+    return sentence + "."
+
+
+def _quote(message: TranscriptMessage, found: PatternMatch) -> Evidence:
+    """Quote the sentence around a match; a long one is shortened around the match."""
+    text = message.content
+    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, found.start)), default=0)
+    close = _SENTENCE_END.search(text, max(found.start, found.end - 1))
+    end = close.end() if close else len(text)
+    if end - start > QUOTE_WIDTH:
+        start = max(start, found.start - QUOTE_WIDTH // 4)
+        end = min(end, start + QUOTE_WIDTH)
+    return Evidence(text[start:end].strip(), message.message)

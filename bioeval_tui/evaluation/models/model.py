@@ -1,0 +1,269 @@
+"""One request to a model with the openai package, streamed or not; every failure is a `PeerError`.
+
+Nothing is retried here, except without options that the server does not know; the caller retries. A
+redirect is an error, because following it would send a transcript to a host that nobody named. Answers are used as
+raw data: typed objects take as long as everything else, and servers send shapes that do not fit them.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import httpx2
+import openai
+from openai import AsyncOpenAI, AsyncStream, providers
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.hosts import host_of
+from bioeval_tui.evaluation.http.arrival import Arrivals
+from bioeval_tui.evaluation.http.client import Timeouts, make_client, proxy_for
+from bioeval_tui.evaluation.job.models import Api
+from bioeval_tui.evaluation.models import responses
+from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer
+from bioeval_tui.evaluation.models.errors import Refused, refusal, refused_options
+from bioeval_tui.evaluation.models.template_process import Templates
+from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.record.names import Peer
+from bioeval_tui.settings import Provider
+from bioeval_tui.text import clean_line
+
+OPENAI_URL = "https://api.openai.com/v1"
+MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
+MAX_BYTES = 16_000_000
+"""Maximum number of bytes of one answer; a streamed one has about 200 bytes per token."""
+MOST_CONNECTIONS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A request to a model. `schema` is a JSON Schema for the answer, if the server supports it."""
+
+    model: str
+    messages: Sequence[Mapping[str, Any]]
+    temperature: float | None = None
+    schema: Mapping[str, Any] | None = None
+    user: str = ""
+    """Sent as `user` if not empty: identifies the conversation for endpoints that keep state."""
+    tools: Sequence[Mapping[str, Any]] = ()
+    """Functions that may be called: `name`, `description` and `parameters` of each."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Additional keys of the body."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class ChatModel:
+    """A model's endpoint. If the server rejects an option, the request is sent again without it."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        *,
+        api_key: str | None,
+        base_url: str | None = None,
+        provider: Provider = "openai",
+        api: Api = "chat",
+        account: bool = False,
+        timeouts: Timeouts = MODEL_TIMEOUTS,
+        arrivals: Arrivals | None = None,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        """`peer` is blamed for failures. Without `base_url`, requests go to OpenAI. Raises `UsageError`.
+
+        With `account`, the environment's OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS are sent.
+        `arrivals` measures when the bytes of answers arrive, which must be received one after another. `secrets`
+        are in request headers, and are removed from error messages.
+        """
+        self.peer = peer
+        self._key = api_key
+        self._secrets = [secret for secret in (api_key, *secrets) if secret]
+        self._is_keyless = provider == "openai" and not api_key
+        self._api = api
+        self.templates = Templates()
+        """Renders the job's own prompts for this model's callers."""
+        self._arrivals = arrivals
+        self._refused: dict[str, set[str]] = {}
+        if api_key and not (api_key.isascii() and api_key.isprintable()):
+            raise UsageError(
+                f"the API key for {host_of(base_url or OPENAI_URL)} has characters that are not allowed in a header"
+            )
+        self._make = partial(_client, provider, base_url, api_key, account)
+        self._timeouts = timeouts
+        self._client: AsyncOpenAI | None = None
+        self._url = base_url or provider_url(provider)
+        self.host = host_of(self._url)
+        self._proxy = proxy_for(self._url)
+        if provider != "openai":
+            self._make(httpx2.AsyncClient())  # reports missing packages now
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
+        """Yield pieces of text as they arrive and, last, the whole answer. Raises `PeerError`."""
+        async with self._asked(request, stream=True) as (reader, events):
+            kind = events.response.headers.get("Content-Type", "").lower()
+            if "json" in kind or "html" in kind:
+                answer = reader.whole(await events.response.aread(), self._as_completion)
+            else:
+                async for data in events:
+                    piece = reader.add(data if self._api == "chat" else responses.as_chunk(data))
+                    if piece:
+                        yield piece
+                answer = reader.streamed()
+        yield answer
+
+    async def complete(self, request: ChatRequest) -> ChatAnswer:
+        """Return the whole answer. Raises `PeerError`."""
+        async with self._asked(request, stream=False) as (reader, response):
+            return reader.whole(response.content, self._as_completion)
+
+    async def aclose(self) -> None:
+        """Close every connection, and end the process that rendered prompts."""
+        await self.templates.aclose()
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+    @asynccontextmanager
+    async def _asked(self, request: ChatRequest, *, stream: bool) -> AsyncIterator[tuple[AnswerReader, Any]]:
+        """Send until the server accepts the options; return the answer."""
+        refused = self._refused.setdefault(request.model, set())
+        while True:
+            options = _options(request, refused, stream=stream and self._api == "chat")
+            body = {
+                "model": request.model,
+                "messages": list(request.messages),
+                "stream": stream,
+                **options,
+                **request.extra,
+            }
+            try:
+                answer = await self._post(body, request.headers, stream=stream)
+                break
+            except openai.APIStatusError as error:
+                problem = refusal(self.peer, self.host, error, self._key)
+            if not isinstance(problem, Refused):
+                raise problem
+            # Another request may have met the same rejection in the meantime.
+            newly = refused_options(problem, options)
+            if not newly:
+                raise problem.error
+            refused |= newly
+        response = answer.response if stream else answer
+        clock = self._arrivals.last if self._arrivals else time.monotonic
+        reader = AnswerReader(self.peer, self.host, response.extensions["exchange"].started, clock)
+        try:
+            yield reader, answer
+        except openai.APIError as error:
+            raise reader.failed(error.body or error.message) from None
+        except (ValueError, RecursionError) as error:
+            raise reader.odd("something that is not JSON", getattr(error, "doc", str(error))) from None
+        finally:
+            await response.aclose()
+
+    async def _post(self, body: dict[str, Any], headers: Mapping[str, str], *, stream: bool) -> Any:
+        path = "/chat/completions" if self._api == "chat" else "/responses"
+        asked: Any = body if self._api == "chat" else responses.as_request(body)
+        accept = "text/event-stream, application/json" if stream else "application/json"
+        options: Any = {"headers": {"Accept": accept}}
+        if self._is_keyless:
+            options["headers"]["Authorization"] = openai.Omit()
+        options["headers"] |= {name.title(): value for name, value in headers.items()}
+        try:
+            if stream:
+                return await self._open().post(
+                    path,
+                    cast_to=object,
+                    body=asked,
+                    options=options,
+                    stream=True,
+                    stream_cls=AsyncStream[object],
+                )
+            return await self._open().post(path, cast_to=httpx2.Response, body=asked, options=options)
+        except openai.APIStatusError:
+            raise
+        except openai.OpenAIError as error:
+            raise PeerError(self.peer, f"{self.host} was not called: {clean_line(str(error), 300)}") from None
+
+    def _as_completion(self, data: Any) -> Any:
+        return data if self._api == "chat" else responses.as_completion(data)
+
+    def _open(self) -> AsyncOpenAI:
+        if self._client is None:
+            http = make_client(
+                (self._url,),
+                self._timeouts,
+                peer=self.peer,
+                arrivals=self._arrivals,
+                connections=MOST_CONNECTIONS,
+                proxy=self._proxy,
+                most=MAX_BYTES,
+                secrets=self._secrets,
+            )
+            self._client = self._make(http)
+        return self._client
+
+
+def provider_url(provider: Provider) -> str:
+    """Return a provider's default URL, which the package derives from the environment.
+
+    Raises:
+        UsageError: the package misses something.
+    """
+    if provider == "openai":
+        return OPENAI_URL
+    return str(_client(provider, None, None, False, httpx2.AsyncClient()).base_url)
+
+
+def _client(
+    provider: Provider, base_url: str | None, key: str | None, account: bool, http: httpx2.AsyncClient
+) -> AsyncOpenAI:
+    """Return the package's client for a provider. Raises `UsageError` if something is missing."""
+    shared: dict[str, Any] = {"http_client": http, "max_retries": 0, "timeout": http.timeout}
+    user_agent = {"User-Agent": http.headers["User-Agent"]}
+    try:
+        if provider == "azure":
+            azure: Any = {"azure_endpoint": base_url} if base_url else {}
+            return openai.AsyncAzureOpenAI(**shared, **azure, api_key=key, default_headers=user_agent)
+        if provider != "openai":
+            given: dict[str, Any] = {"base_url": base_url} if base_url else {}
+            if provider == "bedrock":
+                made = providers.bedrock(**given, **({"api_key": key} if key else {}))  # type: ignore[arg-type]
+            else:
+                made = providers.vertex(**given)
+            return AsyncOpenAI(**shared, provider=made, default_headers=user_agent)
+    except (openai.OpenAIError, ValueError) as error:
+        raise UsageError(f"{provider}: {clean_line(str(error), 300)}") from None
+    headers: dict[str, Any] = dict(user_agent)
+    if not account:
+        for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines():
+            headers.setdefault(line.partition(":")[0].strip(), openai.Omit())
+    made_client = AsyncOpenAI(
+        **shared, base_url=base_url or OPENAI_URL, api_key=key or "none", default_headers=headers
+    )
+    if not account:
+        made_client.organization = made_client.project = None
+    return made_client
+
+
+def _options(request: ChatRequest, refused: set[str], *, stream: bool) -> dict[str, Any]:
+    """Return the optional parameters that the server has not rejected so far."""
+    options: dict[str, Any] = {}
+    if request.user:
+        options["user"] = request.user
+    if request.tools:
+        options["tools"] = [{"type": "function", "function": dict(tool)} for tool in request.tools]
+    if request.temperature is not None and "temperature" not in refused:
+        options["temperature"] = request.temperature
+    if stream and "stream_options" not in refused:
+        options["stream_options"] = {"include_usage": True}
+    if request.schema is not None:
+        if "json_schema" not in refused:
+            schema = {"name": "answer", "strict": True, "schema": dict(request.schema)}
+            options["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif "json_object" not in refused:
+            options["response_format"] = {"type": "json_object"}
+    return options

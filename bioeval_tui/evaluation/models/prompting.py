@@ -1,0 +1,204 @@
+"""Prompts: found in the job's folder or the package, and the variables that they use.
+
+Text from a job or a transcript is data: it is inserted into the template and never read as a
+template itself. An evaluator's template sees a job without acceptance criteria, rules, assertions and
+setups, and without facts where they are withheld.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from jinja2 import TemplateSyntaxError, nodes
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.job.withholding import for_evaluator
+from bioeval_tui.evaluation.models import happened
+from bioeval_tui.evaluation.models.template_process import Templates
+from bioeval_tui.evaluation.models.templates import Sandbox, render
+from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage
+from bioeval_tui.text import clean_line
+
+SUFFIXES = (".jinja", ".jinja2", ".j2", "")
+MAX_TEMPLATE = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A template's text, and where it was found: `job` or `package`."""
+
+    name: str
+    text: str
+    origin: str
+
+
+def find_prompt(name: str, job_dir: Path | None) -> Prompt:
+    """Return the template called `name`. Raises `UsageError` with the places that were searched."""
+    relative = PurePosixPath(name)
+    if relative.is_absolute() or ".." in relative.parts or "\\" in name or "\0" in name or len(name) > 200:
+        raise UsageError(
+            f"prompt `{clean_line(name, 100)}`: must be a name below the job's folder, without `..`"
+        )
+    if job_dir is not None:
+        root = job_dir.resolve()
+        for suffix in SUFFIXES:
+            path = (root / (name + suffix)).resolve()
+            if path.is_relative_to(root) and path.is_file():
+                return Prompt(name, _read(path, name), "job")
+    packaged = resources.files("bioeval_tui.evaluation.models") / "prompts"
+    for suffix in SUFFIXES:
+        file = packaged.joinpath(*relative.parts[:-1], relative.name + suffix)
+        if file.is_file():
+            return Prompt(name, file.read_text(encoding="utf-8"), "package")
+    raise UsageError(
+        f"prompt `{clean_line(name, 100)}`: not found, with or without .jinja, in the job's folder or the package"
+    )
+
+
+def prompt_sha(name: str, text: str) -> str:
+    """Return the SHA-256 that identifies a prompt, over its name and its text."""
+    return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
+
+
+def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
+    """Return the hashes of the prompts for a job's models, by name."""
+    wanted = []
+    if job.evaluator.kind == "llm":
+        wanted.append(job.evaluator.prompt)
+    if job.scorer.kind == "llm":
+        wanted.append(job.scorer.prompt)
+    return {name: prompt_sha(name, find_prompt(name, job_dir).text) for name in wanted}
+
+
+def evaluator_prompt(prompt: Prompt, view: EvaluatorView) -> str:
+    """Return the evaluator's instructions, rendered in this process. Raises `UsageError` if the template is wrong."""
+    return render(prompt.name, prompt.text, evaluator_context(view))
+
+
+def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
+    """Return the judge's instructions, rendered in this process. Raises `UsageError` if the template is wrong."""
+    return render(prompt.name, prompt.text, judge_context(prompt, view))
+
+
+async def rendered(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
+    """Return the prompt filled with `context`; a prompt from the job's folder is rendered in a process that can be killed.
+
+    Raises:
+        UsageError: the template is wrong, or takes too much time or memory.
+    """
+    if prompt.origin == "package":
+        return render(prompt.name, prompt.text, context)
+    return await templates.render(prompt.name, prompt.text, context)
+
+
+def evaluator_context(view: EvaluatorView) -> dict[str, Any]:
+    """Return the variables of an evaluator's template."""
+    config = for_evaluator(view.job, view.facts).model_dump(mode="json", by_alias=True)
+    more = {"facts": list(view.facts), "note": view.note, "condition": view.condition}
+    return _context(config, _messages(view.transcript), **more)
+
+
+def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
+    """Return the variables of a judge's template.
+
+    They are `config`, `transcript`, `example` (as published), `facts`, `boundary`, and the agent's `tools`,
+    `events` and `state` (`before`, `after`), which are empty if `scorer.context` excludes them.
+    """
+    config = view.job.model_dump(mode="json", by_alias=True)
+    example = json.dumps(_example(view.job), ensure_ascii=False, indent=2)
+    shown = shown_to_judge(prompt, view.job)
+    calls = happened.tool_calls(view.transcript) if shown != "none" else []
+    events = happened.other_events(view.transcript) if shown == "all" else []
+    state = {
+        "before": happened.state_text(view.state_before if shown == "all" else None),
+        "after": happened.state_text(view.state_after if shown == "all" else None),
+    }
+    return _context(
+        config,
+        _messages(view.transcript),
+        facts=config["facts"],
+        example=example,
+        tools=happened.bounded(calls),
+        events=happened.bounded(events),
+        state=state,
+    )
+
+
+def shown_to_judge(prompt: Prompt, job: EvaluationJob) -> Literal["none", "tools", "all"]:
+    """Return what the judge sees besides messages: `scorer.context`, as far as the template uses it."""
+    names, wanted = _names(prompt.text), job.scorer.context
+    if wanted == "none" or not names & {"tools", "events", "state"}:
+        return "none"
+    return "all" if wanted == "all" and names & {"events", "state"} else "tools"
+
+
+@lru_cache(maxsize=8)
+def _names(template: str) -> frozenset[str]:
+    """Return the names in a template; none for an invalid one, which rendering reports.
+
+    It is parsed but not compiled, because compiling computes constants of any size in this process.
+    """
+    try:
+        return frozenset(node.name for node in Sandbox().parse(template).find_all(nodes.Name))
+    except (TemplateSyntaxError, RecursionError, ValueError):
+        return frozenset()
+
+
+def _example(job: EvaluationJob) -> dict[str, Any]:
+    high, low = (1, 0) if job.rubric else (0.9, 0.4)
+    tasks = [
+        {
+            "task": number,
+            "scored": task.task,
+            "score": high if number % 2 else low,
+            "reason": "What the chatbot did or failed to do.",
+            "evidence": ["words quoted from the conversation"],
+        }
+        for number, task in enumerate(job.judged, start=1)
+    ]
+    return {"tone": 0.5, "tasks": tasks}
+
+
+def _messages(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
+    return [{"message": m.message, "role": m.role, "content": m.content} for m in transcript]
+
+
+def _context(config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    # A hash of the enclosed text, which therefore cannot contain it.
+    digest = hashlib.sha256()
+    for said in transcript:
+        digest.update(f"{said['role']}\0{said['content']}\0".encode("utf-8", "replace"))
+    for name in ("tools", "events", "state"):
+        digest.update(json.dumps(more.get(name), default=str).encode())
+    return {
+        "config": config,
+        "transcript": transcript,
+        "boundary": f"RECORD-{digest.hexdigest()[:16]}",
+        **more,
+    }
+
+
+def _read(path: Path, name: str) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_TEMPLATE + 1)
+    except OSError as problem:
+        raise UsageError(
+            f"prompt `{clean_line(name, 100)}` cannot be read: {clean_line(problem.strerror or '')}"
+        ) from None
+    if len(data) > MAX_TEMPLATE:
+        raise UsageError(f"prompt `{clean_line(name, 100)}` is longer than {MAX_TEMPLATE:,} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise UsageError(
+            f"prompt `{clean_line(name, 100)}` is not UTF-8 at byte {problem.start + 1}"
+        ) from None

@@ -1,0 +1,304 @@
+"""The four seams: Agent, Evaluator, Judge and KnowledgeGraph, and the values that cross them.
+
+Read this first. The conversation is given one implementation of each; it never names one. A peer that
+fails raises `PeerError`; the conversation decides whether to try again, and whose fault it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from bioeval_tui.errors import UnavailableError
+from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.record.names import Condition, Peer, Role
+
+
+class PeerError(UnavailableError):
+    """One attempt to talk to a peer failed.
+
+    `retryable` is true if the same request may be sent again: it was never sent (a refused connection), or the answer
+    was 408, 425, 429 or 5xx. One that may have been delivered (a timeout, a broken connection) is never sent
+    again. `retry_after_s` is the peer's Retry-After, if any. `received` is what arrived instead of an answer, shortened and cleaned. `unusable`
+    is true for a complete but unusable answer (a refusal, cut off, empty), which is not the network's fault.
+    `unreachable` is true if no connection could be made at all.
+    `exhausted` is true if this machine had no file descriptor or memory left for a connection.
+    """
+
+    def __init__(
+        self,
+        peer: Peer,
+        message: str,
+        *,
+        retryable: bool = False,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+        received: str = "",
+        unusable: bool = False,
+        unreachable: bool = False,
+        exhausted: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.peer = peer
+        self.retryable = retryable
+        self.status = status
+        self.retry_after_s = retry_after_s
+        self.received = received
+        self.unusable = unusable
+        self.unreachable = unreachable
+        self.exhausted = exhausted
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a message as it streams in."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """Something an agent did while answering: a function call, a result, a prompt, a request for knowledge."""
+
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An agent's complete answer, which `Agent.send` always yields last.
+
+    `started` and `ended` are monotonic seconds: request sent and last byte read; `first_token` is when
+    the first piece of text arrived, None when the answer was not streamed.
+    """
+
+    content: str
+    started: float
+    ended: float
+    first_token: float | None = None
+    generation: Sequence[Mapping[str, Any]] = ()
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+    @property
+    def latency_ms(self) -> float:
+        """Milliseconds from the request sent to the last byte of the answer."""
+        return (self.ended - self.started) * 1000
+
+
+class Agent(Protocol):
+    """The system under test, for one conversation."""
+
+    async def open(self) -> str:
+        """Create a session and return its id."""
+        ...
+
+    def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
+        """Send one user message; yield pieces as they arrive and, last, one `Reply`."""
+        ...
+
+    async def observe(self) -> dict[str, Any] | None:
+        """Return the session's object context; None if the agent has none."""
+        ...
+
+    async def seed_text(self, text: str) -> None:
+        """Send a text to the agent's knowledge service. Raises `PeerError` if it has none."""
+        ...
+
+    async def seed_history(self, role: Role, content: str) -> bool:
+        """Record a message as history, without an answer; return False if the protocol cannot do that."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close every connection of this conversation."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptMessage:
+    """One complete message. `message` counts from 1; `operator` is true if a person who took over typed it.
+
+    `latency_ms` of a user message is how long the evaluator took.
+    """
+
+    message: int
+    role: Role
+    content: str
+    latency_ms: float | None = None
+    operator: bool = False
+    generation: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorView:
+    """Everything that an evaluator may know. `facts` is empty if they are withheld; criteria are never included."""
+
+    job: EvaluationJob
+    condition: Condition
+    trial: int
+    facts: tuple[str, ...]
+    transcript: Sequence[TranscriptMessage]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """An evaluator's complete message, which `Evaluator.speak` always yields last."""
+
+    content: str
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    model: str | None = None
+    facts: tuple[int, ...] = ()
+    """Facts (from 1) that the evaluator says it gave; the ledger finds others in the text."""
+
+
+class Evaluator(Protocol):
+    """Plays the user: a model, a script, or a person."""
+
+    identity: str
+
+    def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+        """Yield pieces of the next message and, last, one `Utterance`."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A quotation from the transcript; `message` is the number of its message, or None if it is not there."""
+
+    quote: str
+    message: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskVerdict:
+    """One task's score in [0, 1], with the judge's reason. `task` counts from 1."""
+
+    task: int
+    score: float
+    reason: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One judge's verdict on one transcript. Tone is in [0, 1] or None, and never part of the score."""
+
+    judge: str
+    tasks: tuple[TaskVerdict, ...]
+    tone: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    error: str = ""
+    """Why a member of a panel gave no verdict; then `tasks` is empty, and the others count."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeView:
+    """Everything that a judge may know: the job with its facts and criteria, the finished transcript, and the agent's events.
+
+    As `scorer.context` allows: messages have their `generation` unless that is `none`; the object contexts before
+    the greeting and after the last message are there only with `all`. Made by `conversation.transcript.for_judge`.
+    """
+
+    job: EvaluationJob
+    condition: Condition
+    transcript: Sequence[TranscriptMessage]
+    state_before: Mapping[str, Any] | None = None
+    state_after: Mapping[str, Any] | None = None
+
+
+class Judge(Protocol):
+    """Scores a finished transcript. Raises `NotMeasuredError` if it cannot."""
+
+    identity: str
+
+    async def score(self, view: JudgeView) -> Sequence[Verdict]:
+        """Return one verdict per judge and repeat; the caller takes the median per task."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A query's result: column names and rows of JSON-like values."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSnapshot:
+    """Counts of a graph's content, and a digest that differs if the content does."""
+
+    labels: Mapping[str, int] = field(default_factory=dict)
+    relationships: Mapping[str, int] = field(default_factory=dict)
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A guard's finding about an evaluator's message. `note` tells the evaluator what to change.
+
+    A `void` message is not sent, and the evaluator tries again. A marked one is sent unchanged.
+    """
+
+    rule: str
+    detail: str
+    note: str
+    effect: Literal["mark", "void"] = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionView:
+    """The variables of an assertion: the agent's object context, and the evaluation so far."""
+
+    object_context: Mapping[str, Any] | None
+    evaluation: Mapping[str, Any]
+    untraced_turns: tuple[int, ...] = ()
+    """Turns (the user's first message is 1) with missing spans, so that tool calls may be missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One assertion's outcome. `passed` is None if it could not be measured; `error` says why."""
+
+    passed: bool | None
+    observed: Any = None
+    expected: Any = None
+    error: str | None = None
+    warning: str | None = None
+    why: str | None = None
+    """What was observed, as a sentence, if the assertion failed."""
+    report: Mapping[str, Any] | None = None
+    """A TaskReport's dict, for medal assertions."""
+
+
+class KnowledgeGraph(Protocol):
+    """A property graph that is queried with Cypher.
+
+    Both methods raise `QueryError` when the query is wrong, refused or not supported, and `PeerError` (peer `graph`)
+    when the graph is unreachable or too slow.
+    """
+
+    identity: str
+
+    async def query(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0
+    ) -> Rows:
+        """Run one read-only query."""
+        ...
+
+    async def execute(self, cypher: str, *, timeout_s: float = 30.0) -> None:
+        """Run one setup query, which may write."""
+        ...
+
+    async def snapshot(self) -> GraphSnapshot:
+        """Return a summary of the content, to check whether a run starts clean."""
+        ...
+
+    async def aclose(self) -> None: ...

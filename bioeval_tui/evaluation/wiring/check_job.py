@@ -1,0 +1,296 @@
+"""Check a whole job: its keys, and every expression, query and pattern in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui import plugins
+from bioeval_tui.errors import ExpressionError, ForbiddenQueryError, JobError, Problem, QueryError, UsageError
+from bioeval_tui.evaluation.assertions.expressions import counts_the_end, parse
+from bioeval_tui.evaluation.assertions.readings import depends_on_signoff, depends_on_user_times
+from bioeval_tui.evaluation.assertions.tool_calls import parse_where
+from bioeval_tui.evaluation.graphs import cypher
+from bioeval_tui.evaluation.guards.language import is_english
+from bioeval_tui.evaluation.job.filling import has_placeholders
+from bioeval_tui.evaluation.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
+from bioeval_tui.evaluation.models.prompting import find_prompt
+from bioeval_tui.evaluation.wiring.case_file import CaseChoice
+from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
+from bioeval_tui.evaluation.wiring.check_target import given_agent_problems, target_problems
+from bioeval_tui.evaluation.wiring.job_source import JobSource, items_of
+from bioeval_tui.patterns import pattern_problem
+from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.yaml_positions import Path as FieldPath
+from bioeval_tui.yaml_positions import read_yaml
+
+_END_OF_TRANSCRIPT = (
+    "the transcript ends with the evaluator's sign-off, as published; version 0.1 left it out: "
+    "say which is meant with compat: embabel or compat: v0.1"
+)
+_USER_TIMES = (
+    "timeTakenMillis of a user message is how long the evaluator took, as published; version 0.1 gave 0: "
+    "say which is meant with compat: embabel or compat: v0.1"
+)
+
+UNRESTRICTED = "; where you trust the job, `bioeval-tui run --unrestricted-setups` passes its setups to Neo4j as they are"
+MAX_PROBLEMS = 500
+"""Maximum number of problems of one file's texts that are listed."""
+EVERY_CASE = CaseChoice()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedJob:
+    """A job file, its cases, and everything that is wrong with them; `loaded` is None when it cannot be run."""
+
+    path: Path
+    loaded: LoadedJob | None
+    problems: tuple[Problem, ...]
+    cases: tuple[CaseJob, ...] = ()
+    case_count: int = 0
+    """The number of selected cases, even if only the first ones were checked."""
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems that keep it from running."""
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+    def required(self) -> LoadedJob:
+        """Return the job, or raise `JobError` with every problem that keeps it from running."""
+        if self.loaded is None or self.errors:
+            raise JobError("\n".join(map(str, self.errors)), self.errors)
+        return self.loaded
+
+
+def check_job(
+    path: Path,
+    *,
+    embedded: bool = False,
+    unrestricted_setups: bool = False,
+    code: Sequence[Path] = (),
+    agent_is_given: bool = False,
+    choice: CaseChoice = EVERY_CASE,
+) -> CheckedJob:
+    """Load and check a job and its cases; every problem is listed, with file, line, column and field.
+
+    With `unrestricted_setups`, setups are not checked. Python functions are searched in installed packages and in the
+    folders of `code`. If a function `agent_is_given`, the job's own agent is ignored. With the `embedded` graph,
+    queries that it rejects give warnings. A key that is missing or of the wrong kind hides no problem of an expression
+    elsewhere in the file.
+    """
+
+    def problems_in(source: JobSource, *, with_cases: bool = False) -> list[Problem]:
+        """Return what is wrong with a job. `with_cases`: texts with gaps are looked at as its cases fill them."""
+        return [
+            *_text_problems(source, unrestricted_setups, with_cases),
+            *(_refused_by_embedded(source) if embedded else ()),
+            *(() if with_cases else (source.problem(*wrong) for wrong in _evaluator_wrong(source))),
+            *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
+            *_language_problems(source),
+            *_persona_problems(source),
+            *_name_problems(source, agent_is_given),
+        ][:MAX_PROBLEMS]
+
+    try:
+        loaded = load_job(path)
+    except JobError as error:
+        unloaded = _unloaded(path)
+        return CheckedJob(
+            path, None, _in_order([*error.problems, *(problems_in(unloaded) if unloaded else ())])
+        )
+    source = JobSource(loaded.path, loaded.document)
+    try:
+        cases = Cases(loaded, choice)
+    except JobError as error:
+        found = problems_in(source, with_cases=True)
+        return CheckedJob(path, loaded, _in_order([*loaded.problems, *found, *error.problems]))
+    found = problems_in(source, with_cases=bool(cases.jobs or cases.problems))
+    for case in cases.jobs:
+        filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
+        for text in _texts(filled, unrestricted_setups):
+            if text.path in cases.placeholders and (wrong := text.wrong()) is not None:
+                cases.tell(case.row, text.path, f"{wrong[0]}: {shorten(text.text, 200)}")
+        for field, message in _evaluator_wrong(filled):
+            cases.tell(case.row, field, message)
+    return CheckedJob(
+        path, loaded, _in_order([*loaded.problems, *found, *cases.problems]), cases.jobs, cases.count
+    )
+
+
+def _unloaded(path: Path) -> JobSource | None:
+    """Return the readable parts of an invalid job file; None if it is not YAML."""
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
+            return None  # a pipe or a device, perhaps: reading it might never end
+        document = read_yaml(path.read_text("utf-8-sig"), clean_line(str(path)), NEEDS)
+    except (OSError, UnicodeDecodeError):
+        return None
+    return JobSource(path, document)
+
+
+def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text of a job that a part of the program must be able to read."""
+
+    path: FieldPath
+    text: str
+    read: Callable[[str], object]
+
+    def wrong(self) -> tuple[str, int] | None:
+        """Return the problem and its column, or None."""
+        try:
+            self.read(self.text)
+        except (ExpressionError, QueryError) as error:
+            forbidden = self.path[0] == "setups" and isinstance(error, ForbiddenQueryError)
+            return error.message + (UNRESTRICTED if forbidden else ""), error.column
+        return None
+
+
+def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
+    """Yield the job's expressions, queries and patterns."""
+    published = source.data.get("compat") == "embabel"
+
+    def some(
+        path: FieldPath, item: dict[str, Any], key: str, read: Callable[[str], object]
+    ) -> Iterator[_Text]:
+        if isinstance(text := item.get(key), str):
+            yield _Text((*path, key), text, read)
+
+    for index, item in items_of(source.data.get("assertions")):
+        path: FieldPath = ("assertions", index)
+        yield from some(path, item, "expression", lambda text: parse(text, published=published))
+        yield from some(path, item, "cypher", cypher.check_read_only)
+        asked = item.get("toolCalls")
+        for key in ("calls", "mustCall", "mustNotCall"):
+            for number, call in items_of(asked.get(key) if isinstance(asked, dict) else None):
+                yield from some((*path, "toolCalls", key, number), call, "where", parse_where)
+    for index, item in items_of(source.data.get("setups")):
+        if not unrestricted_setups:
+            yield from some(("setups", index), item, "cypher", cypher.check_setup)
+    for index, line in items_of(source.part("evaluator").get("lines")):
+        yield from some(("evaluator", "lines", index), line, "when", _read_pattern)
+    for part in ("tasks", "rubric"):
+        for number, judged in items_of(source.data.get(part)):
+            for index, rule in items_of(judged.get("rules")):
+                yield from some((part, number, "rules", index), rule, "pattern", _read_pattern)
+
+
+def _read_pattern(pattern: str) -> None:
+    if (problem := pattern_problem(pattern)) is not None:
+        raise ExpressionError(problem)
+
+
+def _text_problems(source: JobSource, unrestricted_setups: bool, with_cases: bool) -> Iterator[Problem]:
+    for each in _texts(source, unrestricted_setups):
+        if with_cases and has_placeholders(each.text):
+            continue
+        if (wrong := each.wrong()) is not None:
+            message, column = wrong
+            yield source.problem(each.path, message, each.text, column)
+        elif doubt := _two_readings(source, each):
+            message, column = doubt
+            yield source.warning(each.path, message, each.text, column)
+
+
+def _persona_problems(source: JobSource) -> Iterator[Problem]:
+    """Yield a warning if personas make no difference."""
+    evaluator, personas = source.part("evaluator"), source.data.get("personas")
+    scripted = evaluator.get("kind", "llm") == "scripted"
+    if personas and scripted and "persona." not in str(evaluator.get("lines")):
+        message = "a scripted user says the same lines for every persona; use lines with {{ persona.name }}, or a model"
+        yield source.warning(("personas",), message)
+
+
+def _language_problems(source: JobSource) -> Iterator[Problem]:
+    """Yield a warning if a model plays a user whose language most guards don't support."""
+    evaluator = source.part("evaluator")
+    if evaluator.get("kind", "llm") != "llm" or evaluator.get("guards", "mark") in ("off", False):
+        return
+    foreign = [item["language"] for _, item in items_of(source.data.get("personas")) if item.get("language")]
+    if spoken := [language for language in foreign if str(language).lower() != "english"]:
+        message = f"what a persona says in {spoken[0]} is checked only for what shows in any language (docs/guards.md)"
+        yield source.warning(("personas",), message)
+        return
+    texts = [item.get("task") for _, item in items_of(source.data.get("tasks"))]
+    if not is_english("\n".join(text for text in texts if isinstance(text, str))):
+        message = (
+            "the tasks are not in English: what the simulated user says is checked only for what shows in any language, "
+            "and for English phrases (docs/guards.md)"
+        )
+        yield source.warning(("tasks",), message)
+
+
+def _two_readings(source: JobSource, checked: _Text) -> tuple[str, int] | None:
+    """Return a warning and its column if a condition's result depends on `compat` and the job does not set it."""
+    text = checked.text
+    if checked.path[-1] != "expression" or source.data.get("compat") is not None or "transcript" not in text:
+        return None
+    condition, place = parse(text), text.index("transcript") + 1
+    if column := counts_the_end(text):
+        return _END_OF_TRANSCRIPT, column
+    if depends_on_signoff(condition):
+        return _END_OF_TRANSCRIPT, place
+    return (_USER_TIMES, place) if depends_on_user_times(condition) else None
+
+
+def _refused_by_embedded(source: JobSource) -> Iterator[Problem]:
+    """Yield warnings for queries that Neo4j would answer but the embedded graph rejects."""
+    for part in ("setups", "assertions"):
+        for index, item in items_of(source.data.get(part)):
+            text = item.get("cypher")
+            if not isinstance(text, str):
+                continue
+            try:
+                cypher.check_setup(text)
+            except QueryError:
+                continue  # what is refused everywhere has been said
+            try:
+                cypher.check_embedded(text)
+            except QueryError as error:
+                message = f"rejected unless Neo4j is configured: {error.message}"
+                yield source.warning((part, index, "cypher"), message, text, error.column)
+
+
+def _evaluator_wrong(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
+    """Yield what is missing for the script or the rules judge."""
+    evaluator, facts = source.part("evaluator"), source.data.get("facts")
+    lines = evaluator.get("lines")
+    if evaluator.get("kind") == "scripted" and not lines:
+        yield ("evaluator", "kind"), "a scripted evaluator needs lines to say"
+    for index, line in items_of(lines):
+        fact = line.get("fact")
+        if isinstance(fact, int) and isinstance(facts, list) and fact > len(facts):
+            yield ("evaluator", "lines", index, "fact"), f"there is no fact {fact}; the job has {len(facts)}"
+    if source.part("scorer").get("kind") == "rules":
+        part, what = ("rubric", "item of the rubric") if source.data.get("rubric") else ("tasks", "task")
+        for index, item in items_of(source.data.get(part)):
+            if not item.get("rules"):
+                yield (part, index), f"the rules judge needs rules for every {what}"
+
+
+def _name_problems(source: JobSource, agent_is_given: bool) -> Iterator[Problem]:
+    """Yield what is wrong with the names of prompts, kinds and the agent's protocol."""
+    for part in ("evaluator", "scorer"):
+        name = source.part(part).get("prompt")
+        try:
+            if isinstance(name, str) and source.part(part).get("kind", "llm") == "llm":
+                find_prompt(name, source.path.parent)
+        except UsageError as error:
+            yield source.problem((part, "prompt"), str(error))
+    named: tuple[tuple[plugins.Group, str, str, str], ...] = (
+        ("agents", "target", "protocol", "protocol"),
+        ("evaluators", "evaluator", "kind", "kind of evaluator"),
+        ("judges", "scorer", "kind", "kind of judge"),
+    )
+    for group, part, key, what in named:
+        name = None if part == "target" and agent_is_given else source.part(part).get(key)
+        known = (*plugins.BUILT_IN[group], *(plugin.name for plugin in plugins.installed(group)))
+        if isinstance(name, str) and name not in known:
+            message = f"there is no {what} `{name}`; known are: {', '.join(known)}"
+            yield source.problem((part, key), message)

@@ -1,0 +1,305 @@
+"""Check every component that the program may need, within a few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx2
+
+from bioeval_tui import __version__, installation, plugins
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.evaluation.hosts import host_of
+from bioeval_tui.grade.service import Grading
+from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
+from bioeval_tui.text import clean_line, home_relative
+
+State = Literal["works", "broken", "absent"]
+PROBE_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The state of one component: `works`, `broken` (needed, but does not work) or `absent` (optional, not set up)."""
+
+    part: str
+    state: State
+    said: str
+    to_do: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return asdict(self)
+
+
+def examine(settings: Settings | None = None, *, online: bool = True) -> list[Finding]:
+    """Return one finding for each part; without `online`, only for those that need no other host.
+
+    A failing check is a finding, too.
+    """
+    settings = settings or Settings.from_environment()
+    keyed = settings.openai_api_key is not None
+    graph_is_set = settings.neo_uri_is_set or settings.neo_password is not None
+    checks: list[tuple[str, Callable[[Settings], Finding], bool]] = [
+        # Part, check, whether it asks another host.
+        ("python", _python, False),
+        ("installation", _installation, False),
+        ("terminal", _terminal, False),
+        ("data folder", _data_folder, False),
+        ("embedded graph", _embedded_graph, False),
+        ("agent", _agent, True),
+        ("openai endpoint", _openai, keyed),
+        *(
+            (f"{role} endpoint", partial(_role, role=role, mine=mine), True)
+            for role, mine in (("evaluator", settings.evaluator), ("judge", settings.judge))
+            if mine.base_url or mine.api_key or mine.api_type
+        ),
+        ("neo4j", _neo4j, graph_is_set),
+        ("web view", _web_view, False),
+        ("grading", _grading, False),
+        ("optional extras", _extras, False),
+        ("plug-ins", _plugins, False),
+    ]
+    findings = []
+    for part, check, asks in checks:
+        if asks and not online:
+            continue
+        try:
+            findings.append(check(settings))
+        except (BioevalError, OSError, ImportError, ValueError) as error:
+            findings.append(
+                Finding(part, "broken", clean_line(str(error)), "run again with --debug for the details")
+            )
+    return findings
+
+
+def _plugins(settings: Settings) -> Finding:
+    """List the plug-ins of other packages from their metadata, without importing them."""
+    found = [plugin for group in plugins.GROUPS for plugin in plugins.installed(group)]
+    named = ", ".join(
+        f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})" for plugin in found
+    )
+    return Finding("plug-ins", "works", named or "none installed")
+
+
+def _python(settings: Settings) -> Finding:
+    said = (
+        f"{platform.python_version()} on {platform.system()} {platform.machine()}, bioeval-tui {__version__}"
+    )
+    return Finding("python", "works", said)
+
+
+def _installation(settings: Settings) -> Finding:
+    """Name the installer of this environment, and missing packages that everything needs."""
+    words = {
+        "clone": f"a clone in {home_relative(installation.clone() or Path())}, run by uv",
+        "uv tool": "a uv tool",
+        "pipx": "by pipx",
+        "conda": "in a conda environment",
+        "uv": "by uv pip",
+        "pip": "by pip",
+    }
+    said = f"{words[installation.kind()]}, in {home_relative(Path(sys.prefix))}"
+    absent = installation.missing(installation.required())
+    if absent:
+        return Finding(
+            "installation",
+            "broken",
+            f"{said}, without {', '.join(absent)}",
+            f"`{installation.install_command(absent)}`",
+        )
+    return Finding("installation", "works", said)
+
+
+def _terminal(settings: Settings) -> Finding:
+    size = shutil.get_terminal_size()
+    said = f"{size.columns}×{size.lines}, colours: {_colours()}"
+    if not sys.stdout.isatty():
+        return Finding(
+            "terminal", "absent", "stdout is not a terminal", "use --headless, or run it in a terminal"
+        )
+    if size.columns < 80 or size.lines < 24:
+        return Finding("terminal", "works", said, "80×24 or larger is comfortable")
+    return Finding("terminal", "works", said)
+
+
+def _colours() -> str:
+    if os.environ.get("NO_COLOR"):
+        return "off (NO_COLOR)"
+    if os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
+        return "16 million"
+    return "256" if "256" in os.environ.get("TERM", "") else "16"
+
+
+def _data_folder(settings: Settings) -> Finding:
+    shown = home_relative(settings.data_dir)
+    try:
+        folder = private_dir(settings.data_dir)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            free = shutil.disk_usage(folder).free / 1e9
+    except OSError as error:
+        to_do = "make it writable, or set BIOEVAL_DATA_DIR to another folder"
+        return Finding("data folder", "broken", f"{shown}: {error.strerror}", to_do)
+    return Finding("data folder", "works", f"{shown}, {free:.0f} GB free")
+
+
+def _embedded_graph(settings: Settings) -> Finding:
+    why_not = available()
+    if why_not is not None:
+        to_do = "without it, Cypher assertions are not measured, unless you set NEO_URI to a Neo4j"
+        return Finding("embedded graph", "broken", why_not, to_do)
+
+    async def self_test(folder: str) -> int:
+        graph = EmbeddedGraph(Path(folder) / "self-test.db")
+        try:
+            await graph.execute("CREATE (:Check {n: 41})")
+            return int((await graph.query("MATCH (c:Check) RETURN c.n + 1")).rows[0][0])
+        finally:
+            await graph.aclose()
+
+    with tempfile.TemporaryDirectory() as folder:
+        answer = asyncio.run(self_test(folder))
+    if answer != 42:
+        return Finding(
+            "embedded graph",
+            "broken",
+            f"the self-test returned {answer}, not 42",
+            f"reinstall it: `{installation.install_command(['graphqlite', 'apsw'])}`",
+        )
+    return Finding("embedded graph", "works", "self-test passed")
+
+
+def _agent(settings: Settings) -> Finding:
+    host = host_of(settings.agent_url)
+    try:
+        status_of(settings.agent_url)
+    except httpx2.HTTPError as error:
+        to_do = "start your agent, or `bioeval-tui agent --port 8081`; set BIOEVAL_AGENT_URL to its URL"
+        return Finding("agent", "absent", f"{host} {unreachable(error)}", to_do)
+    return Finding("agent", "works", f"{host} answers")
+
+
+def status_of(url: str, headers: Mapping[str, str] | None = None) -> int:
+    """Return the status of a response without reading its body, which may be endless. Raises httpx2's errors."""
+    with httpx2.stream("GET", url, headers=headers, timeout=PROBE_S) as answer:
+        return answer.status_code
+
+
+def unreachable(error: Exception) -> str:
+    """Return why a host did not answer, as a phrase that follows its name."""
+    match error:
+        case httpx2.TimeoutException():
+            return f"does not answer within {PROBE_S:g} s"
+        case httpx2.ConnectError():
+            return "cannot be reached"
+    return f"does not answer as expected ({type(error).__name__})"
+
+
+def _openai(settings: Settings) -> Finding:
+    if settings.openai_api_key is None:
+        to_do = (
+            "set OPENAI_API_KEY (and OPENAI_BASE_URL for another server) to evaluate with models"
+            + env_file_hint()
+        )
+        return Finding("openai endpoint", "absent", "OPENAI_API_KEY is not set", to_do)
+    base = settings.openai_base_url or "https://api.openai.com/v1"
+    return _answers("openai endpoint", base, settings.openai_api_key, "OPENAI")
+
+
+def _role(settings: Settings, role: str, mine: RoleSettings) -> Finding:
+    """Check the endpoint that the environment sets for one role."""
+    name = f"{role} endpoint"
+    if mine.api_type not in (None, "openai"):
+        return Finding(name, "works", f"{mine.api_type}, checked when the first run needs it")
+    base = mine.base_url or settings.openai_base_url or "https://api.openai.com/v1"
+    return _answers(name, base, mine.api_key, f"BIOEVAL_{role.upper()}")
+
+
+def _answers(name: str, url: str, key: Secret | None, variables: str) -> Finding:
+    base, headers = url.rstrip("/"), {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+    try:
+        status = status_of(f"{base}/models", headers)
+    except httpx2.HTTPError as error:
+        to_do = f"check {variables}_BASE_URL and the network"
+        return Finding(name, "broken", f"{host_of(base)} {unreachable(error)}", to_do)
+    if status in (401, 403):
+        said = f"{host_of(base)} rejects the key ({status})"
+        return Finding(name, "broken", said, f"check {variables}_API_KEY")
+    return Finding(name, "works", f"{host_of(base)} answers ({status})")
+
+
+def _neo4j(settings: Settings) -> Finding:
+    if not settings.neo_uri_is_set and settings.neo_password is None:
+        to_do = "set NEO_URI and NEO_PASSWORD to use your agent's graph" + env_file_hint()
+        return Finding("neo4j", "absent", "NEO_URI is not set", to_do)
+    from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph  # its driver loads slowly
+
+    async def probe() -> None:
+        password = settings.neo_password.get_secret_value() if settings.neo_password else ""
+        graph = Neo4jGraph(settings.neo_uri, settings.neo_username, password)
+        try:
+            await graph.query("RETURN 1", timeout_s=PROBE_S)
+        finally:
+            await graph.aclose()
+
+    try:
+        asyncio.run(probe())
+    except BioevalError as error:
+        return Finding(
+            "neo4j", "broken", clean_line(str(error)), "check NEO_URI, NEO_USERNAME and NEO_PASSWORD"
+        )
+    return Finding("neo4j", "works", "answers a query")
+
+
+def _web_view(settings: Settings) -> Finding:
+    absent = installation.missing(["textual-serve"])
+    if absent:
+        return Finding(
+            "web view",
+            "broken",
+            "textual-serve is not installed",
+            f"`{installation.install_command(absent)}`",
+        )
+    return Finding("web view", "works", "`bioeval-tui serve` opens it")
+
+
+def _grading(settings: Settings) -> Finding:
+    absent = installation.missing(installation.GRADING)
+    if absent:
+        return Finding(
+            "grading", "broken", f"without {', '.join(absent)}", f"`{installation.install_command(absent)}`"
+        )
+    entries = Grading(settings).registry().entries()
+    broken = [entry for entry in entries if entry.problem is not None]
+    said = f"{len(entries)} tasks" + (f", {len(broken)} of them broken" if broken else "")
+    return Finding(
+        "grading", "works", said, "`bioeval-tui tasks list` names the broken ones" if broken else ""
+    )
+
+
+EXTRAS = {
+    "distributed": ("grading on a Dask cluster", ["distributed"]),
+    "graders": ("packages that two published graders need", ["levenshtein", "pycocotools"]),
+    "kaggle": ("tasks from Kaggle", ["kaggle"]),
+}
+
+
+def _extras(settings: Settings) -> Finding:
+    absent = {
+        name: gone for name, (_, packages) in EXTRAS.items() if (gone := installation.missing(packages))
+    }
+    present = [name for name in EXTRAS if name not in absent]
+    wanted = [f"{name} ({EXTRAS[name][0]})" for name in absent]
+    said = f"installed: {', '.join(present) or 'none'}; not installed: {', '.join(wanted) or 'none'}"
+    commands = [f"`{installation.install_command(gone, name)}`" for name, gone in absent.items()]
+    return Finding("optional extras", "works" if present else "absent", said, " · ".join(commands))

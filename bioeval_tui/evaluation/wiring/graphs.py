@@ -1,0 +1,141 @@
+"""The knowledge graph of a run: the user's Neo4j, the sample agent's embedded graph, or a plug-in's."""
+
+from __future__ import annotations
+
+from bioeval_tui import plugins
+from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.graphs.identity import graph_id
+from bioeval_tui.evaluation.hosts import host_of
+from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError
+from bioeval_tui.evaluation.wrapped import WrappedGraph, told_as, told_by
+from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.text import clean_line
+
+ABOUT_S, MAX_ABOUT = 2.0, 100_000
+"""Timeout in seconds, and maximum bytes, of an agent's description of itself."""
+CHOICES = ("auto", "embedded", "neo4j", "none")
+
+
+def require_name(name: str) -> None:
+    """Raise `UsageError`, naming the others, unless `name` is a choice or a plug-in. Imports no plug-in."""
+    if name not in CHOICES:
+        plugins.require("graphs", name)
+
+
+async def open_graph(
+    spec: EngineSpec, settings: Settings, agent_url: str
+) -> tuple[KnowledgeGraph | None, str]:
+    """Return the graph, or None with one sentence saying why Cypher is not measured.
+
+    `auto` takes Neo4j when NEO_URI or NEO_PASSWORD is set, and the embedded graph for the sample agent
+    only: querying our own empty graph about another agent would measure nothing.
+    """
+    choice = await _choose(spec, settings, agent_url)
+    if choice == "none":
+        return None, (
+            "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD, or pass --graph embedded if the agent is "
+            "`bioeval-tui agent` with its default graph"
+        )
+    if choice == "neo4j":
+        from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
+
+        password = settings.neo_password.get_secret_value() if settings.neo_password else ""
+        graph = Neo4jGraph(
+            settings.neo_uri, settings.neo_username, password, unrestricted=spec.unrestricted_setups
+        )
+        return graph, ""
+    if choice != "embedded":
+        make: plugins.MakeGraph = plugins.load("graphs", choice)
+        with told_as("graph", choice):
+            found = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
+        return WrappedGraph(found, told_by("graph", choice)), ""
+
+    from bioeval_tui.evaluation.graphs.embedded import (  # the engine alone opens graphs
+        EmbeddedGraph,
+        available,
+    )
+
+    why_not = available()
+    if why_not:
+        return None, why_not
+    private_dir(settings.data_dir)
+    return EmbeddedGraph(settings.graph_file), ""
+
+
+async def require_reachable(spec: EngineSpec, settings: Settings) -> None:
+    """Check the sample agent's Neo4j first, because its error is clearer than that of an agent that does not start.
+
+    Raises:
+        PeerError: it cannot be reached, or refuses the password.
+    """
+    if await _choose(spec, settings, "") == "neo4j":
+        graph, _ = await open_graph(spec, settings, "")
+        assert graph is not None
+        try:
+            await graph.query("RETURN 1 AS reached", timeout_s=5.0)
+        finally:
+            await graph.aclose()
+
+
+def describe(spec: EngineSpec, settings: Settings) -> str | None:
+    """Return the name of the graph before it is opened."""
+    if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):
+        return f"Neo4j at {host_of('http://' + settings.neo_uri.partition('://')[2].rpartition('@')[2])}"
+    if spec.graph not in CHOICES:
+        return clean_line(spec.graph, 100)
+    if spec.graph == "embedded" or spec.sample_agent:
+        return "embedded graph"
+    return None
+
+
+def is_embedded(settings: Settings, spec: EngineSpec | None = None) -> bool:
+    """Return whether Cypher would run on the embedded graph, judging only by the settings."""
+    if spec is None:
+        return not _neo4j_is_set(settings)
+    return spec.graph == "embedded" or (
+        spec.graph == "auto" and spec.sample_agent and not _neo4j_is_set(settings)
+    )
+
+
+def sample_agent_arguments(spec: EngineSpec, settings: Settings) -> list[str]:
+    """Return the options that make the sample agent use the same graph."""
+    if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):
+        return ["--neo4j"]
+    return ["--graph", str(settings.graph_file)]
+
+
+async def _choose(spec: EngineSpec, settings: Settings, agent_url: str) -> str:
+    if spec.graph != "auto":
+        return spec.graph
+    if _neo4j_is_set(settings):
+        return "neo4j"
+    if spec.sample_agent or await _uses_our_graph(settings, agent_url):
+        return "embedded"
+    return "none"
+
+
+def _neo4j_is_set(settings: Settings) -> bool:
+    return settings.neo_uri_is_set or settings.neo_password is not None
+
+
+async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
+    """Return whether the agent is this program's sample agent with this graph file."""
+    # Only in the engine, because the process that starts it has a screen to paint.
+    from bioeval_tui.evaluation.graphs.embedded import available
+    from bioeval_tui.evaluation.http import client, failures
+
+    if available() is not None or not settings.graph_file.is_file():
+        return False
+    try:
+        limits = client.Timeouts(ABOUT_S, ABOUT_S)
+        async with client.make_client([agent_url], limits, most=MAX_ABOUT) as asking:
+            answer = await asking.get(f"{agent_url}/api/v1/about")
+            claimed = answer.json().get("graphId") if answer.status_code == 200 else None
+    except (*failures.TRANSPORT_ERRORS, PeerError, AttributeError, RecursionError):
+        return False
+    return isinstance(claimed, str) and clean_line(claimed) == graph_id(settings.graph_file)
+
+
+async def is_shared(spec: EngineSpec, settings: Settings, agent_url: str) -> bool:
+    """Return whether the run's conversations would share one knowledge graph."""
+    return spec.sample_agent or await _choose(spec, settings, agent_url) != "none"

@@ -1,0 +1,389 @@
+"""Creates the agent, evaluator and judge that a job names. Only this module imports concrete ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bioeval_tui import agent_protocols, plugins
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation import guards, python_code
+from bioeval_tui.evaluation.agents.terms import AgentTerms
+from bioeval_tui.evaluation.assertions.checker import Checker, GradeMedal, holds_on_nothing
+from bioeval_tui.evaluation.conversation.control import Control
+from bioeval_tui.evaluation.conversation.plan import Guard, Parts, RunPlan
+from bioeval_tui.evaluation.engine.budget import Rates
+from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.evaluators.human import HumanEvaluator, TypedLines
+from bioeval_tui.evaluation.evaluators.scripted import ScriptedEvaluator
+from bioeval_tui.evaluation.hosts import host_of, is_loopback
+from bioeval_tui.evaluation.job.models import (
+    EvaluationJob,
+    EvaluatorConfig,
+    MedalAssertion,
+    ScorerConfig,
+    TextSeed,
+)
+from bioeval_tui.evaluation.job.withholding import for_evaluator
+from bioeval_tui.evaluation.judges.rules import RulesJudge
+from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge
+from bioeval_tui.evaluation.prices import FILE_NAME, Price, Prices, load_prices
+from bioeval_tui.evaluation.retry import MODEL_RULE
+from bioeval_tui.evaluation.seams import Agent, Evaluator, Judge, KnowledgeGraph
+from bioeval_tui.evaluation.wiring.endpoints import (
+    Endpoint,
+    Role,
+    agent_key,
+    is_openai,
+    may_call,
+    model_endpoint,
+    model_host,
+    own_headers,
+    require_agents_host,
+)
+from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, told_as, told_by
+from bioeval_tui.record.names import Condition
+from bioeval_tui.settings import DEFAULT_MODEL, Settings
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluation.models.model import ChatModel
+
+
+class Makers:
+    """Makes what each conversation of one run needs."""
+
+    def __init__(
+        self,
+        job: EvaluationJob,
+        job_dir: Path | None,
+        spec: EngineSpec,
+        model: str | None,
+        settings: Settings,
+    ) -> None:
+        """`model` is the agent's, None for the job's own or the usual one.
+
+        Without `job_dir`, only the program's own prompts can be used, and no submissions.
+        """
+        self.job = job
+        self.plan: RunPlan | None = None
+        """The run's plan, which knows each trial's job."""
+        self.job_dir = job_dir
+        self.spec = spec
+        self.settings = settings
+        self.model = model or job.target.model or DEFAULT_MODEL
+        self._protocol = agent_protocols.find(job.target.protocol)
+        """The agent's protocol; None for a plug-in."""
+        self.agent_model = self.model if self.pays_agent else model or job.target.model
+        """The agent's model, or None if none was named: only a REST agent itself knows which model it uses."""
+        url = spec.agent_url or job.target.url or settings.agent_url
+        self.agent_url = "" if self._protocol and self._protocol.is_function else url.rstrip("/")
+        self.control: Control | None = None
+        self._evaluator_chat: ChatModel | None = None
+
+    @property
+    def pays_agent(self) -> bool:
+        """Whether the agent is a model's endpoint, whose tokens this program's user pays for."""
+        return self._protocol is not None and self._protocol.is_model
+
+    @property
+    def shown_model(self) -> str | None:
+        """The agent's model as recorded: the default only if the protocol sends the agent a model."""
+        told = self._protocol is None or ("model" in self._protocol.uses and not self._protocol.is_function)
+        return self.model if told else self.agent_model
+
+    async def aclose(self) -> None:
+        """Close the resources that the run's conversations share."""
+        if self._evaluator_chat is not None:
+            await self._evaluator_chat.aclose()
+
+    def parts(self, judge: Judge, graph: KnowledgeGraph | None, why_not: str) -> Parts:
+        """Return the run's parts."""
+        medals = any(isinstance(assertion, MedalAssertion) for assertion in self.job.assertions)
+        return Parts(
+            open_agent=self.agent,
+            open_evaluator=self.evaluator,
+            judge=judge,
+            check=Checker(graph, why_not, self.grade_medal() if medals else None),
+            graph=graph,
+            no_graph=why_not,
+            does_without_graph=self.spec.graph == "none",
+            guard=self._guard(),
+            find_facts=guards.disclosed,
+            asked_for=guards.asked,
+            holds_on_nothing=holds_on_nothing,
+        )
+
+    def _guard(self) -> Guard | None:
+        """Return the guard of the simulated user's messages; None if a person, script or plug-in plays the user."""
+        evaluator = self.job.evaluator
+        if evaluator.kind != "llm" or evaluator.guards == "off":
+            return None
+        return partial(guards.check, prompt=find_prompt(evaluator.prompt, self.job_dir))
+
+    def agent(self, condition: Condition, trial: int) -> Agent:
+        """Return a new agent of the job's protocol."""
+        target, settings = self.job.target, self.settings
+        if self._protocol is None:
+            with told_as("agent", target.protocol):
+                made = plugins.make_agent(
+                    target.protocol, target=target, url=self.agent_url, model=self.model
+                )
+            return WrappedAgent(made, told_by("agent", target.protocol))
+        headers, secrets = self.agent_headers()
+        terms = AgentTerms(
+            target=target,
+            url=self.agent_url,
+            model=self.model,
+            named_model=self.agent_model,
+            key=self.agent_key(),
+            headers=headers,
+            secrets=secrets,
+            may_call=self._may_call,
+            function=self.spec.agent_function,
+            code=tuple(map(Path, self.spec.code)),
+            knowledge_url=self.knowledge_url(),
+            provider=settings.agent_api_type or "openai",
+            account=self._protocol.is_model and is_openai(self.agent_url, settings),
+        )
+        made_agent: Agent = self._protocol.load()(terms)
+        return made_agent
+
+    def agent_key(self) -> str | None:
+        """Return the agent's key; the sample agent, which this program starts itself, and plug-ins are given none.
+
+        Raises:
+            UsageError: the key was given for another host than the agent's, or its knowledge service's.
+        """
+        target, allowed = self.job.target, self.spec.allow_hosts
+        if self.spec.sample_agent or self._protocol is None or self._protocol.is_function:
+            return None
+        given = self.spec.agent_url_is_given
+        key = agent_key(target, self.agent_url, self.settings, allowed, url_is_given=given)
+        if key is not None and "texts" in self._protocol.takes and self._hands_texts():
+            require_agents_host(self.knowledge_url(), self.settings, (*allowed, self.agent_host()))
+        return key
+
+    def agent_headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return the job's own headers for the agent, and which of their values are secrets.
+
+        Raises:
+            UsageError: a variable is not set, or was given for another host than the agent's.
+        """
+        if self._protocol is None or self._protocol.is_function:
+            return {}, ()
+        return own_headers(self.job.target, self.agent_url, self.settings, self.spec.allow_hosts)
+
+    def _may_call(self, url: str) -> bool:
+        """Return whether an address that the agent names itself may be called: never another machine for a sensitive job."""
+        allowed = may_call(self.agent_url, url, self.spec.allow_hosts)
+        return allowed and (not self.job.sensitive or is_loopback(host_of(url)))
+
+    def load_functions(self) -> None:
+        """Import the Python functions that the job names, so that problems are reported before the run.
+
+        Raises:
+            UsageError: one cannot be loaded.
+        """
+        target, code = self.job.target, tuple(map(Path, self.spec.code))
+        given = self.spec.agent_function is not None
+        if self._protocol is not None and self._protocol.is_function and target.function and not given:
+            python_code.load(target.function, code, "message")
+        for tool in target.tools:
+            if tool.function:
+                python_code.load(tool.function, code, "arguments")
+
+    def evaluator(self, condition: Condition, trial: int) -> Evaluator:
+        """Return a new evaluator: a script, a person or a model."""
+        job = self.plan.of_trial(trial).job if self.plan is not None else self.job
+        if job.evaluator.kind == "scripted":
+            return ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
+        if job.evaluator.kind == "human":
+            lines = TypedLines()
+            if self.control is not None:
+                self.control.of(condition).person = lines.say
+            return HumanEvaluator(job, lines)
+        if job.evaluator.kind != "llm":
+            make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
+            with told_as("evaluator", job.evaluator.kind):
+                found = make_evaluator(for_evaluator(job, job.facts if condition == "supplied" else ()))
+            return WrappedEvaluator(found, told_by("evaluator", job.evaluator.kind))
+        # Here and below: each run loads the parts that its job names, and no others.
+        from bioeval_tui.evaluation.evaluators.llm import LLMEvaluator
+
+        # Shared by all conversations of the run: its connections, and the options that a server is known to reject.
+        self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
+        return LLMEvaluator(
+            job, model=self.evaluator_model(), job_dir=self.job_dir, chat=self._evaluator_chat
+        )
+
+    def evaluator_model(self) -> str:
+        """Return the model that plays the user, if any."""
+        return self.spec.evaluator_model or self.job.evaluator.model or self.settings.evaluator_model
+
+    def judge_models(self) -> tuple[str, ...]:
+        """Return the judge's models; none for the rules judge."""
+        if self.job.scorer.kind != "llm":
+            return ()
+        models = self.spec.judge_model or self.job.scorer.model or self.settings.judge_model
+        return (models,) if isinstance(models, str) else models
+
+    def judge(self) -> Judge:
+        """Return the judge, which all conversations of a run share."""
+        job = self.job
+        if job.scorer.kind == "rules":
+            return RulesJudge()
+        if job.scorer.kind != "llm":
+            make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
+            with told_as("judge", job.scorer.kind):
+                found = make_judge(job)
+            return WrappedJudge(found, told_by("judge", job.scorer.kind))
+        from bioeval_tui.evaluation.judges.llm import LLMJudge
+
+        return LLMJudge(
+            models=self.judge_models(),
+            job_dir=self.job_dir,
+            repeats=job.scorer.repeats,
+            retries=replace(MODEL_RULE, longest_wait_s=self.settings.longest_wait_s),
+            chat=self._chat("judge"),
+        )
+
+    def grade_medal(self) -> GradeMedal:
+        """Return the function that grades a file for a medal assertion."""
+        from bioeval_tui.evaluation.assertions.medal import medal_grader
+
+        settings = replace(self.settings, leaderboard=self.spec.leaderboard)
+        return medal_grader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))
+
+    def hosts(self) -> tuple[str, ...]:
+        """Return every host that will receive transcripts, or texts from the job for the agent."""
+        found = ["127.0.0.1" if self.spec.sample_agent else self.agent_host()]
+        if self._protocol is not None and self._protocol.is_function:
+            found = [f"wherever {self.agent_host()} sends them"]
+        found += [*self._reader_host("evaluator", self.job.evaluator.kind), *self.judge_hosts()]
+        if self._hands_texts() and not self.spec.sample_agent:
+            found.append(host_of(self.knowledge_url()))
+        return tuple(dict.fromkeys(found))
+
+    def judge_hosts(self) -> tuple[str, ...]:
+        """Return the hosts that receive the judge's input; none for the rules judge."""
+        return tuple(self._reader_host("judge", self.job.scorer.kind))
+
+    def _reader_host(self, role: Role, kind: str) -> list[str]:
+        """Return where an evaluator's or judge's transcripts are sent; for a plug-in this is unknown."""
+        if kind == "llm":
+            return [self.model_host(role)]
+        if kind in plugins.BUILT_IN["evaluators" if role == "evaluator" else "judges"]:
+            return []
+        return [f"wherever the plug-in {clean_line(kind, 80)} sends them"]
+
+    def knowledge_url(self) -> str:
+        """Return where text seeds go."""
+        if self.spec.sample_agent:
+            return self.agent_url
+        return self.job.target.knowledge_url or self.settings.knowledge_url
+
+    def agent_host(self) -> str:
+        """Return the displayed host of the agent, or its function."""
+        if self._protocol is not None and self._protocol.is_function:
+            return clean_line(self.job.target.function or "", 200)
+        return host_of(self.agent_url, any_scheme=self._protocol is None)
+
+    def _hands_texts(self) -> bool:
+        return any(isinstance(seed, TextSeed) for seed in self.job.seeds)
+
+    def model_host(self, role: Role) -> str:
+        """Return the host of the evaluator's or judge's model."""
+        return model_host(role, self._asked(role), self.settings)
+
+    def _asked(self, role: Role) -> EvaluatorConfig | ScorerConfig:
+        return self.job.evaluator if role == "evaluator" else self.job.scorer
+
+    def uses_models(self) -> bool:
+        """Return whether a model plays the user or judges."""
+        return "llm" in (self.job.evaluator.kind, self.job.scorer.kind)
+
+    def prompt_hashes(self) -> dict[str, str]:
+        """Return the hashes of the models' prompts."""
+        if not self.uses_models():
+            return {}
+        return prompt_hashes(self.job, self.job_dir)
+
+    def judge_sees(self) -> str:
+        """Return a sentence on what the judge sees besides the transcript; empty if nothing."""
+        kind, shown = self.job.scorer.kind, self.job.scorer.context
+        if kind == "llm":
+            shown = shown_to_judge(find_prompt(self.job.scorer.prompt, self.job_dir), self.job)
+        if not self.judge_hosts() or shown == "none" or not (self.job.tasks or self.job.rubric):
+            return ""
+        more = ", other events and its state" if shown == "all" else ""
+        where = ", ".join(self.judge_hosts())
+        return f"the judge ({where}) is also shown the agent's tool calls{more} (scorer.context: {shown})"
+
+    def rates(self) -> Rates:
+        """Return the cost of calls.
+
+        Raises:
+            UsageError: the cost is to be bounded, and a price is unknown.
+            InputError: the user's price file is wrong.
+        """
+        prices = load_prices(self.settings.data_dir / FILE_NAME)
+        plays, judges = self.job.evaluator.kind == "llm", self.judge_models()
+        panel = [prices.of(model, self.model_host("judge")) for model in judges]
+        if self.spec.max_cost is not None:
+            self._need_prices(prices)
+        known = [price for price in panel if price is not None]
+        return Rates(
+            agent=self.agent_price(prices),
+            evaluator=prices.of(self.evaluator_model(), self.model_host("evaluator")) if plays else None,
+            # The tokens of a panel are one sum: use its highest price, so that the cost is never too low.
+            judge=max(known, key=lambda price: price.tokens_in)
+            if len(known) == len(panel) and known
+            else None,
+            judge_calls=len(judges) * self.job.scorer.repeats,
+            evaluator_is_model=plays,
+        )
+
+    def agent_price(self, prices: Prices) -> Price | None:
+        """Return the price of the agent's model, if it is a chat endpoint that this program's user pays for."""
+        return prices.of(self.model, self.agent_host()) if self.pays_agent else None
+
+    def _need_prices(self, prices: Prices) -> None:
+        wanted = [(model, self.model_host("judge")) for model in self.judge_models()]
+        if self.job.evaluator.kind == "llm":
+            wanted.append((self.evaluator_model(), self.model_host("evaluator")))
+        if self.pays_agent:
+            wanted.append((self.model, self.agent_host()))
+        unknown = sorted({model for model, host in wanted if prices.of(model, host) is None})
+        if unknown:
+            raise UsageError(
+                f"--max-cost needs the price of {', '.join(unknown)}; write it into "
+                f"{self.settings.data_dir / FILE_NAME}, such as `{unknown[0]}: {{in: 0.4, out: 1.6}}`"
+            )
+
+    def endpoint(self, role: Role) -> Endpoint:
+        """Return the endpoint and key of the evaluator's or the judge's model.
+
+        Raises:
+            UsageError: a key is missing, or was not given for that host.
+        """
+        rehearsal = "ask for the offline stand-ins with --rehearsal"
+        instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
+        return model_endpoint(role, self._asked(role), self.settings, self.spec.allow_hosts, instead)
+
+    def _chat(self, role: Role) -> ChatModel:
+        from bioeval_tui.evaluation.models.model import MODEL_TIMEOUTS, ChatModel
+
+        where = self.endpoint(role)
+        whole = self.settings.model_timeout_s
+        return ChatModel(
+            role,
+            api_key=where.api_key,
+            base_url=where.base_url,
+            provider=where.provider,
+            api=where.api,
+            account=where.account,
+            timeouts=replace(MODEL_TIMEOUTS, connect=min(MODEL_TIMEOUTS.connect, whole), whole=whole),
+        )

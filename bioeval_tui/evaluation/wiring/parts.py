@@ -1,0 +1,274 @@
+"""Creates the parts of each run from an engine's specification."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import secrets
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation import python_code
+from bioeval_tui.evaluation.conversation.control import Control
+from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.engine.batch import BatchTerms, PreparedRun
+from bioeval_tui.evaluation.engine.processes import sample_agent
+from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluation.hosts import is_loopback, without_credentials
+from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE
+from bioeval_tui.evaluation.seams import Judge
+from bioeval_tui.evaluation.wiring import graphs
+from bioeval_tui.evaluation.wiring.case_file import CaseChoice
+from bioeval_tui.evaluation.wiring.cases import recorded_cases
+from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.record.cases import in_turn
+from bioeval_tui.record.events import MOST_TRIALS
+from bioeval_tui.settings import Settings, plain_environment
+from bioeval_tui.text import clean_line
+
+SAMPLE_AGENT = "sample agent"
+A_DAY_S = 86_400.0
+UNRESTRICTED_SETUP_S = 600.0
+
+
+def terms_of(spec: EngineSpec, settings: Settings) -> BatchTerms:
+    """Return the settings that all runs of the batch share."""
+    return BatchTerms(
+        spec.at_once, spec.requests_per_minute, spec.max_calls, spec.max_cost, settings.longest_wait_s
+    )
+
+
+def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
+    """Check the job and build everything that needs no connection.
+
+    Raises:
+        JobError, UsageError: with everything that is wrong.
+    """
+    checked = check_job(
+        Path(run.job_path),
+        embedded=graphs.is_embedded(settings, spec),
+        unrestricted_setups=spec.unrestricted_setups,
+        code=tuple(map(Path, spec.code)),
+        agent_is_given=spec.agent_function is not None,
+        choice=CaseChoice(spec.cases_file, spec.cases, spec.sample, spec.seed),
+    )
+    loaded = checked.required()
+    job = with_agent(with_mode(loaded.job, spec), spec)
+    cases = [replace(case, job=with_agent(with_mode(case.job, spec), spec)) for case in checked.cases]
+    trials = spec.trials * max(1, len(cases))
+    if trials > MOST_TRIALS:
+        raise UsageError(
+            f"{trials:,} trials are more than the {MOST_TRIALS:,} that a run may have; use --cases or --sample"
+        )
+    makers = Makers(job, loaded.path.parent, spec, run.model, settings)
+    order = spec.order or job.order
+    plan = RunPlan(
+        run_id=run.run_id,
+        job=job,
+        job_name=loaded.name,
+        job_path=clean_line(str(loaded.path)),
+        job_sha256=loaded.sha256,
+        seed=_seed(spec, job),
+        conditions=spec.conditions[::-1] if order == "supplied-first" else spec.conditions,
+        random_order=order == "random",
+        trials=trials,
+        git_revision=_git_revision(loaded.path.parent),
+        cases=recorded_cases(cases, job),
+        case_jobs=tuple(case.job for case in cases),
+        case_order=tuple(in_turn(len(cases), trials)),
+    )
+    warnings = tuple(problem.message for problem in checked.problems)
+    return assemble(spec, makers, plan, warnings, settings)
+
+
+def assemble(
+    spec: EngineSpec, makers: Makers, plan: RunPlan, warnings: tuple[str, ...], settings: Settings
+) -> PreparedRun:
+    """Return the run with its parts, for its `plan`.
+
+    Raises:
+        UsageError: a part cannot be made, or the job is sensitive and a host is not this machine.
+    """
+    job, hosts = plan.job, makers.hosts()
+    graphs.require_name(spec.graph)
+    if job.sensitive and not all(map(is_loopback, hosts)):
+        raise UsageError(
+            f"the job is sensitive, but its transcripts would be sent to {', '.join(hosts)}; only loopback is allowed"
+        )
+    if job.evaluator.kind == "human" and not spec.plays:
+        raise UsageError(
+            "evaluator.kind human needs a person at the keyboard: run it in a terminal, not headless"
+        )
+    makers.agent_key()  # refused now, not in the first conversation
+    makers.agent_headers()
+    makers.load_functions()
+    makers.plan = plan
+    evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
+    plan = replace(
+        plan,
+        model=makers.shown_model,
+        parallel=spec.parallel,
+        shared_agent=spec.at_once,
+        rehearsal=job.evaluator.kind == "scripted" or job.scorer.kind == "rules",
+        hosts=hosts,
+        prompts=makers.prompt_hashes(),
+        judge_sees=makers.judge_sees(),
+        batch_id=spec.batch_id,
+        options=_options(spec, makers, plan),
+        limits=_limits(spec, job, settings),
+    )
+    identities = Identities(
+        agent=SAMPLE_AGENT if spec.sample_agent else makers.agent_host(),
+        evaluator=evaluator.identity,
+        judge=judge.identity,
+        graph=graphs.describe(spec, settings),
+    )
+    if makers.agent_model in makers.judge_models() and not spec.sample_agent:
+        shown = clean_line(makers.agent_model or "")
+        warnings += (
+            f"the judge is the agent's own model, {shown}: models tend to favour what they wrote themselves",
+        )
+    return PreparedRun(
+        plan,
+        identities,
+        lambda control: _open_parts(spec, makers, judge, settings, control),
+        warnings,
+        keep_prompts=spec.keep_prompts,
+        rates=makers.rates(),
+        otlp=spec.otlp if spec.otlp is not None else job.telemetry.port if job.telemetry else None,
+        shares_graph=lambda: graphs.is_shared(spec, settings, makers.agent_url),
+    )
+
+
+@contextlib.asynccontextmanager
+async def _open_parts(
+    spec: EngineSpec, makers: Makers, judge: Judge, settings: Settings, control: Control
+) -> AsyncIterator[Parts]:
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(judge.aclose)
+        stack.push_async_callback(makers.aclose)
+        if spec.sample_agent:
+            await graphs.require_reachable(spec, settings)
+            makers.agent_url = await stack.enter_async_context(
+                sample_agent(graphs.sample_agent_arguments(spec, settings))
+            )
+        graph, why_not = await graphs.open_graph(spec, settings, makers.agent_url)
+        if graph is not None:
+            stack.push_async_callback(graph.aclose)
+        if makers.job.evaluator.kind == "human":
+            _hand_over(makers, spec, control)
+        yield makers.parts(judge, graph, why_not)
+
+
+def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
+    """Let a person play the user from the start, for which the screen opens its input line."""
+    makers.control = control
+    for condition in spec.conditions:
+        control.of(condition).person = lambda text: None  # until the conversation has its evaluator
+        control.act("take_over", condition, sender="the job: evaluator.kind human")
+
+
+def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
+    """Return the run's options, in the form that `evaluation.wiring.resume` reads."""
+    return {
+        **spec.recorded(),
+        "job_file": str((makers.job_dir or Path()).absolute() / Path(plan.job_path).name),
+        "submissions": list(spec.submissions),
+        "agent_url": None if spec.sample_agent else without_credentials(makers.agent_url),
+        "mode": spec.mode,
+        "evaluator_model": makers.evaluator_model() if makers.job.evaluator.kind == "llm" else None,
+        "judge_model": list(makers.judge_models()) or None,
+        "evaluator_host": makers.model_host("evaluator") if makers.job.evaluator.kind == "llm" else None,
+        "judge_host": makers.model_host("judge") if makers.judge_models() else None,
+        "unrestricted_setups": spec.unrestricted_setups,
+        "agent_function": None if spec.agent_function is None else makers.agent_host(),
+    }
+
+
+def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> RunLimits:
+    """Return the default limits, which are wider if a person types or requests wait for the rate limiter."""
+    # Slightly longer than the model's own timeout, whose error names the host.
+    answer_s = settings.model_timeout_s + 1.0
+    longest_s = settings.longest_wait_s
+    usual = RunLimits(
+        evaluator_s=answer_s,
+        agent_retries=replace(AGENT_RULE, longest_wait_s=longest_s),
+        model_retries=replace(MODEL_RULE, longest_wait_s=longest_s),
+    )
+    usual = replace(usual, judge_s=max(usual.judge_s, 2.5 * answer_s))
+    if job.telemetry is not None:
+        usual = replace(usual, spans_s=job.telemetry.wait_ms / 1000)
+    if spec.unrestricted_setups:  # an index, or a file that is loaded, takes its time
+        usual = replace(usual, setup_s=UNRESTRICTED_SETUP_S)
+    if job.evaluator.kind == "human":
+        return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
+    rate = spec.requests_per_minute
+    queue_s = 60.0 * spec.at_once * 4 / rate if rate else 0.0
+    if spec.at_once > 1:
+        queue_s += 60.0
+    return replace(
+        usual,
+        evaluator_s=usual.evaluator_s + queue_s,
+        judge_s=usual.judge_s + queue_s,
+        conversation_s=usual.conversation_s + queue_s * job.max_messages,
+    )
+
+
+def with_agent(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
+    """Return the job with the function that a Python program passed as its agent, if any."""
+    if spec.agent_function is None:
+        return job
+    name = python_code.reference_to(spec.agent_function)
+    # The job's tools would have no effect: the agent is not told about them.
+    target = job.target.model_copy(update={"protocol": "python", "function": name, "tools": ()})
+    return job.model_copy(update={"target": target})
+
+
+def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
+    """Return the job with the requested evaluator and judge.
+
+    Raises:
+        UsageError: a rehearsal is requested, but the job has no script or rules.
+    """
+    if spec.mode == "job":
+        return job
+    evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
+    if spec.mode == "rehearsal" and (not job.evaluator.lines or not all(task.rules for task in job.judged)):
+        raise UsageError(
+            "a rehearsal needs `evaluator.lines` and `rules` for every task, which this job does not have; "
+            "see the samples (`bioeval-tui samples DIR` copies them), or create a job with `bioeval-tui new JOB.yml --offline`"
+        )
+    return job.model_copy(
+        update={
+            "evaluator": job.evaluator.model_copy(update={"kind": evaluator}),
+            "scorer": job.scorer.model_copy(update={"kind": judge}),
+        }
+    )
+
+
+def _seed(spec: EngineSpec, job: EvaluationJob) -> int:
+    for seed in (spec.seed, job.seed):
+        if seed is not None:
+            return seed
+    return secrets.randbits(31)
+
+
+@functools.cache
+def _git_revision(folder: Path) -> str | None:
+    try:
+        found = subprocess.run(  # noqa: S603
+            ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"],  # noqa: S607 - git wherever it is installed
+            capture_output=True,
+            timeout=2,
+            check=False,
+            env=plain_environment(),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found.stdout.decode("ascii", "replace").strip() or None if found.returncode == 0 else None

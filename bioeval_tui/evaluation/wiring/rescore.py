@@ -1,0 +1,226 @@
+"""Judges recorded transcripts again, without calling the agent; the verdicts go to the run's overlay."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui import score as composite
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.conversation.plan import RunLimits
+from bioeval_tui.evaluation.conversation.scoring import judge_transcript
+from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
+from bioeval_tui.evaluation.engine.resume import is_finished
+from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.hosts import is_loopback
+from bioeval_tui.evaluation.job.loading import recorded_job
+from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.models.prompting import find_prompt
+from bioeval_tui.evaluation.seams import Judge
+from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.record import events
+from bioeval_tui.record.live import only_here
+from bioeval_tui.record.outline import started_run
+from bioeval_tui.record.overlay import append_numbered
+from bioeval_tui.record.paths import is_own
+from bioeval_tui.record.state import ConversationKey, ConversationState
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean_line
+
+AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """One conversation's new verdict and score, or the reason why it has none."""
+
+    key: ConversationKey
+    verdict: events.TranscriptScored | None = None
+    score: events.ConversationScored | None = None
+    error: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Rescorer:
+    """Judges one recording again."""
+
+    def __init__(
+        self,
+        path: Path,
+        settings: Settings,
+        *,
+        judge_models: tuple[str, ...] = (),
+        allow_hosts: tuple[str, ...] = (),
+        rules: bool = False,
+        job_file: Path | None = None,
+    ) -> None:
+        """Without `judge_models` or `rules`, the job's own judge is used again.
+
+        Its prompt is looked up beside `job_file`, or where the run's own job was; only the former for an imported run,
+        or a file that is not among the runs.
+
+        Raises:
+            RecordingError: the recording cannot be read.
+            UsageError: the judge cannot be created, or would send a sensitive job's transcripts elsewhere.
+        """
+        self.path = path
+        started = started_run(path, as_written=True)[1]
+        self.run_id, self._started = started.run_id, started
+        self._models, self._rules = judge_models, rules
+        self.job = _with_judge(recorded_job(started, path.name), judge_models, rules)
+        if started.source is not None and not self.job.judged:
+            raise UsageError(
+                f"{started.run_id}: the imported file has no tasks to judge; import it with --job FILE to use that job's tasks"
+            )
+        own = Path(started.options.get("job_file") or started.job_path)
+        file = job_file or (own if is_own(path, settings.runs_dir) else None)
+        folder = file.parent if file else None
+        if folder is None and self.job.scorer.kind == "llm":
+            _require_own_prompt(path, self.job.scorer.prompt)
+        spec = EngineSpec(runs=(), judge_model=judge_models or None, allow_hosts=allow_hosts)
+        self._makers = Makers(self.job, folder, spec, started.model, settings)
+        self.hosts = self._makers.judge_hosts()
+        self.judge_sees = self._makers.judge_sees()
+        if self.job.sensitive and not all(map(is_loopback, self.hosts)):
+            raise UsageError(
+                f"the job is sensitive, but its transcripts would be sent to {', '.join(self.hosts)}; "
+                "only loopback is allowed"
+            )
+
+    async def judge_again(self, author: str) -> list[Rescored]:
+        """Judge every conversation that counts as a result, and append the verdicts to the overlay.
+
+        The recording is locked against other writers first, and then read again.
+
+        Raises:
+            UsageError: the judge cannot be created.
+            RecordingError: the run is in progress in another process, or the overlay cannot be written.
+        """
+        with only_here(self.path):
+            return await self._judge_all(author)
+
+    async def _judge_all(self, author: str) -> list[Rescored]:
+        state = started_run(self.path, as_written=True)[0]
+        judge = self._makers.judge()
+        slots = asyncio.Semaphore(AT_ONCE)
+
+        async def one(talk: ConversationState) -> Rescored:
+            async with slots:
+                return await self._judge(judge, talk, author)
+
+        try:
+            talks = [talk for talk in state.conversations.values() if _can_be_judged(talk)]
+            found = list(await asyncio.gather(*map(one, talks)))
+        finally:
+            await judge.aclose()
+        new = [event for judged in found for event in (judged.verdict, judged.score) if event is not None]
+        if new:
+            append_numbered(self.path, new, after=state.last_seq)
+        return found
+
+    async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> Rescored:
+        job = self.job_of(talk)
+        messages = sent_messages(talk, self.job.evaluator.signoff)
+        before = next((seen.object_context for seen in talk.observations if seen.after_turn == 0), None)
+        after = talk.observations[-1].object_context if talk.observations else None
+        view = for_judge(job, talk.key.condition, messages, before, after)
+        found = await judge_transcript(judge, view, RunLimits().judge_s)
+        warnings = tuple(message for _, message in found.warnings)
+        if found.tasks is None:
+            return Rescored(talk.key, error=found.error, warnings=warnings)
+        verdict = events.TranscriptScored(**self._where(talk, author), **found.fields, prompts=self._prompt())
+        return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
+
+    def job_of(self, talk: ConversationState) -> EvaluationJob:
+        """Return the job that a conversation is judged by: with its case's own tasks and facts, where it has some."""
+        if talk.case is None:
+            return self.job
+        return _with_judge(recorded_job(self._started, self.path.name, talk.case), self._models, self._rules)
+
+    def make_judge(self) -> Judge:
+        """Return the judge, to be closed by the caller.
+
+        Raises:
+            UsageError: it cannot be made.
+        """
+        return self._makers.judge()
+
+    def judgeable(self) -> list[ConversationState]:
+        """Return the conversations that count as a result and have answers to judge."""
+        return [
+            talk
+            for talk in started_run(self.path, as_written=True)[0].conversations.values()
+            if _can_be_judged(talk)
+        ]
+
+    def _prompt(self) -> dict[str, str]:
+        """Return the hash of the judge's prompt, by name; none where rules judge."""
+        if self.job.scorer.kind != "llm":
+            return {}
+        name = self.job.scorer.prompt
+        return {name: self._makers.prompt_hashes()[name]}
+
+    def _score(
+        self, talk: ConversationState, verdict: events.TranscriptScored, author: str
+    ) -> events.ConversationScored:
+        """Return the composite with the new task part; timing, assertions and failures are as recorded."""
+        assert talk.score is not None
+        new = composite.judged_part(verdict.tasks, len(verdict.tasks))
+        parts = [new if part.name == "task" else part for part in talk.score.parts]
+        whole = composite.compose(parts, talk.score.failures)
+        return events.ConversationScored(
+            **self._where(talk, author),
+            score=whole.score,
+            parts=whole.parts,
+            penalty=whole.penalty,
+            failures=talk.score.failures,
+            average_latency_ms=talk.score.average_latency_ms,
+            reason=whole.reason,
+            fault="none" if whole.score is not None else "infrastructure",
+        )
+
+    def _where(self, talk: ConversationState, author: str) -> Mapping[str, Any]:
+        return {
+            "run_id": self.run_id,
+            "seq": 0,
+            "at": datetime.now(UTC),
+            "condition": talk.key.condition,
+            "trial": talk.key.trial,
+            "attempt": talk.attempt,
+            "author": author,
+        }
+
+
+def _require_own_prompt(path: Path, name: str) -> None:
+    """Refuse to look for an imported run's prompt in a folder that its recording names."""
+    try:
+        find_prompt(name, None)
+    except UsageError:
+        raise UsageError(
+            f"{path.stem} came from elsewhere, and its judge's prompt `{clean_line(name, 100)}` is not one of this program's; "
+            "give your copy of its job with --job FILE, the prompt beside it"
+        ) from None
+
+
+def _can_be_judged(talk: ConversationState) -> bool:
+    """Return whether a conversation counts as a result and has answers to judge."""
+    ended = talk.ended is not None and talk.ended.reason in events.RESULT_REASONS and is_finished(talk)
+    return (
+        ended
+        and talk.score is not None
+        and any(part.name == "task" and not part.left_out for part in talk.score.parts)
+        and any(message.role == "assistant" and message.done for message in talk.messages)
+    )
+
+
+def _with_judge(job: EvaluationJob, models: tuple[str, ...], rules: bool) -> EvaluationJob:
+    if models and rules:
+        raise UsageError("give --judge-model or --rules, not both")
+    kind = "rules" if rules else "llm" if models else job.scorer.kind
+    if kind == "rules" and not all(task.rules for task in job.judged):
+        raise UsageError("the rules judge needs rules for every task of the recorded job")
+    return job.model_copy(update={"scorer": job.scorer.model_copy(update={"kind": kind})})

@@ -1,0 +1,239 @@
+"""Start engines: in a separate process for screens, in the foreground for headless runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.engine.attach import FollowedRun
+from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
+from bioeval_tui.evaluation.engine.loop import run_fairly
+from bioeval_tui.evaluation.engine.processes import spawn_engine
+from bioeval_tui.evaluation.engine.run_view import Intent
+from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluation.traces.registry import Traces
+from bioeval_tui.evaluation.wiring.parts import prepare_run, terms_of
+from bioeval_tui.evaluation.wiring.resume import prepare_resumed
+from bioeval_tui.record import events
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.reading import follow, read_recording
+from bioeval_tui.record.state import Change, RunState, apply
+from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.terminal import say
+
+STOP_S = 8.0
+FRAME_S = 0.05
+SLOW_FRAME_S = 0.25
+"""Intervals between reads of a recording, for one run and for many, because they share the engine's event loop."""
+
+Show = Callable[[RunState, events.RunEvent, Change], None]
+"""Receives each event of a run with the state after it and the changes."""
+
+
+def start_engine(spec: EngineSpec, settings: Settings) -> FollowedRun:
+    """Start an engine process for the batch and return a view of its first run.
+
+    Raises:
+        BioevalError: what is wrong with the jobs or settings, before anything was started.
+    """
+    return start_batch(spec, settings)[0]
+
+
+def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
+    """Start one engine process for the batch and return a view of each of its runs, in order.
+
+    Raises:
+        BioevalError: what is wrong with the jobs or settings, before anything was started.
+    """
+    spec = replace(spec, plays=True)
+    prepared = prepare_batch(spec, settings)
+    first = spec.runs[0].run_id
+    _make_dir(settings.runs_dir)
+    _make_dir(settings.logs_dir)
+    spec_path = settings.logs_dir / f"{first}.spec.json"
+    log = settings.logs_dir / f"{first}.log"
+    spec.write(spec_path)
+    ends = [
+        ends_of(recording_path(settings.runs_dir, run.plan.run_id)) if run.resume else 0 for run in prepared
+    ]
+    process = spawn_engine(["engine", str(spec_path)], log, settings.data_dir)
+    return [
+        FollowedRun(recording_path(settings.runs_dir, run.run_id), process, log, ends=passed)
+        for run, passed in zip(spec.runs, ends, strict=True)
+    ]
+
+
+def ends_of(path: Path) -> int:
+    """Return how many times a run has ended; a resumed run continues after its end."""
+    return sum(isinstance(event, events.RunEnded) for event in read_recording(path).events)
+
+
+def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
+    """Check all jobs and build the parts that need no connection.
+
+    Raises:
+        BioevalError: what is wrong with the jobs or settings.
+    """
+    return [_prepared(spec, run, settings) for run in spec.runs]
+
+
+def _prepared(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
+    if spec.resume and recording_path(settings.runs_dir, run.run_id).exists():
+        return prepare_resumed(spec, run, settings)
+    return prepare_run(spec, run, settings)
+
+
+def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
+    """Return every host that will receive transcripts of the batch."""
+    return list(dict.fromkeys(host for run in prepared for host in run.plan.hosts))
+
+
+def judges_see(prepared: Sequence[PreparedRun]) -> list[str]:
+    """Return a sentence for each judge of the batch on what it sees besides transcripts."""
+    return list(dict.fromkeys(run.plan.judge_sees for run in prepared if run.plan.judge_sees))
+
+
+def _make_dir(path: Path) -> None:
+    try:
+        private_dir(path)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be created: {error.strerror}; set BIOEVAL_DATA_DIR to another folder"
+        ) from None
+
+
+def run_spec_file(
+    path: Path, settings: Settings, stopping: Callable[[EngineSpec], Stopping | None] = lambda spec: None
+) -> list[events.RunEnded]:
+    """The engine process: run the request in the file, then remove the file. `stopping` creates the stop rule."""
+    spec = EngineSpec.read(path)
+    path.unlink(missing_ok=True)
+    running = run_prepared(prepare_batch(spec, settings), spec, settings, stopping=stopping(spec))
+    return run_fairly(running)
+
+
+async def run_prepared(
+    prepared: Sequence[PreparedRun],
+    spec: EngineSpec,
+    settings: Settings,
+    *,
+    on_interrupt: Callable[[], None] = lambda: None,
+    stopping: Stopping | None = None,
+    stop: asyncio.Event | None = None,
+) -> list[events.RunEnded]:
+    """Run a batch in this process; SIGINT and SIGTERM cancel it cleanly.
+
+    A program that handles signals itself sets `stop` instead.
+
+    Raises:
+        BioevalError: recordings cannot be written.
+    """
+    _make_dir(settings.runs_dir)
+    if stop is None:
+        stop = asyncio.Event()
+        _stop_at_signals(stop, on_interrupt)
+    terms = terms_of(spec, settings)
+    async with contextlib.AsyncExitStack() as stack:
+        traces = await _receive_spans(prepared, stack)
+        return await run_batch(
+            prepared, settings.runs_dir, stop=stop, terms=terms, stopping=stopping, traces=traces
+        )
+
+
+def _stop_at_signals(stop: asyncio.Event, on_interrupt: Callable[[], None]) -> None:
+    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        stop.set()
+        on_interrupt()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(ValueError, RuntimeError):  # not the main thread
+            try:
+                loop.add_signal_handler(number, interrupted)
+            except NotImplementedError:  # Windows
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(interrupted))
+
+
+async def run_followed(
+    running: Coroutine[Any, Any, object], spec: EngineSpec, settings: Settings, show: Show
+) -> list[RunState]:
+    """Run a batch in this process and pass its events to `show`; return the runs' states.
+
+    In large batches, conversations are dropped once they are scored, so that memory does not grow.
+    """
+    # Events from before a run was resumed are not shown again.
+    ends = [ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0 for run in spec.runs]
+    task = asyncio.create_task(running)
+    following = [
+        asyncio.create_task(_follow(run, passed, spec, settings, task, show))
+        for run, passed in zip(spec.runs, ends, strict=True)
+    ]
+    await asyncio.wait({task})
+    states = list(await asyncio.gather(*following))
+    task.result()
+    return states
+
+
+async def _follow(
+    run: RunSpec, ends: int, spec: EngineSpec, settings: Settings, running: asyncio.Task[object], show: Show
+) -> RunState:
+    state = RunState()
+    path = recording_path(settings.runs_dir, run.run_id)
+    # The engine is this process: while its task runs, the file is being written.
+    frame_s = FRAME_S if len(spec.runs) == 1 else SLOW_FRAME_S
+    writing = lambda: not running.done()  # noqa: E731
+    async for batch in follow(path, ends=ends, still_written=writing, frame_s=frame_s):
+        for event in batch:
+            change = apply(state, event)
+            if state.resumed or not ends:
+                show(state, event, change)
+            if spec.conversations > 2 and change.kind == "conversation_scored" and change.key is not None:
+                del state.conversations[change.key]
+    return state
+
+
+async def _receive_spans(prepared: Sequence[PreparedRun], stack: contextlib.AsyncExitStack) -> Traces | None:
+    """Receive the agents' spans until `stack` is closed, if the batch uses them.
+
+    Raises:
+        UsageError: the port is taken, or jobs name different ones.
+    """
+    ports = {run.otlp for run in prepared if run.otlp is not None}
+    if not ports:
+        return None
+    if len(ports) > 1:
+        listed = ", ".join(map(str, sorted(ports)))
+        raise UsageError(f"the jobs name different ports for spans ({listed}); --otlp PORT gives one for all")
+    # Only if spans are received, because OTLP's messages take 0.1 s to load.
+    from bioeval_tui.evaluation.traces.receiver import receive_spans
+
+    traces = Traces()
+    address = await stack.enter_async_context(receive_spans(ports.pop(), traces))
+    say(f"spans are received at {address} (OTEL_EXPORTER_OTLP_ENDPOINT)", err=True)
+    return traces
+
+
+async def stop_run(view: FollowedRun) -> None:
+    """Cancel a run that was started from here, and wait until its engine and servers have ended."""
+    process = view.process
+    if process is None or process.poll() is not None:
+        return
+    if view.ended is None:
+        await view.send(Intent("cancel"))
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        await asyncio.to_thread(process.wait, STOP_S)
+        return
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        await asyncio.to_thread(process.wait, STOP_S)
+        return
+    process.kill()
+    await asyncio.to_thread(process.wait)

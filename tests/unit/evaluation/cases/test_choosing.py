@@ -1,0 +1,60 @@
+"""Which rows of a table are run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.wiring.case_file import read_cases
+from tests.unit.evaluation.cases.tables import HEALTHBENCH, checked, lines
+
+JOB = "cases: {file: cases.csv, id: id}\ntasks: []\nfacts: []\n"
+TABLE = "id\n" + "".join(f"c{number}\n" for number in range(1, 101))
+
+
+def names(folder: Path, **choice: object) -> list[str]:
+    return [case.name for case in checked(folder, JOB, TABLE, **choice).cases]
+
+
+def test_rows_are_selected_by_number_or_id_or_drawn_with_a_seed(tmp_path: Path) -> None:
+    assert names(tmp_path, only="2-4,c9") == ["c2", "c3", "c4", "c9"]
+    drawn = names(tmp_path, sample=5, seed=7)
+    assert len(set(drawn)) == 5
+    assert drawn == names(tmp_path, sample=5, seed=7)
+    assert drawn != names(tmp_path, sample=5, seed=8)
+    assert set(names(tmp_path, only="1-6", sample=5)) < set(names(tmp_path, only="1-6"))
+
+
+@pytest.mark.parametrize("only", ["0", "4-2", "99-101", "c101", "x"])
+def test_missing_rows_are_reported_in_one_sentence(tmp_path: Path, only: str) -> None:
+    with pytest.raises(UsageError, match=r"neither an id nor a range of rows; cases\.csv has 100 rows"):
+        names(tmp_path, only=only)
+    with pytest.raises(UsageError, match="--cases: give rows or ids, such as 1-20,case_7"):
+        names(tmp_path, only=" , ")
+
+
+def test_a_screen_reads_the_first_cases_and_counts_all(tmp_path: Path) -> None:
+    found = checked(tmp_path, JOB + "personas: [{name: a}, {name: b}]\n", TABLE, first=3)
+    assert (len(found.cases), found.case_count) == (6, 200)
+
+
+def test_each_persona_is_combined_with_each_case(tmp_path: Path) -> None:
+    job = JOB + "personas: [{name: hurried, patience: low, tells: all}, {name: plain}]\n"
+    found = checked(tmp_path, job, "id\na\nb\n")
+    assert [(case.name, case.persona) for case in found.cases] == [
+        ("a", "hurried"), ("a", "plain"), ("b", "hurried"), ("b", "plain"),
+    ]  # fmt: skip
+    assert "little patience" in found.cases[0].job.evaluator.voice
+    assert "little patience" not in found.cases[1].job.evaluator.voice
+
+
+def test_a_parquet_file_gives_the_same_cases_as_jsonl(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [{key: row[key] for key in ("prompt_id", "prompt", "rubrics")} for row in HEALTHBENCH]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "cases.parquet")
+    (tmp_path / "cases.jsonl").write_text(lines(rows), encoding="utf-8")
+    found = [read_cases(tmp_path / name, "prompt_id").rows for name in ("cases.parquet", "cases.jsonl")]
+    assert [row.values for row in found[0]] == [row.values for row in found[1]]

@@ -1,0 +1,891 @@
+"""What a user relies on when a job is run: order, withholding, scores, faults, clean starts, control."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.evaluation.conversation.plan import RunLimits
+from bioeval_tui.evaluation.seams import (
+    Delta,
+    Evidence,
+    Generation,
+    JudgeView,
+    PeerError,
+    Reply,
+    TaskVerdict,
+    Verdict,
+    Violation,
+)
+from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
+from tests.unit.evaluation.conversation.fakes import (
+    SIGNOFF,
+    WITHOUT_WAITS,
+    FakeAgent,
+    FakeEvaluator,
+    FakeGraph,
+    FakeJudge,
+    Stage,
+    job,
+)
+
+ASSERTION = {"expression": "true", "name": "holds"}
+
+
+def broken(status: int = 503, *, retryable: bool = True) -> PeerError:
+    return PeerError("agent", f"answered {status}", retryable=retryable, status=status)
+
+
+async def test_both_conditions_are_run_and_the_mean_is_the_published_one() -> None:
+    stage = Stage(job(), judge=FakeJudge(0.5))
+    state = await stage.run()
+    assert [c.key.condition for c in state.conversations.values()] == ["withheld", "supplied"]
+    # timing 1 (weight 1), task 0.5 (weight 2), no assertions: (1 + 1) / 3
+    assert state.scores() == {"withheld": 0.67, "supplied": 0.67}
+    assert state.ended is not None
+    assert state.ended.mean == 0.67
+    assert state.ended.status == "completed"
+
+
+async def test_facts_reach_the_evaluator_only_where_they_are_supplied() -> None:
+    stage = Stage(job())
+    await stage.run()
+    assert [view.facts for view in stage.evaluators["withheld"].views] == [()]
+    assert [view.facts for view in stage.evaluators["supplied"].views] == [("I live in Sydney",)]
+    assert [view.job.facts for view in stage.judge.views] == [("I live in Sydney",)] * 2
+
+
+async def test_the_greeting_is_the_same_in_both_conditions_and_sent_first() -> None:
+    stage = Stage(job(greetings=["Hello", "Hi", "Yo", "Hey"]))
+    await stage.run()
+    assert stage.agents["withheld"].received == stage.agents["supplied"].received
+    assert len(stage.agents["withheld"].received) == 1
+
+
+async def test_the_sign_off_is_never_sent_but_text_beside_it_is() -> None:
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator([f"Thank you. {SIGNOFF.upper()}"])})
+    state = await stage.run()
+    assert stage.agents["withheld"].received == ["Hello", "Thank you."]
+    assert stage.agents["supplied"].received == ["Hello"]
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.reason == "signed_off"
+    assert [message.role for message in talk.messages] == ["user", "assistant", "user", "assistant"]
+
+
+async def test_max_turns_limits_the_messages() -> None:
+    chatty = {name: FakeEvaluator(["more"] * 50) for name in ("withheld", "supplied")}
+    state = await Stage(job(maxTurns=6), evaluators=chatty).run()
+    for talk in state.conversations.values():
+        assert len(talk.messages) == 6
+        assert talk.ended is not None
+        assert (talk.ended.reason, talk.ended.fault) == ("max_turns", "none"), (
+            "an agent stalls, a user rambles"
+        )
+        assert talk.score is not None
+        assert talk.score.score is not None, "running out of messages is a result"
+
+
+async def test_an_odd_max_turns_lets_the_agent_answer_the_last_message_as_published() -> None:
+    evaluator = FakeEvaluator(["Remind me", "more"])
+    stage = Stage(job(maxTurns=3), evaluators={"withheld": evaluator})
+    talk = (await stage.run()).conversation("withheld")
+    assert talk is not None
+    assert stage.agents["withheld"].received == ["Hello", "Remind me"]
+    assert [message.role for message in stage.judge.views[0].transcript] == ["user", "assistant"] * 2
+    assert talk.max_messages == 4
+    assert talk.ended is not None
+    assert talk.ended.reason == "max_turns"
+
+
+async def test_a_failed_answer_is_retried_and_counts_as_one_failure() -> None:
+    agent = FakeAgent(["hi", broken(), "done"])
+    stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it"])})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert agent.received == ["Hello", "do it", "do it"]
+    assert talk.messages[3].text == "done", "what the failed attempt had streamed is gone"
+    assert [failure.counted for failure in talk.messages[3].failures] == [True]
+    assert talk.latencies_ms == [pytest.approx(250), pytest.approx(250)], (
+        "latency is the successful attempt's"
+    )
+    # (1 + 2) / 3 − 0.3
+    assert talk.score is not None
+    assert talk.score.score == 0.7
+
+
+async def test_four_failed_attempts_end_the_conversation_as_the_agents_fault_with_a_score() -> None:
+    agent = FakeAgent(["hi", *[broken() for _ in range(4)]])
+    state = await Stage(
+        job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it"])}
+    ).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("agent_failed", "agent")
+    assert len(talk.request_failures) == 4
+    assert talk.score is not None
+    assert talk.score.penalty == 0.5
+    assert talk.score.score == 0.5
+    other = state.conversation("supplied")
+    assert other is not None
+    assert other.score is not None
+    assert other.score.score == 1.0, "one failing conversation never ends the rest"
+
+
+async def test_other_4xx_statuses_are_not_retried() -> None:
+    agent = FakeAgent(["hi", broken(404, retryable=False)])
+    state = await Stage(
+        job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["x"])}
+    ).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert agent.received == ["Hello", "x"]
+    assert len(talk.request_failures) == 1
+
+
+async def test_an_invalid_answer_is_shown_shortened_and_cleaned() -> None:
+    page = "<html>Sign in\x1b[2J " + "x" * 10_000
+    html = PeerError("agent", "answered HTML where JSON was expected", received=page)
+    stage = Stage(
+        job(), agents={"withheld": FakeAgent(["hi", html])}, evaluators={"withheld": FakeEvaluator(["x"])}
+    )
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.reason == "agent_failed"
+    assert talk.ended.detail.startswith("answered HTML where JSON was expected; it sent: <html>Sign in␛ xxx")
+    assert len(talk.ended.detail) < 200
+    (failed,) = talk.request_failures
+    assert failed.received is not None
+    assert failed.received.startswith("<html>Sign in␛ ")
+    assert len(failed.received) < 600
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (broken(500), "answered 500"),
+        (broken(401, retryable=False), "set BIOEVAL_AGENT_API_KEY"),
+        (broken(404, retryable=False), "give the agent's address with --agent-url"),
+    ],
+)
+@pytest.mark.parametrize("where", ["session", "first answer"])
+async def test_a_conversation_that_never_took_place_has_no_score(
+    error: PeerError, says: str, where: str
+) -> None:
+    class Closed(FakeAgent):
+        async def open(self) -> str:
+            if where == "session":
+                raise error
+            return await super().open()
+
+    agents = {name: Closed([error] * 4) for name in ("withheld", "supplied")}
+    stage = Stage(job(assertions=[ASSERTION]), agents=agents)
+    state = await stage.run()
+    assert state.scores() == {"withheld": None, "supplied": None}
+    assert state.ended is not None
+    assert not state.ended.measured
+    assert stage.judge.views == []
+    talk = state.conversation("supplied")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.score is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("agent_failed", "agent")
+    assert talk.score.reason.startswith("no conversation took place: ")
+    assert says in talk.score.reason
+    assert [check.status for check in talk.final_checks.values()] == ["not_measured"]
+
+
+async def test_self_inflicted_429s_are_not_the_agents_failures() -> None:
+    agent = FakeAgent([broken(429), "hi"])
+    state = await Stage(job(), agents={"withheld": agent}).run(shared_agent=2)
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert (talk.failures, len(talk.request_failures)) == (0, 1)
+
+
+async def test_a_judge_that_fails_leaves_the_score_not_measured_and_never_zero() -> None:
+    stage = Stage(job(), judge=FakeJudge(NotMeasuredError("the verdict was not JSON")))
+    state = await stage.run()
+    assert state.ended is not None
+    assert state.ended.mean is None
+    for talk in state.conversations.values():
+        assert talk.score is not None
+        assert talk.score.score is None
+        assert "the verdict was not JSON" in talk.score.reason
+        assert talk.score.fault == "judge"
+
+
+async def test_an_assertion_that_could_not_be_measured_leaves_the_score_not_measured() -> None:
+    stage = Stage(job(assertions=[ASSERTION]), outcomes={"holds": None})
+    state = await stage.run()
+    assert state.scores() == {"withheld": None, "supplied": None}
+
+
+async def test_an_unreachable_evaluator_is_the_infrastructures_fault() -> None:
+    away = [PeerError("evaluator", "no route", retryable=True) for _ in range(4)]
+    state = await Stage(job(), evaluators={"withheld": FakeEvaluator(away)}).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("evaluator_failed", "infrastructure")
+    assert talk.score is not None
+    assert talk.score.score is None
+    assert talk.failures == 0
+
+
+async def test_a_guard_retries_a_message_once_and_then_ends_the_conversation() -> None:
+    def guard(view: object, text: str) -> list[Violation]:
+        return [Violation("role swap", "speaks as the agent", "speak as the user")] if "BAD" in text else []
+
+    evaluators = {"withheld": FakeEvaluator(["BAD", "good"]), "supplied": FakeEvaluator(["BAD", "BAD"])}
+    stage = Stage(job(), evaluators=evaluators, parts={"guard": guard})
+    state = await stage.run()
+    mended, spoilt = state.conversation("withheld"), state.conversation("supplied")
+    assert mended is not None
+    assert spoilt is not None
+    assert stage.agents["withheld"].received == ["Hello", "good"]
+    assert evaluators["withheld"].views[1].note == "speak as the user"
+    assert spoilt.ended is not None
+    assert (spoilt.ended.reason, spoilt.ended.fault) == ("evaluator_failed", "evaluator")
+    assert [event.mended for event in stage.sink.of("evaluator_violated")] == [True, False, False]
+
+
+async def test_a_message_that_a_guard_marks_is_sent_and_scored() -> None:
+    def guard(view: object, text: str) -> list[Violation]:
+        return [Violation("invention", "makes up “7”", "say no number", "mark")] if "7" in text else []
+
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["At 7"])}, parts={"guard": guard})
+    talk = (await stage.run()).conversation("withheld")
+    assert talk is not None
+    assert stage.agents["withheld"].received == ["Hello", "At 7"]
+    assert [(event.effect, event.outcome, event.message) for event in talk.violations] == [
+        ("mark", "marked", 3)
+    ]
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("signed_off", "none")
+    assert talk.score is not None
+    assert talk.score.score is not None
+
+
+async def test_a_message_that_was_void_twice_is_recorded_as_not_sent() -> None:
+    def guard(view: object, text: str) -> list[Violation]:
+        return [Violation("leak", "shows reasoning", "say no more")] if "BAD" in text else []
+
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["BAD", "BAD"])}, parts={"guard": guard})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert [(message.text, talk.sent(message)) for message in talk.messages] == [
+        ("Hello", True),
+        (talk.messages[1].text, True),
+        ("BAD", False),
+    ]
+    assert stage.agents["withheld"].received == ["Hello"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "so long and thanks for all the fish",
+        "So Long,\nand Thanks for All the Fish!",
+        "**So long, and thanks\n\nfor all the fish.**",
+        "“So Long – and Thanks for All the Fish”",
+    ],
+)
+async def test_the_sign_off_is_recognised_without_punctuation_and_over_lines(said: str) -> None:
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator([said])})
+    talk = (await stage.run()).conversation("withheld")
+    assert talk is not None
+    assert stage.agents["withheld"].received == ["Hello"]
+    assert talk.ended is not None
+    assert talk.ended.reason == "signed_off"
+    assert [talk.sent(message) for message in talk.messages] == [True, True, False]
+    assert talk.score is not None
+    assert talk.score.score == 1.0
+
+
+async def test_setups_run_before_each_condition() -> None:
+    graph = FakeGraph()
+    await Stage(job(setups=[{"cypher": "MATCH (n) DETACH DELETE n"}]), graph=graph).run()
+    assert graph.executed == ["MATCH (n) DETACH DELETE n"] * 2
+
+
+async def test_a_failed_setup_is_the_infrastructures_fault_and_the_agent_is_never_called() -> None:
+    graph = FakeGraph(fails=PeerError("graph", "gone"))
+    stage = Stage(job(setups=[{"cypher": "MATCH (n) DELETE n"}]), graph=graph)
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.fault == "infrastructure"
+    assert "setup 1 failed: gone" in talk.ended.detail
+    assert all(agent.received == [] for agent in stage.agents.values())
+
+
+async def test_setups_without_a_graph_are_reported_before_the_first_message() -> None:
+    stage = Stage(job(setups=[{"cypher": "MATCH (n) DELETE n"}]), parts={"no_graph": "no wheel here"})
+    state = await stage.run()
+    assert state.scores() == {"withheld": None, "supplied": None}
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert talk.score.reason.endswith("1 setup cannot run: no wheel here")
+    assert [agent.received for agent in stage.agents.values()] == [[], []]
+
+
+async def test_cypher_assertions_without_a_graph_are_reported_before_the_first_message() -> None:
+    asks = job(assertions=[{"cypher": "RETURN 1", "expected": 1}])
+    stage = Stage(asks)
+    talk = (await stage.run()).conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert "1 Cypher assertion cannot be checked: no knowledge graph is configured" in talk.score.reason
+    assert [agent.received for agent in stage.agents.values()] == [[], []]
+
+
+async def test_conversations_are_run_when_the_user_chose_no_graph() -> None:
+    asks = job(assertions=[{"cypher": "RETURN 1", "expected": 1}])
+    stage = Stage(asks, parts={"does_without_graph": True})
+    await stage.run()
+    assert all(agent.received for agent in stage.agents.values())
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        {"setups": [{"cypher": "MATCH (n) DELETE n"}]},
+        {"assertions": [{"cypher": "RETURN 1", "expected": 1}]},
+    ],
+)
+async def test_a_wrong_graph_password_is_reported_once_before_the_first_message(asks: Any) -> None:
+    graph = FakeGraph(away=PeerError("graph", "the password is wrong"))
+    stage = Stage(job(**asks), graph=graph)
+    with pytest.raises(NotMeasuredError, match="is not available: the password is wrong"):
+        await stage.run(trials=3)
+    assert stage.agents == {}
+
+
+async def test_a_graph_that_the_job_does_not_use_may_be_unavailable() -> None:
+    stage = Stage(job(), graph=FakeGraph(away=PeerError("graph", "gone")))
+    assert (await stage.run()).scores() == {"withheld": 1.0, "supplied": 1.0}
+
+
+async def test_a_conversation_whose_seed_failed_is_not_measured() -> None:
+    class Refusing(FakeAgent):
+        async def seed_text(self, text: str) -> None:
+            raise PeerError("knowledge", "does not accept texts", status=404)
+
+    agents = {name: Refusing() for name in ("withheld", "supplied")}
+    stage = Stage(job(seeds=[{"text": "a paper"}]), agents=agents)
+    state = await stage.run()
+    assert state.scores() == {"withheld": None, "supplied": None}
+    assert all(agent.received == [] for agent in agents.values())
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert talk.score.reason.endswith("seed 1 was rejected: does not accept texts")
+    assert [seed.applied for seed in talk.seeds] == [False]
+
+
+@pytest.mark.parametrize(("context", "calls", "states"), [("none", 0, 0), ("tools", 1, 0), ("all", 1, 2)])
+async def test_the_judge_sees_as_much_context_as_the_job_allows(
+    context: str, calls: int, states: int
+) -> None:
+    contexts = [{"resources": [{"id": n}], "functions": []} for n in range(3)]
+    stage = Stage(job(scorer={"context": context}), agents={"withheld": FakeAgent(contexts=contexts)})
+    await stage.run()
+    view = stage.judge.views[0]
+    assert sum(len(message.generation) for message in view.transcript) == calls
+    seen = [state for state in (view.state_before, view.state_after) if state is not None]
+    assert [state["resources"][0]["id"] for state in seen] == [0, 2][:states]
+
+
+async def test_runs_with_different_starting_states_are_not_clean() -> None:
+    contexts = [{"resources": [{"id": "old"}], "functions": []}] + [{"resources": [], "functions": []}] * 5
+    stage = Stage(job(), agents={"supplied": FakeAgent(contexts=contexts)})
+    state = await stage.run()
+    assert not state.clean
+    assert state.ended is not None
+    assert not state.ended.clean
+
+
+async def test_starting_states_that_cannot_be_seen_are_not_called_clean() -> None:
+    agents = {name: FakeAgent(has_context=False) for name in ("withheld", "supplied")}
+    state = await Stage(job(), agents=agents).run()
+    assert not state.clean
+    assert state.cleanness == "cleanliness unknown"
+    assert state.ended is not None
+    assert (state.ended.clean, state.ended.compared) == (False, ())
+
+
+async def test_a_run_says_which_parts_of_the_starting_states_were_compared() -> None:
+    state = await Stage(job(), graph=FakeGraph()).run()
+    assert state.clean
+    assert state.ended is not None
+    assert state.ended.compared == ("graph", "object context")
+
+
+async def test_states_that_differ_only_in_their_session_id_are_the_same() -> None:
+    class Named(FakeAgent):
+        async def open(self) -> str:
+            return f"session-{id(self)}"
+
+        async def observe(self) -> dict[str, Any]:
+            return {"resources": [{"type": "Session", "id": await self.open()}], "functions": []}
+
+    assert (await Stage(job(), agents={"withheld": Named(), "supplied": Named()}).run()).clean
+
+
+async def test_conversations_that_share_a_graph_are_never_clean() -> None:
+    state = await Stage(job(), graph=FakeGraph()).run(parallel=True)
+    assert state.cleanness == "not clean"
+    assert "on one knowledge graph" in state.warnings[0].message
+
+
+async def test_an_assertion_that_holds_at_the_start_is_not_clean_unless_it_is_an_invariant() -> None:
+    assert not (await Stage(job(assertions=[ASSERTION])).run()).clean
+    invariant = {"holds_on_nothing": lambda assertion: True}
+    assert (await Stage(job(assertions=[ASSERTION]), parts=invariant).run()).clean
+
+
+async def test_seeds_are_applied_after_the_session_starts_and_are_not_in_the_transcript() -> None:
+    seeds = [
+        {"text": "a paper"},
+        {"conversation": [{"content": "earlier"}, {"role": "assistant", "content": "x"}]},
+    ]
+    stage = Stage(job(seeds=seeds))
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert stage.agents["withheld"].texts == ["a paper"]
+    assert stage.agents["withheld"].received == ["earlier", "Hello"]
+    assert [message.text for message in talk.messages][:1] == ["Hello"]
+    assert len(talk.latencies_ms) == 1
+    assert [seed.applied for seed in talk.seeds] == [True, False]
+    assert any(warning.code == "seed_not_applied" for warning in talk.warnings)
+
+
+async def test_disclosed_facts_are_recorded_once_with_whether_the_agent_asked() -> None:
+    def find(message: str, facts: object, already: object, known: str) -> list[int]:
+        return [1] if "Sydney" in message else []
+
+    evaluators = {"supplied": FakeEvaluator(["Sydney", "Sydney, as I said"])}
+    agents = {"supplied": FakeAgent(["Hi. Where do you live?"])}
+    parts = {"find_facts": find, "asked_for": lambda message, fact: "?" in message}
+    stage = Stage(job(), agents=agents, evaluators=evaluators, parts=parts)
+    await stage.run()
+    assert [(e.fact, e.turn, e.asked) for e in stage.sink.of("fact_disclosed")] == [(1, 2, True)]
+
+
+async def test_assertions_are_checked_after_each_turn_with_that_turns_state() -> None:
+    stage = Stage(job(assertions=[ASSERTION]), evaluators={"withheld": FakeEvaluator(["a", "b"])})
+    await stage.run()
+    checks = [e for e in stage.sink.of("assertion_checked") if e.condition == "withheld"]
+    seen = [(check.after_turn, check.observed, check.final) for check in checks]
+    # `observed` is how many messages the check saw; the last is the final one, with the sign-off.
+    assert seen == [(1, 2, False), (2, 4, False), (3, 6, False), (3, 7, True)]
+
+
+async def test_an_assertion_without_a_timeline_is_checked_only_at_the_end() -> None:
+    stage = Stage(job(assertions=[ASSERTION, {**ASSERTION, "name": "late", "timeline": False}]))
+    await stage.run(conditions=("withheld",))
+    checks = stage.sink.of("assertion_checked")
+    assert [(c.title, c.final) for c in checks] == [("holds", False), ("holds", True), ("late", True)]
+
+
+async def test_a_slow_observation_is_reported_and_the_conversation_continues() -> None:
+    class SlowToSee(FakeAgent):
+        async def observe(self) -> dict[str, object] | None:
+            if len(self.received) == 2:
+                await asyncio.Event().wait()
+            return {"resources": []}
+
+    limits = RunLimits(agent_retries=WITHOUT_WAITS, observe_s=0.5)
+    evaluators = {"withheld": FakeEvaluator(["one", "two"])}
+    stage = Stage(
+        job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": SlowToSee()}, evaluators=evaluators
+    )
+    state = await stage.run(conditions=("withheld",), limits=limits)
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert [m.text for m in talk.messages if m.role == "user"] == ["Hello", "one", "two", SIGNOFF]
+    assert [seen.error for seen in talk.observations if seen.after_turn == 2] == ["not observed within 0.5 s"]
+    assert [(c.after_turn, c.status) for c in talk.checks[0]] == [
+        (1, "passed"), (2, "not_measured"), (3, "passed"),
+    ]  # fmt: skip
+    assert talk.latencies_ms == [pytest.approx(250)] * 3, "looking is in no latency"
+    order = [
+        (e.kind, e.after_turn if isinstance(e, StateObserved) else e.turn)
+        for e in stage.sink.events
+        if isinstance(e, StateObserved) or (isinstance(e, MessageCompleted) and e.role == "user")
+    ]
+    assert order.index(("state_observed", 2)) < order.index(("message_completed", 3)), (
+        "and ends before the next turn"
+    )
+
+
+async def test_a_bug_while_a_turn_is_observed_is_not_passed_over() -> None:
+    class Broken(FakeAgent):
+        async def observe(self) -> dict[str, object] | None:
+            if len(self.received) == 2:
+                raise RuntimeError("no such thing")
+            return {"resources": []}
+
+    evaluators = {"withheld": FakeEvaluator(["one", "two"])}
+    stage = Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Broken()}, evaluators=evaluators)
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.detail == "a bug in this program: RuntimeError: no such thing"
+
+
+async def test_parallel_runs_both_conditions_at_once() -> None:
+    both = asyncio.Barrier(2)
+
+    class Meeting(FakeAgent):
+        async def open(self) -> str:
+            async with asyncio.timeout(30):
+                await both.wait()
+            return "session"
+
+    agents: dict[str, FakeAgent] = {"withheld": Meeting(), "supplied": Meeting()}
+    state = await Stage(job(), agents=agents).run(parallel=True, shared_agent=2)
+    assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
+
+
+async def test_a_random_order_is_drawn_for_each_trial_from_the_seed() -> None:
+    async def orders(seed: int) -> list[str | None]:
+        stage = Stage(job(), options={"seed": seed})
+        await stage.run(random_order=True, trials=6)
+        started = stage.sink.of("conversation_started")
+        return [event.condition for event in started[::2]]
+
+    first = await orders(1)
+    assert set(first) == {"withheld", "supplied"}
+    assert await orders(1) == first
+
+
+async def test_every_message_is_in_the_file_before_the_next_one_is_sent_to_the_agent() -> None:
+    class Careful(FakeAgent):
+        async def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
+            unsafe = stage.sink.events[stage.sink.safe :]
+            assert not [event for event in unsafe if event.kind == "message_completed"]
+            async for piece in super().send(content):
+                yield piece
+
+    stage = Stage(
+        job(),
+        evaluators={"withheld": FakeEvaluator(["a", "b"])},
+        agents={"withheld": Careful(), "supplied": Careful()},
+    )
+    state = await stage.run()
+    assert stage.agents["withheld"].received == ["Hello", "a", "b"]
+    assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
+
+
+async def test_pause_stops_before_the_next_turn_and_step_runs_one() -> None:
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["one", "two"])})
+    stage.control.act("pause", "withheld")
+    running = asyncio.create_task(stage.run())
+    agent = await _until(lambda: stage.agents.get("withheld"))
+    await _until(lambda: len(stage.sink.of("state_observed")) >= 1)
+    assert agent.received == [], "not even the greeting goes out"
+    stage.control.act("step", "withheld")
+    await _until(lambda: len(stage.sink.of("state_observed")) >= 2)
+    assert agent.received == ["Hello"]
+    stage.control.act("step", "withheld")
+    await _until(lambda: len(stage.sink.of("state_observed")) >= 3)
+    assert agent.received == ["Hello", "one"]
+    stage.control.act("resume", "withheld")
+    await running
+    assert agent.received == ["Hello", "one", "two"]
+
+
+async def test_after_taking_over_messages_are_marked_until_you_give_back() -> None:
+    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["scripted"])})
+    stage.control.act("take_over", "withheld")
+    running = asyncio.create_task(stage.run())
+    assert stage.control.act("say", "withheld", "from a person") is None
+    await _until(lambda: "from a person" in (stage.agents.get("withheld") or FakeAgent()).received)
+    stage.control.act("give_back", "withheld")
+    state = await running
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert [m.text for m in talk.messages if m.operator] == ["from a person"]
+    assert stage.agents["withheld"].received == ["Hello", "from a person", "scripted"]
+
+
+async def test_cancelling_one_condition_closes_its_agent_and_keeps_the_other_running() -> None:
+    stalled = FakeAgent(stall=asyncio.Event())
+    stage = Stage(job(), agents={"withheld": stalled})
+    running = asyncio.create_task(stage.run())
+    await _until(lambda: stalled.received)
+    assert stage.control.act("cancel", "withheld") is None
+    state = await running
+    talk, other = state.conversation("withheld"), state.conversation("supplied")
+    assert talk is not None
+    assert other is not None
+    assert talk.ended is not None
+    assert talk.ended.reason == "cancelled"
+    assert stalled.closed
+    assert other.score is not None
+    assert other.score.score == 1.0
+    assert state.ended is not None
+    assert (state.ended.status, state.ended.mean) == ("cancelled", None)
+
+
+async def test_commands_that_do_not_apply_are_refused_with_one_sentence() -> None:
+    control = Stage(job()).control
+    assert control.act("explode") is not None
+    assert control.act("say", "withheld", "x") == "take over first, then say"
+    assert control.act("take_over") == "take_over needs a condition"
+
+
+async def test_every_event_is_numbered_in_order() -> None:
+    stage = Stage(job())
+    await stage.run()
+    assert [event.seq for event in stage.sink.events] == list(range(1, len(stage.sink.events) + 1))
+
+
+async def test_cancelling_during_an_observation_ends_the_conversation() -> None:
+    looking = asyncio.Event()
+
+    class SlowToSee(FakeAgent):
+        async def observe(self) -> dict[str, object] | None:
+            if self.received:
+                looking.set()
+                await asyncio.Event().wait()
+            return {"resources": []}
+
+    agent = SlowToSee()
+    stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["one", "two"])})
+    running = asyncio.create_task(stage.run(conditions=("withheld",)))
+    await looking.wait()
+    await _until(lambda: stage.evaluators["withheld"].views)
+    assert stage.control.act("cancel", "withheld") is None
+    state = await running
+    assert agent.received == ["Hello"]
+    assert agent.closed
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.ended.reason == "cancelled"
+    assert state.ended is not None
+    assert state.ended.status == "cancelled"
+
+
+async def test_cancelling_the_whole_run_leaves_no_task_running() -> None:
+    stalled = FakeAgent(stall=asyncio.Event())
+    stage = Stage(job(), agents={"withheld": stalled})
+    before = asyncio.all_tasks()
+    running = asyncio.create_task(stage.run())
+    await _until(lambda: stalled.received)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert stalled.closed
+    assert asyncio.all_tasks() <= before
+
+
+async def test_an_agent_that_fails_to_close_does_not_end_the_run() -> None:
+    class Stubborn(FakeAgent):
+        async def aclose(self) -> None:
+            raise RuntimeError("no")
+
+    state = await Stage(job(), agents={"withheld": Stubborn()}).run()
+    assert state.scores() == {"withheld": 1.0, "supplied": 1.0}
+
+
+async def test_an_agent_that_cannot_be_created_loses_only_its_conversation() -> None:
+    def open_evaluator(condition: str, trial: int) -> FakeEvaluator:
+        if condition == "withheld":
+            raise RuntimeError("no such thing")
+        return FakeEvaluator()
+
+    state = await Stage(job(), parts={"open_evaluator": open_evaluator}).run()
+    assert state.scores() == {"withheld": None, "supplied": 1.0}
+
+
+class Unseeable(FakeAgent):
+    """Refuses its object context from the n-th request on."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.left = after
+
+    async def observe(self) -> dict[str, object] | None:
+        self.left -= 1
+        if self.left < 0:
+            raise broken(503)
+        return {"resources": []}
+
+
+CONTEXT_ASSERTION = {"expression": "objectContext != null", "name": "context"}
+
+
+async def test_a_final_state_that_cannot_be_read_leaves_assertions_not_measured() -> None:
+    stage = Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Unseeable(2)})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert talk.score.score is None
+    assert talk.final_checks[0].status == "not_measured"
+    assert talk.failures == 0, "looking at the state is ours; it counts against nobody"
+
+
+async def test_reading_the_final_state_is_retried_once() -> None:
+    class Hiccup(FakeAgent):
+        asked = 0
+
+        async def observe(self) -> dict[str, object] | None:
+            self.asked += 1
+            if self.asked == 3:
+                raise broken(503)
+            return {"resources": []}
+
+    state = await Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Hiccup()}).run()
+    assert state.scores()["withheld"] == 1.0
+
+
+async def test_a_starting_state_that_could_not_be_read_is_not_clean() -> None:
+    state = await Stage(job(), agents={"withheld": Unseeable(0)}).run()
+    assert not state.clean
+
+
+@pytest.mark.parametrize("score", [float("nan"), 1.7, -0.1, float("inf")])
+async def test_a_score_out_of_range_is_not_measured(score: float) -> None:
+    state = await Stage(job(), judge=FakeJudge(score)).run()
+    for talk in state.conversations.values():
+        assert talk.score is not None
+        assert (talk.score.score, talk.score.fault) == (None, "judge")
+
+
+async def test_a_verdict_that_misses_a_task_is_not_measured() -> None:
+    class Forgetful(FakeJudge):
+        async def score(self, view: object) -> list[Verdict]:
+            return [Verdict("j", (TaskVerdict(1, 1.0),))]
+
+    state = await Stage(job(tasks=[{"task": "a"}, {"task": "b"}]), judge=Forgetful()).run()
+    assert state.scores() == {"withheld": None, "supplied": None}
+
+
+async def test_a_panel_member_without_a_verdict_is_reported_and_the_others_count() -> None:
+    class Panel(FakeJudge):
+        async def score(self, view: JudgeView) -> list[Verdict]:
+            scores = [Verdict(str(value), (TaskVerdict(1, value),)) for value in (0.2, 0.6)]
+            return [*scores, Verdict("c", (), error="c: 127.0.0.1 answered 503")]
+
+    stage = Stage(job(), judge=Panel())
+    state = await stage.run(conditions=("withheld",))
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.verdict is not None
+    assert [(task.score, task.spread) for task in talk.verdict.tasks] == [(0.4, pytest.approx(0.4))]
+    assert [verdict["judge"] for verdict in talk.verdict.verdicts] == ["0.2", "0.6"]
+    (warning,) = talk.warnings
+    assert warning.code == "verdict_missing"
+    assert warning.message == (
+        "one of the 3 verdicts is missing, so the median is of the others: c: 127.0.0.1 answered 503"
+    )
+
+
+async def test_an_evaluators_broken_stream_is_not_the_agents_fault() -> None:
+    class Broken(FakeEvaluator):
+        async def speak(self, view: object):  # type: ignore[no-untyped-def]
+            yield Delta("half a")
+
+    state = await Stage(job(), evaluators={"withheld": Broken()}).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("evaluator_failed", "infrastructure")
+    assert talk.failures == 0
+
+
+async def test_judge_and_assertions_never_see_the_sign_off() -> None:
+    seen: list[list[str]] = []
+
+    class Reading(FakeJudge):
+        async def score(self, view: JudgeView) -> Sequence[Verdict]:
+            seen.append([message.content for message in view.transcript])
+            return await super().score(view)
+
+    stage = Stage(job(), judge=Reading(), evaluators={"withheld": FakeEvaluator([f"Bye. {SIGNOFF}"])})
+    await stage.run()
+    assert seen == [["Hello", "ok", "Bye.", "ok"], ["Hello", "ok"]]
+
+
+async def test_the_evaluator_never_sees_criteria_rules_or_withheld_facts() -> None:
+    whole = job(tasks=[{"task": "a", "acceptanceCriteria": "secret", "rules": [{"pattern": "x"}]}])
+    stage = Stage(whole)
+    await stage.run()
+    for condition, facts in (("withheld", ()), ("supplied", ("I live in Sydney",))):
+        (view,) = stage.evaluators[condition].views
+        assert view.job.facts == facts
+        assert (view.job.tasks[0].acceptance_criteria, view.job.tasks[0].rules) == ("", ())
+
+
+async def test_text_from_plugins_is_cleaned_before_it_is_recorded() -> None:
+    class Loud(FakeJudge):
+        async def score(self, view: JudgeView) -> Sequence[Verdict]:
+            task = TaskVerdict(1, 1.0, "why\x1b]52;c;x\x07", (Evidence("\x1b[31mred"),))
+            return [Verdict("judge\x1b[2J", (task,))]
+
+    evaluators = {"withheld": FakeEvaluator(["say \x1b[31m\u202e this"])}
+    stage = Stage(job(), judge=Loud(), evaluators=evaluators)
+    await stage.run()
+    recorded = b"".join(write_event(event) for event in stage.sink.events)
+    assert b"\\u001b" not in recorded
+    assert "\u202e".encode() not in recorded
+
+
+async def _until(ready):  # type: ignore[no-untyped-def]
+    """Give the loop turns until `ready` gives something. The clock only bounds the wait."""
+    async with asyncio.timeout(30):
+        while not (found := ready()):  # noqa: ASYNC110 - any state may be asked about
+            await asyncio.sleep(0)
+        return found
+
+
+async def test_a_verdict_with_an_invented_quotation_is_marked_with_a_warning() -> None:
+    state = await Stage(job(), judge=FakeJudge(1.0, quote="I have booked a flight to Mars")).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.verdict is not None
+    assert [task.fabricated for task in talk.verdict.tasks] == [("I have booked a flight to Mars",)]
+    assert talk.score is not None
+    assert talk.score.score is not None, "it counts unless the job refuses it"
+    (warned,) = [warning for warning in talk.warnings if warning.code == "unproved"]
+    assert "the verdict on task 1 is unproved" in warned.message
+
+
+async def test_a_job_can_reject_verdicts_with_invented_quotations() -> None:
+    strict = job(scorer={"kind": "rules", "evidence": "require"})
+    state = await Stage(strict, judge=FakeJudge(1.0, quote="I have booked a flight to Mars")).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.verdict is not None
+    assert "unproved" in (talk.verdict.error or "")
+    assert talk.score is not None
+    assert (talk.score.score, talk.score.fault) == (None, "judge")
+
+
+async def test_a_difference_between_starting_states_is_named_with_a_fix() -> None:
+    contexts = [{"resources": [{"id": "a", "kind": "plan"}], "functions": []}] * 9
+    other = [{"resources": [{"id": "b", "kind": "plan"}], "functions": []}] * 9
+    stage = Stage(
+        job(), agents={"withheld": FakeAgent(contexts=contexts), "supplied": FakeAgent(contexts=other)}
+    )
+    said = " ".join(warning.message for warning in (await stage.run()).warnings)
+    assert "the agent's object context differs at `resources[0].id`" in said
+    assert "a setup" not in said, "no setup can change what the agent gives each session"

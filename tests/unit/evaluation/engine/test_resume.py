@@ -1,0 +1,63 @@
+"""What a resumed run already has, read from its recording."""
+
+from __future__ import annotations
+
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.evaluation.engine.resume import excluded_trials, is_finished, missing, resumption_of
+from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.state import ConversationKey, RunState, apply_all
+from tests.unit.evaluation.conversation.fakes import FakeJudge, Stage, job
+from tests.unit.record.test_state import recorded
+
+
+def folded(events: list[RunEvent]) -> RunState:
+    return apply_all(RunState(), events)
+
+
+def test_a_finished_run_has_no_missing_conversations() -> None:
+    assert missing(folded(list(recorded()))) == []
+
+
+def test_an_interrupted_conversation_starts_again_as_another_attempt() -> None:
+    events = list(recorded())
+    ended = next(i for i, e in enumerate(events) if e.kind == "conversation_scored")
+    state = folded(events[: ended + 5])
+    assert missing(state) == [("supplied", 1)]
+    found = resumption_of(state)
+    assert found.after_seq == ended + 5
+    assert set(found.earlier.finished) == {("withheld", 1)}
+    held = found.earlier.finished["withheld", 1]
+    assert held.score == state.conversations[ConversationKey("withheld", 1)].score.score  # type: ignore[union-attr]
+    assert held.start is not None
+    assert found.earlier.attempts["supplied", 1] == 1
+
+
+def test_a_conversation_that_ended_without_a_score_is_run_again() -> None:
+    events = [event for event in recorded() if event.kind not in ("conversation_scored", "run_ended")]
+    assert missing(folded(events)) == [("withheld", 1), ("supplied", 1)]
+
+
+def test_a_cancelled_conversation_is_run_again() -> None:
+    events = [
+        event.model_copy(update={"reason": "cancelled"}) if event.kind == "conversation_ended" else event
+        for event in recorded()
+    ]
+    state = folded(events)
+    assert not any(map(is_finished, state.conversations.values()))
+
+
+def test_recorded_starting_states_are_compared_after_a_resume() -> None:
+    state = folded(list(recorded()))
+    earlier = resumption_of(state).earlier
+    starts = [held.start.digests for held in earlier.finished.values() if held.start]
+    assert starts
+    assert all(start == starts[0] for start in starts)
+    assert earlier.compared == (frozenset(starts[0]) if len(starts) > 1 else None)
+
+
+async def test_trials_that_the_judge_could_not_score_can_be_rerun() -> None:
+    stage = Stage(job(), judge=FakeJudge(NotMeasuredError("no verdict")), options={"trials": 2})
+    state = await stage.run()
+    assert excluded_trials(state) == [1, 2]
+    assert missing(state) == []
+    assert missing(state, trials=3) == [("withheld", 3), ("supplied", 3)]

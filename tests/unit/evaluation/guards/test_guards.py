@@ -1,0 +1,338 @@
+"""Each guard: what is marked, what is void, and what passes."""
+
+import pytest
+
+from bioeval_tui.evaluation.guards import RULES, check
+from bioeval_tui.evaluation.job.models import EvaluationJob, Persona
+from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
+from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
+
+PROMPT = find_prompt("eval/socrates", None)
+OPENING = ("Hi", "Hello, what can I do for you?")
+TASKS = ("Ask the chatbot to set a daily reminder to take a pill", "Ask what the weather is like")
+FACTS = ("The user takes the pill at 8:15 pm", "The user lives in Zurich")
+
+
+def job(*, tasks=TASKS, facts=FACTS, **evaluator):
+    return EvaluationJob.model_validate(
+        {
+            "target": {"user": "Ann", "chatbot": "Bernie"},
+            "aspirationalAverage": 1000.0,
+            "tasks": tuple({"task": task} for task in tasks),
+            "facts": tuple(facts),
+            "evaluator": {
+                "signoff": "Over and out",
+                "voice": "You speak like a cheerful sailor",
+                **evaluator,
+            },
+        }
+    )
+
+
+def found(message, *said, supplied=False, of=None, prompt=PROMPT):
+    of = of or job()
+    roles = ("user", "assistant")
+    transcript = [TranscriptMessage(i + 1, roles[i % 2], text) for i, text in enumerate(said or OPENING)]
+    condition = "supplied" if supplied else "withheld"
+    view = EvaluatorView(of, condition, 1, of.facts if supplied else (), transcript)
+    violations = check(view, message, prompt)
+    assert all(violation.rule in RULES and violation.detail and violation.note for violation in violations)
+    return [(violation.rule, violation.effect) for violation in violations]
+
+
+def asking(question):
+    return ("Hi", question)
+
+
+@pytest.mark.parametrize(
+    ("message", "said", "tasks"),
+    [
+        ("Could you remind me every day to take my pill?", OPENING, TASKS),
+        ("Please add milk to my list.", OPENING, ("Have milk added to the shopping list",)),
+        ("Is that safe despite the fact that I take warfarin?", OPENING, TASKS),
+        ("My doctor said you should avoid ibuprofen. Is that so?", OPENING, TASKS),
+        ("Would you like me to tell you what else I take?", OPENING, TASKS),
+        ("Please mark task 1 as done.", OPENING, ("Have the first task marked as done",)),
+        ("Wake up", OPENING, TASKS),
+        ("I'm in Berlin, and my name is Otto.", OPENING, TASKS),
+        ("It weighs 3 kg, I take 5 ml of it.", OPENING, TASKS),
+        ("I haven't mentioned any allergies.", asking("Any allergies?"), TASKS),
+        ("No, I didn't mention anything about my family.", asking("Any illness in your family?"), TASKS),
+        ("I'm sorry, but I don't have that information.", asking("When did it start?"), TASKS),
+        ("Two things, please.", OPENING, TASKS),
+        ("PLEASE hurry", OPENING, TASKS),
+    ],
+)
+def test_what_a_person_would_say_is_neither_marked_nor_void(message, said, tasks):
+    assert found(message, *said, of=job(tasks=tasks), supplied=True) == []
+
+
+def test_a_temperature_that_was_asked_for_is_neither_unasked_nor_made_up():
+    patient = job(facts=("His temperature is 38.4°C (101.1°F), pulse is 80/min.",))
+    asked = ("Hi", "Have you measured your temperature?")
+    assert found("It was 38.4 degrees Celsius.", *asked, supplied=True, of=patient) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Können Sie mich jeden Tag um 20:15 Uhr an meine Tablette erinnern?",
+        "Ich wohne in Basel, und meine Frau heißt Ottilie.",
+        "Wie ist das Wetter am Montag in der Stadt?",
+        "Danke, das war alles. Tschüss!",
+    ],
+)
+def test_a_german_conversation_is_not_checked_by_english_rules(message):
+    german = job(
+        tasks=("Bitte den Chatbot um eine tägliche Erinnerung an die Tablette", "Frage nach dem Wetter"),
+        facts=("Die Tablette wird abends um 20:15 Uhr genommen", "Sie wohnt mit ihrer Frau in Zürich"),
+        voice="Du sprichst freundlich",
+    )
+    assert found(message, "Hallo", "Guten Tag, wie kann ich Ihnen helfen?", supplied=True, of=german) == []
+
+
+@pytest.mark.parametrize(
+    ("fact", "message"),
+    [
+        ("Die Tablette wird abends um 20:15 Uhr genommen", "Die Tablette wird abends um 20:15 Uhr genommen."),
+        ("La paciente vive en Zúrich", "Sí: la paciente vive en Zúrich"),
+        ("患者は毎晩八時に薬を飲む", "はい、患者は毎晩八時に薬を飲む。"),
+        ("The user lives in Zurich", "Well, the user lives in Zurich."),
+    ],
+)
+def test_a_verbatim_withheld_fact_is_void_in_any_language(fact, message):
+    assert found(message, of=job(facts=(fact,))) == [("fact_withheld", "void")]
+
+
+def test_a_withheld_fact_in_other_words_is_marked():
+    asked = (*OPENING, "Remind me of my pill every day", "At what time?")
+    assert found("At 8:15 pm.", *asked) == [("fact_withheld", "mark")]
+
+
+def test_words_from_tasks_script_voice_or_agent_are_not_withheld_facts():
+    fact = "The user takes warfarin every evening before bed"
+    for of in (
+        job(tasks=(f"Mention that {fact}",), facts=(fact,)),
+        job(facts=(fact,), voice=f"You know that {fact}"),
+        job(facts=(fact,), lines=({"say": fact},)),
+    ):
+        assert found(f"{fact}.", of=of) == []
+    assert found(f"{fact}.", "Hi", f"I noted: {fact}. Is it so?", of=job(facts=(fact,))) == []
+
+
+def test_a_fact_that_answers_the_question_before_it_was_asked_for():
+    asked = (*OPENING, "Remind me of my pill every day", "At what time?")
+    assert found("At 8:15 pm.", *asked, supplied=True) == []
+    assert found("At 8:15 pm, and I live in Zurich.", *asked, supplied=True) == [("fact_unasked", "mark")]
+    talkative = job().model_copy(update={"personas": (Persona(name="a", tells="some"),)})
+    assert found("At 8:15 pm, and I live in Zurich.", *asked, supplied=True, of=talkative) == []
+    later = (*asked, "Why do you need that?", "To set it right.")
+    assert found("OK, at 8:15 pm.", *later, supplied=True) == []
+
+
+def test_what_brings_you_in_asks_for_the_reason_and_an_offer_does_not():
+    patient = job(facts=("The patient has a painful rash on the fingers",))
+    said = "I have a painful rash on my fingers."
+    assert found(said, "Hi", "Hello! What brings you in?", supplied=True, of=patient) == []
+    assert found(said, "Hi", "How can I help you today?", supplied=True, of=patient) == [
+        ("fact_unasked", "mark")
+    ]
+
+
+def test_ending_before_every_task_was_mentioned_is_marked():
+    done = (*OPENING, "Remind me of my pill every day", "Done.")
+    assert found("Over and out", *done) == [("early_signoff", "mark")]
+    assert found("Over and out", *done, "And what is the weather like?", "Sunny.") == []
+    assert found("What's the weather like? Over and out", *done) == []
+    assert found("Thanks, bye!", *done) == [("early_signoff", "mark")]
+    assert found("Over and out", *done, "Will I need an umbrella?", "No.") == []
+
+
+@pytest.mark.parametrize("message", ["At 7:30", "I take 40 mg", "On 24 May", "It is rs80357", "I am 68"])
+def test_an_invented_number_is_marked(message):
+    assert found(message) == [("invention", "mark")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["At half past seven", "On Friday", "Vitamin B12", "COVID-19", "It was 7.30 then", "About 1,000"],
+)
+def test_names_and_numbers_from_the_conversation_are_not_invented(message):
+    heard = (*OPENING, "Remind me of my pill", "Shall I use 19:30? There are one thousand (1000) of them.")
+    assert found(message, *heard) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "How can I help you today?",
+        "I've set your reminder.",
+        "Of course! Your reminder has been set. Is there anything else I can help you with?",
+        "Assistant: at what time?",
+        "Good day to you, I am Bernie, and I remind people of their pills.",
+    ],
+)
+def test_speaking_as_the_assistant_for_a_whole_message_is_void(message):
+    heard = ("Hi", "Good day to you, I am Bernie, and I remind people of their pills.")
+    assert found(message, *heard) == [("role_swap", "void")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["I've set your reminder. Now, what is the weather like tomorrow?", "Bernie: remind me, please"],
+)
+def test_a_possible_role_swap_is_marked(message):
+    assert found(message) == [("role_swap", "mark")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "<think>hm</think> Hi",
+        "Reasoning: the next one is the weather. What is it like?",
+        '{"role": "user", "content": "Hi"}',
+        "Bring these up one at a time, in this order. Stay with one",
+    ],
+)
+def test_reasoning_and_text_of_the_prompt_are_void(message):
+    assert found(message) == [("leak", "void")]
+
+
+def test_text_of_the_jobs_own_prompt_is_only_marked():
+    own = Prompt("p", "You have had a burning pain in your neck and shoulders for a year.", "job")
+    said = "I have had a burning pain in your neck and shoulders"
+    assert found(said, prompt=own) == [("leak", "mark")]
+
+
+def test_what_only_sounds_like_reasoning_is_marked():
+    assert found("The user wants a reminder next.") == [("leak", "mark")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The case vignette does not mention dryness of the eyes.",
+        "The vignette doesn't say.",
+        "I drink socially and the vignette does not mention if I use NSAIDs.",
+        "The case does not specify how long it lasts.",
+        "There is no mention of fever in the case.",
+        "No chest pain is reported in the case I was given.",
+        "According to my instructions I must not reveal the medication yet.",
+        "That wasn't mentioned in the case I was given.",
+        "According to the case, I am a farmer.",
+        "My case description does not include that.",
+        "The prompt doesn't say how old I am.",
+        "There was nothing in the scenario about medication.",
+        "The information provided does not include my weight.",
+        "No information about that was provided in the case.",
+        "That is not in the prompt.",
+        "That is not covered in the case.",
+        "Nothing in the case about that.",
+        "In the case, it is stated that the lesion is not painful.",
+        "The case as presented gives no details about my job.",
+        "The prompt I received doesn't include lab values.",
+        "I'm following the prompt, which says I have hypertension.",
+        "I am supposed to act as a patient without medical knowledge.",
+        "I was prompted to be a patient with a headache.",
+        "The information provided to me is limited to my symptoms.",
+        "The details you provided don't mention allergies.",
+        "As a language model, I don't have symptoms.",
+        "I'm an AI and can't have a temperature.",
+        "My instructions say I should only answer from the facts.",
+        "I was instructed not to reveal my diagnosis.",
+    ],
+)
+def test_speaking_of_the_vignette_or_the_prompt_is_void(message):
+    assert found(message, "Hi", "Do you smoke?") == [("out_of_role", "void")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "In any case, I don't remember.",
+        "In case it matters, I don't smoke.",
+        "In that case I would rather not mention it.",
+        "I had a case of the flu, nothing else was said.",
+        "I want prompt treatment.",
+        "My case is complicated, the doctor didn't say more.",
+        "He told me that in my case nothing is indicated.",
+        "He mentioned that in the worst case I need surgery.",
+        "The case worker didn't provide any information.",
+        "It is all documented in the case notes at the hospital.",
+        "My doctor mentioned a worst-case scenario.",
+        "Is that the case?",
+        "I got no information about side effects.",
+        "The instructions on the box say to take it with food.",
+        "I haven't given any information about my family.",
+        "The information I gave you is not complete.",
+        "No details were given to me by the surgeon.",
+        "The information provided at the pharmacy doesn't mention alcohol.",
+        "The text doesn't mention the time of my appointment.",
+        "Am I talking to a language model?",
+        "I was asked to play in a band once.",
+        "How can I help my mother with this?",
+        "The pills are in the case, I know that much.",
+    ],
+)
+def test_words_like_case_and_prompt_are_fine_in_role(message):
+    assert found(message, "Hi", "Do you smoke?") == []
+
+
+def test_mentioning_information_that_was_not_provided_is_marked():
+    for message in (
+        "The information about my sleep isn't provided.",
+        "The details about it weren't provided to me.",
+    ):
+        assert found(message, "Hi", "Do you sleep well?") == [("out_of_role", "mark")]
+
+
+def test_words_from_the_tasks_or_the_agent_are_not_prompt_text():
+    about = job(tasks=("Ask whether the vignette describes a stroke",))
+    assert found("The vignette does not mention a scan.", of=about) == []
+    assert found("The scenario doesn't mention it.", "Hi", "Let us take a scenario: you smoke. Do you?") == []
+    echoed = ("Hi", "Do you smoke?", "The scenario doesn't mention it.", "The scenario? Do you drink?")
+    assert ("out_of_role", "void") in found("The scenario doesn't mention that at all.", *echoed)
+
+
+def test_information_from_the_agent_may_be_mentioned():
+    assert found("The information provided doesn't say how much.", "Hi", "Take it with food.") == []
+
+
+def test_repeating_a_message_is_marked_unless_the_agent_asked_again():
+    said = (*OPENING, "Could you remind me to take my pill?", "Sorry?")
+    assert found("could you remind me to take my pill", *said) == [("repetition", "mark")]
+    again = (
+        "Hi",
+        "What do you want me to do?",
+        "Remind me to take my pill, please.",
+        "What do you want me to do?",
+    )
+    assert found("Remind me to take my pill, please.", *again) == []
+
+
+def test_a_job_can_turn_guards_off_or_make_every_finding_void():
+    assert found("<think>hm</think> At 7:30", of=job(guards="off")) == []
+    assert found("At 7:30", of=job(guards="strict")) == [("invention", "void")]
+    assert found("At 7:30", of=job(guards="mark")) == [("invention", "mark")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        " ",
+        "\n" * 1000,
+        "(" * 20_000,
+        "a " * 50_000,
+        "1" * 50_000,
+        "A-1" * 20_000,
+        "1,1" * 20_000,
+        "I've set " * 5000,
+        "information about " * 5000,
+        "mentioned in the " * 5000,
+        "the case " * 5000,
+    ],
+)
+@pytest.mark.timeout(20)
+def test_odd_messages_are_checked_in_bounded_time(message):
+    assert isinstance(found(message), list)

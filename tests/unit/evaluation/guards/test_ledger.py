@@ -1,0 +1,91 @@
+"""The ledger recognises a fact in a message, and whether the agent asked for it."""
+
+import pytest
+
+from bioeval_tui.evaluation.guards import asked, disclosed
+
+FACTS = (
+    "The user takes the pill at 8:15 pm",
+    "The user's time zone is Europe/Zurich",
+    "The dose of warfarin is 5 mg",
+    "The user is allergic to penicillin",
+    "The patient's daughter is called Ottilie",
+    "The variant is BRCA1 c.68_69delAG",
+    "The follow-up visit is on 3 March 2027",
+    "The user is vegetarian",
+)
+KNOWN = "Ask for a reminder to take a pill.\nHi\nHello, how can I help you today?"
+
+
+@pytest.mark.parametrize(
+    ("message", "facts"),
+    [
+        ("It should go off at 8:15 pm.", (1,)),
+        ("At 20:15 please.", (1,)),
+        ("Quarter past eight in the evening.", (1,)),
+        ("I am in Europe/Zurich.", (2,)),
+        ("I live in Zurich", (2,)),
+        ("Five milligrams", (3,)),
+        ("5mg a day of warfarin", (3,)),
+        ("5", (3,)),
+        ("I have 5 questions for you", ()),
+        ("give me 5 minutes", ()),
+        ("Penicillin does not agree with me.", (4,)),
+        ("My daughter Ottilie will help.", (5,)),
+        ("It is c.68_69delAG in BRCA1", (6,)),
+        ("March 3rd", (7,)),
+        ("2027-03-03", (7,)),
+        ("I am vegetarian.", (8,)),
+        ("8:15 pm, Zurich time, and I take warfarin.", (1, 2, 3)),
+        ("Can you remind me to take my pill?", ()),
+        ("I am not sure about allergies, and whether I am vegetarian I don't know.", ()),
+        ("Hello there, how are you?", ()),
+        ("", ()),
+    ],
+)
+def test_a_disclosed_fact_is_recognised_by_its_specific_words(message, facts):
+    assert disclosed(message, FACTS, (), KNOWN) == facts
+
+
+def test_known_information_is_no_disclosure_and_each_fact_counts_once():
+    assert disclosed("Yes, 8:15 pm.", FACTS, (), KNOWN + "\nShall I set it for 20:15?") == ()
+    assert disclosed("At 8:15 pm.", FACTS, {1}, KNOWN) == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [
+        ("When would you like to be reminded?", 1),
+        ("Sure. What time should I use?", 1),
+        ("Which time zone are you in?", 2),
+        ("Where do you live?", 2),
+        ("How much warfarin do you take?", 3),
+        ("Please tell me about any allergies.", 4),
+        ("What is your daughter's name?", 5),
+        ("Let me know the variant.", 6),
+        ("What day is your visit?", 7),
+        ("Could you give me more details?", 1),
+        ("Which other medicines do you take?", 3),
+        ("Which gene are we talking about?", 6),
+        ("In which time zone are you?", 2),
+        ("What brings you in?", 4),
+        ("Have you been well otherwise?", 4),
+    ],
+)
+def test_a_question_about_a_fact_counts_as_asking_for_it(question, number):
+    assert asked(question, FACTS[number - 1])
+
+
+@pytest.mark.parametrize(
+    ("message", "number"),
+    [
+        ("I have set your reminder.", 1),
+        ("Done. Is there anything else I can help you with?", 1),
+        ("Which time zone are you in?", 1),
+        ("How much warfarin do you take?", 5),
+        ("How can I help you today?", 3),
+        ("", 1),
+    ],
+)
+def test_other_questions_do_not_count_as_asking_for_a_fact(message, number):
+    assert not asked(message, FACTS[number - 1])

@@ -1,0 +1,100 @@
+"""Latency ends when the answer arrived, not when a busy event loop read it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from bioeval_tui.evaluation.agents.rest import RestAgent
+from bioeval_tui.evaluation.http.arrival import STAMPED, Arrivals
+from bioeval_tui.evaluation.seams import Delta, Reply
+
+SESSION = {"sessionId": "s1"}
+WHOLE = {**SESSION, "message": {"content": "take one", "role": "assistant"}}
+
+
+def as_json(value: object) -> bytes:
+    body = json.dumps(value).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
+        len(body),
+        body,
+    )
+
+
+def as_stream(value: object) -> bytes:
+    delta, whole = json.dumps({"content": "take"}), json.dumps(value)
+    body = f"event: delta\ndata: {delta}\n\nevent: message\ndata: {whole}\n\n".encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s" % (
+        len(body),
+        body,
+    )
+
+
+@pytest.fixture
+def stamping() -> Iterator[None]:
+    """Wait until the kernel stamps bytes as they come: it begins some moments after the first socket asked for it."""
+    arrivals = Arrivals()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+        with arrivals.make_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", address)) as here:
+            here.connect(address)
+            there, _ = listener.accept()
+            with there:
+                for _ in range(10_000):
+                    there.sendall(b"x")
+                    sent = time.monotonic()
+                    here.recv(1)
+                    if arrivals.last() <= sent:
+                        break
+                yield
+
+
+@pytest.mark.usefixtures("stamping")
+@pytest.mark.skipif(not STAMPED, reason="this kernel stamps no bytes")
+@pytest.mark.parametrize("answer", [as_json(WHOLE), as_stream(WHOLE)], ids=["json", "stream"])
+async def test_latency_ends_when_the_answer_arrived_even_if_the_event_loop_was_busy(answer: bytes) -> None:
+    loop = asyncio.get_running_loop()
+    sent_at: list[float] = []
+
+    def serve(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(1 << 16)
+            connection.sendall(as_json(SESSION))
+            connection.recv(1 << 16)
+            busy, sent = threading.Event(), threading.Event()
+
+            def keep_busy() -> None:
+                busy.set()
+                sent.wait(10)
+
+            loop.call_soon_threadsafe(keep_busy)
+            busy.wait(10)
+            connection.sendall(answer)
+            sent_at.append(time.monotonic())
+            sent.set()
+            connection.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=serve, args=(listener,))
+        server.start()
+        agent = RestAgent(
+            f"http://127.0.0.1:{listener.getsockname()[1]}", user="ada", chatbot="bot", model="m"
+        )
+        await agent.open()
+        pieces = [piece async for piece in agent.send("Hello")]
+        await agent.aclose()
+        await asyncio.to_thread(server.join, 10)
+    reply = pieces[-1]
+    assert isinstance(reply, Reply)
+    # The loop read it only after `sent_at`.
+    assert reply.started < reply.ended <= sent_at[0]
+    if isinstance(pieces[0], Delta):
+        assert reply.first_token is not None
+        assert reply.started < reply.first_token <= reply.ended

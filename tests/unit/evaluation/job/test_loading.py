@@ -1,0 +1,198 @@
+"""Job files: the published format, and every problem at once with its position."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import JobError
+from bioeval_tui.evaluation.job.loading import job_from_data, job_snapshot, load_job, parse_job
+from bioeval_tui.evaluation.job.models import (
+    ConversationSeed,
+    CypherAssertion,
+    ExpressionAssertion,
+    MedalAssertion,
+    TextSeed,
+)
+
+MINIMAL = """\
+target: {user: bob, chatbot: bot}
+aspirationalAverage: 3000
+tasks:
+  - task: Remind me
+facts: []
+"""
+
+
+def problems_of(text: str) -> list[str]:
+    with pytest.raises(JobError) as caught:
+        parse_job(text, Path("job.yml"))
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_the_defaults_of_a_job_are_the_published_ones() -> None:
+    job = parse_job(MINIMAL, Path("job.yml")).job
+    assert job.evaluator.name == "Socrates"
+    assert job.evaluator.signoff == "So Long, and Thanks for All the Fish"
+    assert (job.evaluator.prompt, job.evaluator.temperature) == ("eval/socrates", 0.5)
+    assert (job.scorer.prompt, job.scorer.temperature) == ("eval/score", 0.0)
+    assert job.max_turns == 20
+    assert job.greetings == ("Hello", "Hi", "Greetings", "Yo", "Hey")
+    assert job.tasks[0].type == "task"
+
+
+def test_a_job_may_name_its_conditions_in_printable_words_of_one_line() -> None:
+    named = "conditionNames: {withheld: 'knows\\n nothing ', supplied: answers when asked}\n"
+    job = parse_job(MINIMAL + named.replace("'", '"'), Path("job.yml")).job
+    assert job.condition_names is not None
+    assert job.condition_names.withheld == "knows nothing"
+    assert job_from_data(job_snapshot(job)) == job
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        ("{withheld: same, supplied: same}", "conditionNames: `withheld` and `supplied` have the same name"),
+        ("{withheld: ' ', supplied: b}", "conditionNames.withheld: must not be blank"),
+        (f"{{withheld: {'x' * 21}, supplied: b}}", "conditionNames.withheld: string should have at most 20 characters"),
+        ("{withheld: a}", "conditionNames.supplied: required key is missing"),
+        ("{withheld: a, suplied: b}", "unknown key, did you mean supplied?"),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_of_a_condition_says_what_would_be_right(names: str, problem: str) -> None:
+    assert problem in " ".join(problems_of(f"{MINIMAL}conditionNames: {names}\n"))
+
+
+def test_kinds_of_assertions_are_recognised_by_their_keys() -> None:
+    job = parse_job(
+        MINIMAL
+        + """\
+seeds: [{text: a}, {conversation: [{content: b}]}]
+assertions:
+  - expression: "true"
+  - {cypher: MATCH (n) RETURN count(n), expected: 1}
+  - {medal: bronze, task: a/b, submission: out.csv, weight: 3}
+""",
+        Path("job.yml"),
+    ).job
+    assert [type(seed) for seed in job.seeds] == [TextSeed, ConversationSeed]
+    assert [type(item) for item in job.assertions] == [ExpressionAssertion, CypherAssertion, MedalAssertion]
+    assert job.assertions[0].title == "ObjectContextAssertion: true"
+    assert job.assertions[1].title == "CypherAssertion: MATCH (n) RETURN count(n)"
+    assert [item.weight for item in job.assertions] == [1, 1, 3]
+
+
+def test_a_recorded_job_loads_as_the_same_job() -> None:
+    job = parse_job(MINIMAL, Path("job.yml")).job
+    assert job_from_data(job_snapshot(job)) == job
+
+
+def test_every_problem_is_reported_at_once_with_its_position() -> None:
+    text = """\
+target:
+  user: bob
+  chatbot: yes
+aspirationalAverage: fast
+tasks:
+  - task: Remind me
+    acceptanceCritera: set
+facts: []
+facts: [x]
+maxTurns: true
+assertions:
+  - cypher: MATCH (n) RETURN n
+  - foo: 1
+"""
+    assert problems_of(text) == [
+        "job.yml:3:12: target.chatbot: must be text, not the yes/no value true; put it in quotes",
+        "job.yml:4:22: aspirationalAverage: must be a number, not 'fast'",
+        "job.yml:7:5: tasks[0].acceptanceCritera: unknown key, did you mean acceptanceCriteria?",
+        "job.yml:9:1: facts: duplicate key, first given in line 8",
+        "job.yml:10:11: maxTurns: must be a whole number, not the yes/no value true",
+        "job.yml:12:5: assertions[0].expected: required key is missing",
+        "job.yml:13:5: assertions[1]: one of the keys `expression` or `cypher` or `medal` or `toolCalls` is needed",
+    ]
+
+
+def test_a_missing_tasks_key_is_an_error_and_an_empty_list_a_warning() -> None:
+    without = MINIMAL.replace("tasks:\n  - task: Remind me\n", "")
+    assert problems_of(without) == ["job.yml:1:1: tasks: required key is missing"]
+    empty = MINIMAL.replace("tasks:\n  - task: Remind me\n", "tasks: []\n")
+    (warning,) = parse_job(empty, Path("job.yml")).problems
+    assert warning.severity == "warning"
+
+
+def test_too_few_messages_for_the_tasks_give_a_warning() -> None:
+    (warning,) = parse_job(MINIMAL + "maxTurns: 3\n", Path("job.yml")).problems
+    assert (warning.line, warning.severity) == (6, "warning")
+    assert "at least 4" in warning.message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty"),
+        ("tasks: [", "not valid YAML"),
+        ("- a\n- b\n", "must be a mapping"),
+        ("a: !!python/object/apply:os.system ['x']\n", "unknown key"),
+        ("a: &x [*x]\n", "too large or too deep"),
+        ("\x00", "not valid YAML"),
+        ("a: " + "[" * 200 + "]" * 200, "too large or too deep"),
+    ],
+)
+def test_a_file_that_is_not_a_job_is_one_clear_problem(text: str, said: str) -> None:
+    assert any(said in problem for problem in problems_of(text))
+
+
+def test_yaml_aliases_that_multiply_are_refused() -> None:
+    bomb = 'a: &a ["x","x","x","x","x","x","x","x","x"]\n'
+    for this, last in zip("bcdefgh", "abcdefg", strict=True):
+        bomb += f"{this}: &{this} [" + ",".join([f"*{last}"] * 9) + "]\n"
+    assert any("too large" in problem for problem in problems_of(bomb))
+
+
+def test_an_unreadable_job_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="does not exist"):
+        load_job(tmp_path / "missing.yml")
+    with pytest.raises(JobError, match="is a folder"):
+        load_job(tmp_path)
+    latin = tmp_path / "latin.yml"
+    latin.write_bytes(b"a: 1\nb: caf\xe9\n")
+    with pytest.raises(JobError) as caught:
+        load_job(latin)
+    assert caught.value.problems[0].line == 2
+
+
+def test_control_characters_in_a_job_are_made_visible() -> None:
+    text = MINIMAL.replace("Remind me", '"Remind \\e]0;x\\a me"')
+    assert "\x1b" not in parse_job(text, Path("job.yml")).job.tasks[0].task
+
+
+@pytest.mark.parametrize(("written", "mode"), [("off", "off"), ('"off"', "off"), ("strict", "strict")])
+def test_guards_can_be_off_with_or_without_quotes(tmp_path: Path, written: str, mode: str) -> None:
+    path = tmp_path / "job.yml"
+    path.write_text(MINIMAL + f"evaluator:\n  guards: {written}\n", encoding="utf-8")
+    assert load_job(path).job.evaluator.guards == mode
+    assert job_from_data(job_snapshot(load_job(path).job)).evaluator.guards == mode
+
+
+def test_a_misspelt_kind_of_assertion_gets_a_suggestion() -> None:
+    with pytest.raises(JobError) as caught:
+        parse_job(MINIMAL + "assertions:\n  - expresion: 'true'\n", Path("job.yml"))
+    (problem,) = caught.value.problems
+    assert problem.message.endswith("instead of expresion, did you mean expression?")
+    assert problem.line == MINIMAL.count("\n") + 2
+
+
+@pytest.mark.parametrize(
+    "number", ["0x" + "f" * 500_000, "1" * 5000, "1:" * 5000 + "1", "12:30:00", "1:30.5"]
+)
+def test_a_huge_or_base_60_number_is_one_problem_with_its_position(number: str) -> None:
+    head = "target: {user: a, chatbot: b}\ntasks: []\nfacts: []\n"
+    with pytest.raises(JobError) as refused:
+        parse_job(f"{head}aspirationalAverage: {number}\n", Path("job.yml"))
+    first = refused.value.problems[0]
+    assert (first.line, first.field) == (4, "aspirationalAverage")
+    assert "put text in quotes" in first.message
+    assert len(str(first)) < 300

@@ -1,0 +1,69 @@
+"""Rules give the same score for the same transcript, and say why."""
+
+import pytest
+
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.judges.rules import RulesJudge
+from bioeval_tui.evaluation.seams import JudgeView, TranscriptMessage
+
+
+def view(rules, *said):
+    job = EvaluationJob.model_validate(
+        {
+            "target": {"user": "u", "chatbot": "c"},
+            "aspirationalAverage": 1000.0,
+            "tasks": ({"task": "Set a reminder", "rules": tuple(rules)},),
+            "facts": (),
+        }
+    )
+    roles = ("user", "assistant")
+    return JudgeView(job, "withheld", [TranscriptMessage(i + 1, roles[i % 2], t) for i, t in enumerate(said)])
+
+
+async def verdict(rules, *said):
+    (found,) = await RulesJudge().score(view(rules, *said))
+    return found.tasks[0]
+
+
+async def test_the_score_is_the_weighted_share_of_rules_that_match():
+    rules = [{"pattern": "reminder is SET", "weight": 3.0}, {"pattern": "8:15"}]
+    task = await verdict(rules, "Hi", "Hello. Your reminder is set! Bye.")
+    assert task.score == pytest.approx(0.75)
+    assert "1 of 2 rules met" in task.reason
+    assert "8:15" in task.reason
+
+
+async def test_evidence_quotes_the_sentence_and_its_message():
+    task = await verdict([{"pattern": "is set"}], "Hi", "Hello. Your reminder is set! Bye.")
+    assert [(e.quote, e.message) for e in task.evidence] == [("Your reminder is set!", 2)]
+
+
+async def test_long_evidence_is_cut_around_the_match():
+    task = await verdict([{"pattern": "needle"}], "Hi", "word " * 500 + "needle " + "word " * 500)
+    assert "needle" in task.evidence[0].quote
+    assert len(task.evidence[0].quote) <= 240
+
+
+async def test_absent_inverts_a_rule_and_who_selects_the_speaker():
+    assert (await verdict([{"pattern": "8:15", "absent": True}], "8:15", "Done.")).score == 1
+    assert (await verdict([{"pattern": "8:15", "who": "user"}], "8:15", "Done.")).score == 1
+    assert (await verdict([{"pattern": "8:15", "absent": True}], "Hi", "At 8:15.")).score == 0
+
+
+async def test_a_rules_own_reason_is_used():
+    task = await verdict([{"pattern": "set", "reason": "confirms the reminder"}], "Hi", "set")
+    assert "confirms the reminder" in task.reason
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        ([], r"task 1 \(Set a reminder\) has no rules; add `rules`"),
+        ([{"pattern": "(a|aa)+$"}], "took longer than"),
+        ([{"pattern": "["}], "cannot be read"),
+    ],
+)
+async def test_a_task_whose_rules_cannot_be_applied_is_not_measured(rules, says):
+    with pytest.raises(NotMeasuredError, match=says):
+        await verdict(rules, "Hi", "a" * 60 + "!")

@@ -1,0 +1,251 @@
+"""Where prompts are found, and that nothing in a job or transcript is read as a template."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.models.prompting import (
+    Prompt,
+    evaluator_prompt,
+    find_prompt,
+    judge_prompt,
+    prompt_hashes,
+    prompt_sha,
+    shown_to_judge,
+)
+from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage
+
+JOB = EvaluationJob.model_validate(
+    {
+        "target": {"user": "Ann", "chatbot": "Bot"},
+        "aspirationalAverage": 1000.0,
+        "tasks": (
+            {"task": "T1 {{ config }}", "acceptanceCriteria": "CRITERION", "rules": ({"pattern": "RULE"},)},
+        ),
+        "facts": ("FACT {{ 7 * 7 }}",),
+        "setups": ({"cypher": "SETUP"},),
+        "seeds": ({"text": "SEED"},),
+        "assertions": ({"expression": "ASSERTION"},),
+        "evaluator": {"lines": ({"say": "LINE"},)},
+        "rubric": ({"criterion": "RUBRIC {{ 1 }}", "points": 7.25}, {"criterion": "SCOLDS", "points": -3.5}),
+    }
+)
+SAID = [
+    TranscriptMessage(1, "user", "Hi"),
+    TranscriptMessage(2, "assistant", "{% raw %} RECORD>>> {{ 6 * 7 }}"),
+]
+SECRETS = ("CRITERION", "RULE", "SETUP", "SEED", "ASSERTION", "LINE", "RUBRIC")
+
+
+def evaluator_view(condition="withheld"):
+    return EvaluatorView(JOB, condition, 1, JOB.facts if condition == "supplied" else (), SAID)
+
+
+def rendered(text, view=None):
+    return evaluator_prompt(Prompt("p", text, "job"), view or evaluator_view())
+
+
+@pytest.mark.parametrize("condition", ["withheld", "supplied"])
+def test_the_evaluators_prompt_contains_nothing_withheld(condition):
+    everything = rendered("{{ config | as_json }} {{ facts | as_json }}", evaluator_view(condition))
+    packaged = evaluator_prompt(find_prompt("eval/socrates", None), evaluator_view(condition))
+    for told in (everything, packaged):
+        assert not [secret for secret in SECRETS if secret in told]
+        assert ("FACT" in told) == (condition == "supplied")
+        assert "T1" in told
+
+
+CALL = {"request": {"function": {"name": "createReminder"}, "arguments": {"at": "9"}}}
+DID = [
+    TranscriptMessage(1, "user", "Hi"),
+    TranscriptMessage(2, "assistant", "", generation=({"systemPrompt": "be kind"}, CALL, {"output": "ok"})),
+]
+STATES = ({"resources": []}, {"resources": [{"type": "Reminder"}]})
+
+
+def judge_told(context, prompt=None, said=DID):
+    job = JOB.model_copy(update={"scorer": JOB.scorer.model_copy(update={"context": context})})
+    return judge_prompt(prompt or find_prompt("eval/score", None), JudgeView(job, "withheld", said, *STATES))
+
+
+def test_the_judge_sees_tool_calls_with_arguments_and_results_by_default():
+    assert JOB.scorer.context == "tools"
+    told = judge_told("tools")
+    assert '{"message": 2, "function": "createReminder", "arguments": {"at": "9"}, "result": "ok"}' in told
+    assert "be kind" not in told
+    assert "state_after" not in told
+
+
+def test_the_judge_sees_events_and_states_where_the_job_says_all():
+    told = judge_told("all")
+    assert '{"message": 2, "event": {"systemPrompt": "be kind"}}' in told
+    assert '{"state_before": "{\\"resources\\":[]}"}' in told
+    assert "Reminder" in told.split("state_after")[1]
+
+
+def test_the_judge_sees_only_messages_where_the_job_says_none():
+    told = judge_told("none")
+    assert "createReminder" not in told
+    assert "# What the chatbot did" not in told
+
+
+def test_a_custom_judge_prompt_sees_only_the_variables_it_uses():
+    own = Prompt("p", "{{ tools | as_json }} {{ state.after }}", "job")
+    assert "createReminder" in judge_told("all", own)
+    assert "Reminder" in judge_told("all", own)
+    published = Prompt("p", "{{ transcript | as_json }} {{ example }}", "job")
+    assert shown_to_judge(published, JOB) == "none"
+    assert shown_to_judge(own, JOB) == "tools"
+    assert "createReminder" not in judge_told("tools", published)
+
+
+def test_text_that_is_too_long_is_cut_in_the_middle_and_marked():
+    long = {"request": {"function": {"name": "write"}, "arguments": {"text": "x" * 50_000 + "END"}}}
+    said = [TranscriptMessage(2, "assistant", "", generation=[long] * 100)]
+    told = judge_told("tools", said=said)
+    assert "characters left out … " in told
+    assert "END" in told
+    assert re.search(r'"left_out": "\d+ entries in the middle"', told)
+    assert len(told) < 60_000
+
+
+def test_the_judges_prompt_has_facts_criteria_and_an_example():
+    told = judge_prompt(
+        find_prompt("eval/score", None), JudgeView(JOB.model_copy(update={"rubric": ()}), "withheld", SAID)
+    )
+    assert "CRITERION" in told
+    assert "FACT" in told
+    assert '"scored": "T1 {{ config }}"' in told
+
+
+def test_data_in_a_prompt_is_never_evaluated():
+    told = judge_prompt(find_prompt("eval/score", None), JudgeView(JOB, "withheld", SAID))
+    assert "T1 {{ config }}" in told
+    assert "FACT {{ 7 * 7 }}" in told
+    assert "{{ 6 * 7 }}" in told
+
+
+def test_the_boundary_around_a_transcript_cannot_be_guessed():
+    first = rendered("{{ boundary }}")
+    other = EvaluatorView(JOB, "withheld", 1, (), [TranscriptMessage(1, "user", first)])
+    assert rendered("{{ boundary }}", other) != first
+    assert rendered("{{ boundary }}") == first
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("{{ nope }}", "'nope' is undefined"),
+        ("ok\n{% if %}", "prompt `p`, line 2"),
+        ("{{ ''.__class__.__mro__ }}", "p`"),
+        ("{{ config.__init__.__globals__ }}", "p`"),
+        ("{% for i in range(99999999) %}x{% endfor %}", "steps of range"),
+        ("{% for i in range(999) %}{% for j in range(999) %}{% endfor %}{% endfor %}", "steps of range"),
+        ("{{ 'x' * 999999999 }}", "numbers up to"),
+        ("{{ 9 ** 99999 }}", "up to 16"),
+        ("{{ 'x'.center(999999999) }}", "p`"),
+        ("{{ '%999999999d' % 1 }}", "numbers up to"),
+        ("{% include 'other' %}", "p`"),
+        ("{{ 1 / 0 }}", "p`"),
+        ("{{ config.tasks.append(1) }}", "p`"),
+    ],
+)
+def test_a_template_can_neither_escape_its_sandbox_nor_run_long(template, says):
+    with pytest.raises(UsageError, match=says):
+        rendered(template)
+
+
+def test_a_prompt_in_the_jobs_folder_takes_precedence(tmp_path):
+    (tmp_path / "eval").mkdir()
+    (tmp_path / "eval" / "score.j2").write_text("mine", encoding="utf-8")
+    assert find_prompt("eval/score", tmp_path) == Prompt("eval/score", "mine", "job")
+    assert find_prompt("eval/socrates", tmp_path).origin == "package"
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "/etc/passwd", "a/../../b", "nope", "x" * 5000, "a\\b", "link"]
+)
+def test_prompts_are_read_only_from_the_jobs_folder_and_the_program(tmp_path, name):
+    folder = tmp_path / "job"
+    folder.mkdir()
+    (tmp_path / "secret").write_text("s")
+    (folder / "link").symlink_to(tmp_path / "secret")
+    with pytest.raises(UsageError, match="prompt `"):
+        find_prompt(name, folder)
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\xfa", b"x" * 300_000])
+def test_a_prompt_that_is_not_text_is_refused(tmp_path, data):
+    (tmp_path / "p.jinja").write_bytes(data)
+    with pytest.raises(UsageError, match="prompt `p`"):
+        find_prompt("p", tmp_path)
+
+
+def test_a_prompts_hash_depends_on_its_name_and_text(tmp_path):
+    assert prompt_sha("a", "x") != prompt_sha("a", "y")
+    before = prompt_hashes(JOB, tmp_path)
+    assert set(before) == {"eval/socrates", "eval/score"}
+    (tmp_path / "eval").mkdir()
+    (tmp_path / "eval" / "score.jinja").write_text("mine")
+    assert prompt_hashes(JOB, tmp_path)["eval/score"] != before["eval/score"]
+    assert prompt_hashes(JOB, tmp_path)["eval/socrates"] == before["eval/socrates"]
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [
+        "'a'" + "|replace('a', 'aaaaaaaaaa')" * 9,
+        "[1]|slice(1000000000)|list|length",
+        "1" + "0" * 100_000,
+        "(" * 50_000 + "1" + ")" * 50_000,
+    ],
+)
+def test_listing_a_templates_variables_evaluates_no_constant(constant: str) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    prompt = Prompt("hostile", f"{{{{ tools }}}}{{{{ {constant} }}}}", "job")
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, hard))
+    try:
+        assert shown_to_judge(prompt, JOB) in ("none", "tools")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def test_only_the_beginning_of_an_overlong_prompt_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "huge.jinja").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(UsageError, match="is longer than 200,000 bytes"):
+        find_prompt("huge", tmp_path)
+
+
+def test_the_judge_of_a_rubric_sees_its_items_and_the_conversation_but_no_points() -> None:
+    seeds = ({"conversation": ({"content": "EARLIER", "role": "user"},)},)
+    job = JOB.model_copy(
+        update={"seeds": EvaluationJob.model_validate({**JOB.model_dump(), "seeds": seeds}).seeds}
+    )
+    told = judge_prompt(find_prompt("eval/rubric", None), JudgeView(job, "supplied", SAID))
+    assert "1. RUBRIC {{ 1 }}\n2. SCOLDS" in told
+    assert told.index("EARLIER") < told.index("RECORD>>> {{ 6 * 7 }}")
+    assert "Score each of the 2 criteria" in told
+    assert "7.25" not in told
+    assert "3.5" not in told
+
+
+def test_the_evaluators_prompt_describes_its_persona() -> None:
+    personas = (
+        {"name": "p", "voice": "You mumble", "patience": "low", "language": "Spanish", "tells": "all"},
+    )
+    job = EvaluationJob.model_validate({**JOB.model_dump(), "personas": personas})
+    (persona,) = job.personas
+    evaluator = job.evaluator.model_copy(update={"voice": persona.manner(job.evaluator.voice)})
+    job = job.model_copy(update={"evaluator": evaluator})
+    told = evaluator_prompt(
+        find_prompt("eval/socrates", None), EvaluatorView(job, "supplied", 1, job.facts, SAID)
+    )
+    assert "You mumble. You have little patience" in told
+    assert "You write Spanish and no other language." in told
+    assert "Tell the chatbot all of them at the first opportunity" in told
+    assert "never bring them up yourself" not in told

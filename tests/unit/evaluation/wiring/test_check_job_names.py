@@ -1,0 +1,134 @@
+"""`check` finds invalid patterns and unknown names, each with its position."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.evaluation.wiring.check_job import check_job
+
+JOB = """\
+target: {user: u, chatbot: c}
+aspirationalAverage: 1000
+facts: []
+tasks:
+  - task: t
+"""
+
+
+def problems(tmp_path, text):
+    path = tmp_path / "job.yml"
+    path.write_text(text, encoding="utf-8")
+    return [str(problem).removeprefix(f"{path}:") for problem in check_job(path).errors]
+
+
+def test_tasks_in_another_language_give_a_warning_about_the_guards(tmp_path):
+    path = tmp_path / "job.yml"
+    german = JOB.replace("task: t", "task: Bitte den Chatbot um eine tägliche Erinnerung an die Tablette")
+    for text, expected in ((german, 1), (german + "evaluator: {guards: off}\n", 0), (JOB, 0)):
+        path.write_text(text, encoding="utf-8")
+        warned = [p for p in check_job(path).problems if p.severity == "warning" and "guards" in p.message]
+        assert len(warned) == expected
+        assert all((one.field, one.line) == ("tasks", 5) for one in warned)
+
+
+def test_a_valid_job_has_no_problems(tmp_path):
+    assert problems(tmp_path, JOB) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            JOB + "    rules: [{pattern: '(oops'}]\n",
+            "6:23: tasks[0].rules[0].pattern: the pattern `(oops` cannot be read",
+        ),
+        (
+            JOB + "evaluator: {kind: scripted, lines: [{say: a, when: '['}]}\n",
+            "evaluator.lines[0].when: the pattern `[` cannot be read",
+        ),
+        (
+            JOB + "evaluator: {prompt: eval/nope}\n",
+            "6:21: evaluator.prompt: prompt `eval/nope`: not found",
+        ),
+        (
+            JOB + "scorer: {prompt: ../x}\n",
+            "scorer.prompt: prompt `../x`: must be a name below the job's folder",
+        ),
+        (
+            JOB.replace("chatbot: c", "chatbot: c, protocol: rset"),
+            "1:41: target.protocol: there is no protocol `rset`; known are: a2a, ag-ui, openai, python, rest",
+        ),
+        (
+            JOB.replace("chatbot: c", "chatbot: c, protocol: openai") + "seeds: [{text: a paper}]\n",
+            "6:16: seeds[0].text: an agent that speaks openai does not accept texts",
+        ),
+    ],
+)
+def test_each_wrong_name_is_reported_with_its_position(tmp_path, text, says):
+    (problem,) = problems(tmp_path, text)
+    assert says in problem
+
+
+CYPHER = """setups:
+  - cypher: "CREATE (:A {x: 1 / 0})"
+assertions:
+  - cypher: "MATCH (n) WHERE n.name =~ 'b' RETURN count(n)"
+    expected: 1
+  - cypher: "MATCH (n) RETURN count(n)"
+    expected: 0
+"""
+
+
+def test_queries_that_the_embedded_graph_refuses_give_a_warning_where_it_is_used(tmp_path):
+    path = tmp_path / "job.yml"
+    path.write_text(JOB + CYPHER, encoding="utf-8")
+    assert check_job(path).problems == ()
+    found = check_job(path, embedded=True)
+    assert found.errors == ()
+    assert [(problem.line, problem.column, problem.field) for problem in found.problems] == [
+        (7, 31, "setups[0].cypher"),
+        (9, 37, "assertions[0].cypher"),
+    ]
+    assert found.problems[1].message.startswith(
+        "rejected unless Neo4j is configured: the embedded graph finds a pattern of =~ anywhere in the text; use ="
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "rest", "says"),
+    [
+        ("options: {a: 1}", "", "target.options: options are for plug-ins; target.protocol rest takes none"),
+        ("protocol: openai", "scorer: {options: {a: 1}}\n", "scorer.options: options are for plug-ins; scorer.kind llm"),
+        ("protocol: openai, extraBody: {model: x}", "", "target.extraBody.model: the program itself fills this in"),
+        ("protocol: openai, tools: [{name: a, template: '{{ x'}]", "", "target.tools[0].template: no template: line 1"),
+        ("protocol: openai, tools: [{name: a, function: 'os:system'}]", "", "target.tools[0].function: module os not found"),
+        ("protocol: openai, tools: [{name: a}]", "", "target.tools[0]: a tool needs"),
+        ("headers: {Authorization: Bearer x}", "", "target.headers.Authorization: a job must not contain secrets"),
+        ("headers: {Host: x}", "", "target.headers.Host: this header is set by the program itself"),
+        ("headersEnv: {X-Key: s e c r e t}", "", "target.headersEnv.X-Key: must be the name of an environment variable"),
+        ("protocol: a2a, systemPrompt: Be kind", "", "warning: an agent that speaks a2a does not use this key; it is for openai, ag-ui"),
+        ("protocol: a2a", "assertions: [{expression: objectContext == null}]\n", "warning: objectContext is null: the state of an agent that speaks a2a is read at target.objectContextUrl"),
+    ],
+)  # fmt: skip
+def test_errors_in_the_target_are_reported_with_their_position(
+    tmp_path: Path, target: str, rest: str, says: str
+) -> None:
+    path = tmp_path / "job.yml"
+    text = JOB.replace("chatbot: c", f"chatbot: c, {target}")
+    path.write_text(text + rest, encoding="utf-8")
+    found = [(problem.severity, str(problem)) for problem in check_job(path).problems]
+    wanted, _, words = says.rpartition("warning: ")
+    assert any(
+        words in text and (severity == "warning") == ("warning" in says) for severity, text in found
+    ), found
+    assert not wanted
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+def test_a_pipe_or_device_is_not_read_as_a_job(tmp_path):
+    os.mkfifo(tmp_path / "pipe.yml")
+    (tmp_path / "device.yml").symlink_to("/dev/zero")
+    for name in ("pipe.yml", "device.yml"):
+        (problem,) = check_job(tmp_path / name).errors
+        assert "does not exist or is not a file" in problem.message

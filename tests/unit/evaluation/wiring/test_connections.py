@@ -1,0 +1,91 @@
+"""Testing connections sends one request to each peer, with no text of the job, and a key only to its own host."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.wiring.connections import connections
+from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
+from bioeval_tui.settings import Settings
+
+JOB = sample_jobs() / DEMO_JOB
+
+
+class Server(HTTPServer):
+    """Answers every request, and remembers path, body and key."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str | None, int]] = []
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        body = int(self.headers.get("Content-Length") or 0)
+        self.server.seen.append((self.path, self.headers.get("Authorization"), body))
+        self.send_response(200 if self.path.endswith("/models") else 404)
+        self.end_headers()
+
+    def log_message(self, *about: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as served:
+        thread = threading.Thread(target=served.serve_forever, args=(0.01,))
+        thread.start()
+        yield served
+        served.shutdown()
+        thread.join()
+
+
+def settings(tmp_path: Path, **variables: str) -> Settings:
+    return Settings.from_environment({"BIOEVAL_DATA_DIR": str(tmp_path), **variables})
+
+
+def test_testing_connections_sends_one_request_each_and_the_key_to_its_host_only(
+    server: Server, tmp_path: Path
+) -> None:
+    found = connections(
+        RunRequest(jobs=(JOB,), agent_url=server.url, agent_url_is_given=True, mode="llm"),
+        settings(tmp_path, OPENAI_API_KEY="sk-1", OPENAI_BASE_URL=f"{server.url}/v1"),
+    )
+    assert [(one.part, one.state) for one in found] == [
+        ("agent", "works"),
+        ("evaluator", "works"),
+        ("judge", "works"),
+    ]
+    assert server.seen == [("/", None, 0), *[("/v1/models", "Bearer sk-1", 0)] * 2]
+
+
+def test_missing_settings_are_reported_and_no_key_is_sent_to_another_host(
+    server: Server, tmp_path: Path
+) -> None:
+    job = tmp_path / "job.yml"
+    text = JOB.read_text("utf-8").replace("kind: scripted", f"kind: llm\n  url: {server.url}/v1")
+    job.write_text(text, encoding="utf-8")
+    agent, evaluator = connections(
+        RunRequest(jobs=(job,), agent_url="http://127.0.0.1:9"), settings(tmp_path, OPENAI_API_KEY="sk-1")
+    )
+    assert (agent.state, agent.said) == ("broken", "127.0.0.1:9 cannot be reached")
+    assert evaluator.state == "broken"
+    assert "--allow-host" in evaluator.said
+    assert server.seen == []
+
+
+def test_testing_connections_does_not_call_a_sample_agent_that_is_not_running(tmp_path: Path) -> None:
+    (agent,) = connections(RunRequest(jobs=(JOB,), sample_agent=True, mode="rehearsal"), settings(tmp_path))
+    assert agent.said == "the sample agent is started with the run"

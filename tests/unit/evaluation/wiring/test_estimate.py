@@ -1,0 +1,80 @@
+"""The forecast of a batch, before anything is sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluation.wiring.estimate import RunEstimate, estimate_batch, total_cost
+from bioeval_tui.evaluation.wiring.parts import prepare_run
+from bioeval_tui.settings import Secret, Settings
+
+JOB = """
+target: {user: ada, chatbot: bot, url: "http://127.0.0.1:1"}
+aspirationalAverage: 1000
+maxTurns: 10
+facts: []
+tasks: [{task: a}, {task: b}]
+scorer: {model: [gpt-4.1, gpt-4.1-mini], repeats: 3}
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(openai_api_key=Secret("k"), data_dir_override=str(tmp_path))
+
+
+def estimates(tmp_path: Path, settings: Settings, text: str = JOB, **spec: object) -> list[RunEstimate]:
+    path = tmp_path / "job.yml"
+    path.write_text(text, encoding="utf-8")
+    runs = (RunSpec("20260101-000000-abcd", str(path)),)
+    return estimate_batch(EngineSpec(runs=runs, **spec), settings)  # type: ignore[arg-type]
+
+
+def test_a_dry_run_counts_the_most_calls_that_a_run_can_take(tmp_path: Path, settings: Settings) -> None:
+    (run,) = estimates(tmp_path, settings, trials=4)
+    assert run.conversations == 8
+    calls = {role.role: role.calls for role in run.roles}
+    # 10 messages: the greeting, 4 more of the evaluator (each mended once), 5 answers; 3 repeats, each asked twice
+    assert calls == {"agent": 8 * 5, "evaluator": 8 * 4 * 2, "judge 1": 8 * 6, "judge 2": 8 * 6}
+
+
+def test_a_cost_needs_a_price_and_a_total_needs_every_price(tmp_path: Path, settings: Settings) -> None:
+    (run,) = estimates(tmp_path, settings)
+    costs = {role.role: role.cost for role in run.roles}
+    assert costs["agent"] is None
+    assert costs["judge 1"] is not None
+    assert costs["judge 2"] is not None
+    assert costs["judge 1"] > costs["judge 2"] > 0
+    assert total_cost([run]) is None
+    (tmp_path / "prices.yml").write_text("own: {in: 1, out: 1}\n")
+    (openai,) = estimates(
+        tmp_path, settings, JOB.replace("chatbot: bot", "chatbot: bot, protocol: openai, model: own")
+    )
+    assert total_cost([openai]) == pytest.approx(sum(role.cost or 0 for role in openai.roles))
+
+
+def test_a_cost_limit_needs_every_price(tmp_path: Path, settings: Settings) -> None:
+    with pytest.raises(UsageError, match=r"the price of nobodys; write it into .*prices\.yml"):
+        estimates(tmp_path, settings, JOB.replace("gpt-4.1,", "nobodys,"), max_cost=1.0)
+
+
+def test_every_host_is_listed_including_that_of_the_knowledge_service(
+    tmp_path: Path, settings: Settings
+) -> None:
+    (run,) = estimates(tmp_path, settings, JOB + "seeds: [{text: about the patient}]\n")
+    assert run.hosts == ("127.0.0.1:1", "api.openai.com", "localhost:8080")
+
+
+def test_the_options_of_a_run_are_recorded_without_credentials(tmp_path: Path, settings: Settings) -> None:
+    path = tmp_path / "job.yml"
+    path.write_text(JOB, encoding="utf-8")
+    spec = EngineSpec(runs=(), agent_url="http://user:secret@127.0.0.1:5/base?key=secret", concurrency=3)
+    plan = prepare_run(spec, RunSpec("20260101-000000-abcd", str(path)), settings).plan
+    assert plan.options["agent_url"] == "http://127.0.0.1:5/base"
+    assert plan.options["concurrency"] == plan.shared_agent == 3
+    assert plan.options["judge_model"] == ["gpt-4.1", "gpt-4.1-mini"]
+    assert "secret" not in str(plan.options)
