@@ -15,7 +15,7 @@ from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.doctor import Finding, status_of, unreachable
-from bioeval_tui.evaluation.wiring.endpoints import Role
+from bioeval_tui.evaluation.wiring.endpoints import ModelRole
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.parts import with_mode
 from bioeval_tui.settings import Settings
@@ -31,7 +31,7 @@ def connections(request: RunRequest, settings: Settings) -> list[Finding]:
     except BioevalError as error:
         return [Finding("job", "broken", str(error))]
     makers = Makers(job, loaded.path.parent, spec, spec.runs[0].model, settings)
-    wanted: list[Role] = ["evaluator"] if job.evaluator.kind == "llm" else []
+    wanted: list[ModelRole] = ["evaluator"] if job.evaluator.kind == "llm" else []
     wanted += ["judge"] if makers.judge_models() else []
     return [_agent(makers), *(_model(makers, role) for role in wanted)]
 
@@ -50,7 +50,7 @@ def _agent(makers: Makers) -> Finding:
     return _asked("agent", f"{makers.agent_url}/models", key)
 
 
-def _model(makers: Makers, role: Role) -> Finding:
+def _model(makers: Makers, role: ModelRole) -> Finding:
     try:
         where = makers.endpoint(role)
     except BioevalError as error:

@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.job.models import Api, EvaluatorConfig, ScorerConfig
 from bioeval_tui.settings import Provider, Secret, Settings, env_file_hint
 
 OPENAI_URL = "https://api.openai.com/v1"
-Role = Literal["evaluator", "judge"]
+ModelRole = Literal["evaluator", "judge"]
 _ENDINGS = ("_API_KEY", "_TOKEN")
 """The suffix of variables with keys; the same prefix with `_BASE_URL` names the host that the key is for."""
 
@@ -36,7 +36,7 @@ class Endpoint:
 
 
 def model_place(
-    role: Role, asked: EvaluatorConfig | ScorerConfig, settings: Settings
+    role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: Settings
 ) -> tuple[str | None, Provider]:
     """Return the endpoint's URL of the evaluator or the judge, and its provider.
 
@@ -51,20 +51,19 @@ def model_place(
     return asked.url, provider if same else "openai"
 
 
-def model_host(role: Role, asked: EvaluatorConfig | ScorerConfig, settings: Settings) -> str:
+def model_host(role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: Settings) -> str:
     """Return the displayed host of the evaluator's or judge's model."""
     url, provider = model_place(role, asked, settings)
     if url is None:
-        from bioeval_tui.evaluation.models.model import (
-            provider_url,  # the openai package knows where these are
-        )
+        # the openai package knows where these are
+        from bioeval_tui.evaluation.models.model import provider_url
 
         url = provider_url(provider)
     return host_of(url)
 
 
 def model_endpoint(
-    role: Role,
+    role: ModelRole,
     asked: EvaluatorConfig | ScorerConfig,
     settings: Settings,
     allowed: Collection[str],

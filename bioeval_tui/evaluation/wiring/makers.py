@@ -34,7 +34,7 @@ from bioeval_tui.evaluation.retry import MODEL_RULE
 from bioeval_tui.evaluation.seams import Agent, Evaluator, Judge, KnowledgeGraph
 from bioeval_tui.evaluation.wiring.endpoints import (
     Endpoint,
-    Role,
+    ModelRole,
     agent_key,
     is_openai,
     may_call,
@@ -271,7 +271,7 @@ class Makers:
         """Return the hosts that receive the judge's input; none for the rules judge."""
         return tuple(self._reader_host("judge", self.job.scorer.kind))
 
-    def _reader_host(self, role: Role, kind: str) -> list[str]:
+    def _reader_host(self, role: ModelRole, kind: str) -> list[str]:
         """Return where an evaluator's or judge's transcripts are sent; for a plug-in this is unknown."""
         if kind == "llm":
             return [self.model_host(role)]
@@ -294,11 +294,11 @@ class Makers:
     def _hands_texts(self) -> bool:
         return any(isinstance(seed, TextSeed) for seed in self.job.seeds)
 
-    def model_host(self, role: Role) -> str:
+    def model_host(self, role: ModelRole) -> str:
         """Return the host of the evaluator's or judge's model."""
         return model_host(role, self._asked(role), self.settings)
 
-    def _asked(self, role: Role) -> EvaluatorConfig | ScorerConfig:
+    def _asked(self, role: ModelRole) -> EvaluatorConfig | ScorerConfig:
         return self.job.evaluator if role == "evaluator" else self.job.scorer
 
     def uses_models(self) -> bool:
@@ -363,7 +363,7 @@ class Makers:
                 f"{self.settings.data_dir / FILE_NAME}, such as `{unknown[0]}: {{in: 0.4, out: 1.6}}`"
             )
 
-    def endpoint(self, role: Role) -> Endpoint:
+    def endpoint(self, role: ModelRole) -> Endpoint:
         """Return the endpoint and key of the evaluator's or the judge's model.
 
         Raises:
@@ -373,7 +373,7 @@ class Makers:
         instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
         return model_endpoint(role, self._asked(role), self.settings, self.spec.allow_hosts, instead)
 
-    def _chat(self, role: Role) -> ChatModel:
+    def _chat(self, role: ModelRole) -> ChatModel:
         from bioeval_tui.evaluation.models.model import MODEL_TIMEOUTS, ChatModel
 
         where = self.endpoint(role)
