@@ -107,7 +107,7 @@ _CONTENT_FREE = frozenset(
 
 def meaning_of(span: AgentSpan) -> Meaning:
     """Return a span's meaning."""
-    said = span.attributes
+    said = _with_events(span)
     kind = _kind(said)
     tool = ""
     if kind == "tool":
@@ -116,7 +116,7 @@ def meaning_of(span: AgentSpan) -> Meaning:
     result = _value(said, *_RESULT) if kind == "tool" else None
     message = _tool_message(result)
     failed = message.get("status") == "error"
-    result = _parsed(message["content"]) if message else result
+    result = _parsed(message["content"]) if message else _without_block(result)
     return Meaning(
         kind,
         tool or clean_line(span.name, 200),
@@ -133,9 +133,10 @@ def meaning_of(span: AgentSpan) -> Meaning:
 
 def without_content(span: AgentSpan) -> AgentSpan:
     """Return a span without what may quote a prompt or an output: names, numbers and arguments of tool calls stay."""
-    kept = {name: value for name, value in span.attributes.items() if name in _CONTENT_FREE}
-    if _kind(span.attributes) == "tool" and "gen_ai.tool.call.arguments" not in kept:
-        kept |= {name: span.attributes[name] for name in _ARGUMENTS if name in span.attributes}
+    said = _with_events(span)
+    kept = {name: value for name, value in said.items() if name in _CONTENT_FREE}
+    if _kind(said) == "tool" and "gen_ai.tool.call.arguments" not in kept:
+        kept |= {name: said[name] for name in _ARGUMENTS if name in said}
     return span.model_copy(update={"attributes": kept, "events": (), "links": (), "status_message": ""})
 
 
@@ -176,6 +177,26 @@ def _kind(said: Mapping[str, Any]) -> SpanKind:
     return "tool" if operation is None and "gen_ai.tool.name" in said else "other"
 
 
+def _with_events(span: AgentSpan) -> Mapping[str, Any]:
+    """Return a span's attributes, and the arguments and result of a tool call that are in its events.
+
+    Before the conventions had attributes for them, they were the events `gen_ai.tool.message` and `gen_ai.choice`,
+    which Strands Agents sends.
+    """
+    said = dict(span.attributes)
+    if span.events and _kind(said) == "tool":
+        for event in span.events:
+            told = event.get("attributes") or {}
+            match event.get("name"):
+                case "gen_ai.tool.message" if "content" in told and not any(
+                    name in said for name in _ARGUMENTS
+                ):
+                    said["gen_ai.tool.call.arguments"] = told["content"]
+                case "gen_ai.choice" if "message" in told and not any(name in said for name in _RESULT):
+                    said["gen_ai.tool.call.result"] = told["message"]
+    return said
+
+
 def _text(said: Mapping[str, Any], *names: str) -> str:
     return next((value for name in names if isinstance(value := said.get(name), str) and value), "")
 
@@ -205,6 +226,16 @@ def _without_wrapping(arguments: Any) -> Any:
         case {"input_str": _, "inputs": dict(found)} | {"args": [], "kwargs": dict(found)}:
             return found
     return arguments
+
+
+def _without_block(result: Any) -> Any:
+    """Return the text or JSON of the content block in which Strands Agents and Bedrock wrap a tool's result."""
+    match result:
+        case [{"text": str(text), **others}] if not others:
+            return _parsed(text)
+        case [{"json": found, **others}] if not others:
+            return found
+    return result
 
 
 def _tool_message(result: Any) -> Mapping[str, Any]:

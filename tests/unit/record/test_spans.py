@@ -57,6 +57,29 @@ def test_a_call_is_read_from_what_published_instrumentations_send(
     assert (meaning.call_id, meaning.error) == (call_id, "")
 
 
+def test_the_arguments_and_the_result_of_a_call_may_be_in_a_spans_events() -> None:
+    """As strands-agents 1.62 sends them, unless it is asked for the newest conventions."""
+    asked = {"role": "tool", "content": '{"drug": "warfarin", "hour": 9}', "id": "call_7"}
+    answered = {"message": '[{"text": "{\\"id\\": 1}"}]', "id": "call_7"}
+    call = span(1, gen_ai__operation__name="execute_tool", gen_ai__tool__name="createReminder",
+                gen_ai__tool__call__id="call_7").model_copy(
+        update={"events": ({"name": "gen_ai.tool.message", "attributes": asked}, {"name": "gen_ai.choice", "attributes": answered})}
+    )  # fmt: skip
+    meaning = meaning_of(call)
+    assert (meaning.call_id, meaning.arguments, meaning.result) == (
+        "call_7",
+        {"drug": "warfarin", "hour": 9},
+        {"id": 1},
+    )
+    meaning = meaning_of(without_content(call))
+    assert (meaning.arguments, meaning.result) == ({"drug": "warfarin", "hour": 9}, None)
+    assert meaning_of(tool(1, "find", {}, [{"json": {"found": 1}}])).result == {"found": 1}
+    assert meaning_of(tool(1, "find", {}, [{"text": "one"}, {"text": "two"}])).result == [
+        {"text": "one"},
+        {"text": "two"},
+    ]
+
+
 def test_a_tools_message_of_langchain_that_tells_an_error_is_a_failed_call() -> None:
     message = {"type": "tool", "data": {**AS_LANGCHAIN, "content": "no such drug", "status": "error"}}
     assert meaning_of(tool(1, "lookUp", {"drug": "x"}, message)).error == "no such drug"
