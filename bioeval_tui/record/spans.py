@@ -160,6 +160,40 @@ def ordered(spans: Iterable[AgentSpan], root_id: str) -> list[tuple[AgentSpan, i
     return found + [(span, 0) for many in below.values() for span in many]
 
 
+def tokens_of(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, int | None]:
+    """Return the tokens (input, output) of a trace's model calls; None if no span reports them.
+
+    Of nested spans for one call (a model's client inside an agent framework), the outer one counts.
+    """
+    trace = {span.span_id: span for span in spans if span.trace_id == trace_id}
+    counted = {
+        name: (_count(span.attributes, *_TOKENS_IN), _count(span.attributes, *_TOKENS_OUT))
+        for name, span in trace.items()
+        if _kind(span.attributes) == "model"
+    }
+    counted = {name: counts for name, counts in counted.items() if counts != (None, None)}
+    outer = [
+        counts
+        for name, counts in counted.items()
+        if not any(above in counted for above in _above(name, trace))
+    ]
+    return _total([n for n, _ in outer]), _total([n for _, n in outer])
+
+
+def _above(span_id: str, trace: Mapping[str, AgentSpan]) -> Iterable[str]:
+    """Yield the ids of the spans that contain a span, from the inside out."""
+    seen = {span_id}
+    while (parent := trace[span_id].parent_id) in trace and parent not in seen:
+        yield parent
+        seen.add(parent)
+        span_id = parent
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    known = [n for n in counts if n is not None]
+    return sum(known) if known else None
+
+
 def absent_parents(spans: Iterable[AgentSpan], root_id: str) -> list[str]:
     """Return the ids of missing spans that others name as their parents."""
     known = {span.span_id: span for span in spans}

@@ -15,7 +15,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.record import cases, events
 from bioeval_tui.record.events import RunEvent, job_number
 from bioeval_tui.record.names import CONDITIONS, Condition, Role
-from bioeval_tui.record.spans import AgentSpan
+from bioeval_tui.record.spans import AgentSpan, tokens_of
 from bioeval_tui.text import clean_line, shorten
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
@@ -72,6 +72,13 @@ class MessageState:
         if len(self._pieces) > 1:
             self._pieces[:] = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
+
+    @property
+    def tokens(self) -> tuple[int | None, int | None]:
+        """The tokens (input, output) as the endpoint reported them, otherwise as the answer's spans do; None if unknown."""
+        if (self.tokens_in, self.tokens_out) == (None, None) and self.spans and self.traceparent:
+            return tokens_of(self.spans, self.traceparent.split("-")[1])
+        return self.tokens_in, self.tokens_out
 
     def add(self, text: str) -> None:
         """Append streamed text."""
@@ -335,6 +342,7 @@ def lighten(talk: ConversationState) -> None:
     The rest is enough for scores, gates and statistics, including quotations that are not in the transcript.
     """
     for message in talk.messages:
+        message.tokens_in, message.tokens_out = message.tokens
         message.replace("")
         message.generation.clear()
         message.spans.clear()

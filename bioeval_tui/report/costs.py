@@ -147,12 +147,13 @@ def _priced(run: LoadedRun, peer: Peer, asked: Asked, models: Sequence[Any], hos
         if price is None:
             return _unknown(peer, asked, f"no price of {model} at {host} in {FILE_NAME}")
         prices.append(price)
-    silent = sum(each.tokens_in is None or each.tokens_out is None for each in asked)
+    counts = [_counts(each) for each in asked]
+    silent = sum(None in pair for pair in counts)
     if silent:
         return _unknown(peer, asked, f"{silent} of {len(asked)} answers have no token count")
     # A panel's tokens are recorded as one sum, so use its highest price, which is never too low.
     price = max(prices, key=lambda each: each.tokens_out)
-    dollars = sum(price.cost(each.tokens_in or 0, each.tokens_out or 0) for each in asked)
+    dollars = sum(price.cost(tokens_in or 0, tokens_out or 0) for tokens_in, tokens_out in counts)
     return PeerCost(peer, *_tokens(asked), dollars)
 
 
@@ -163,7 +164,12 @@ def _unknown(peer: Peer, asked: Asked, why: str) -> PeerCost:
 
 
 def _tokens(asked: Asked) -> tuple[int | None, int | None]:
-    return _total([each.tokens_in for each in asked]), _total([each.tokens_out for each in asked])
+    counts = [_counts(each) for each in asked]
+    return _total([tokens_in for tokens_in, _ in counts]), _total([tokens_out for _, tokens_out in counts])
+
+
+def _counts(asked: MessageState | TranscriptScored) -> tuple[int | None, int | None]:
+    return asked.tokens if isinstance(asked, MessageState) else (asked.tokens_in, asked.tokens_out)
 
 
 def _total(counts: Sequence[int | None]) -> int | None:

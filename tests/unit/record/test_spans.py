@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.record.spans import absent_parents, meaning_of, ordered, without_content
-from tests.unit.evaluation.traces.spans import span, tool
+from bioeval_tui.record.spans import absent_parents, meaning_of, ordered, tokens_of, without_content
+from tests.unit.evaluation.traces.spans import TRACE, span, tool
 
 ROOT = "aa" * 8
 
@@ -128,3 +128,17 @@ def test_without_content_spans_keep_names_numbers_and_arguments() -> None:
     meaning = meaning_of(call)
     assert (meaning.tool, meaning.arguments, meaning.result) == ("lookUp", {"drug": "x"}, None)
     assert "gen_ai.input.messages" not in call.attributes
+
+
+def test_the_tokens_of_an_answer_are_those_of_its_model_calls_each_counted_once() -> None:
+    agent = span(1, gen_ai__operation__name="invoke_agent", gen_ai__usage__input_tokens=99)
+    outer = span(
+        2, 1, gen_ai__operation__name="chat", gen_ai__usage__input_tokens=21, gen_ai__usage__output_tokens=7
+    )
+    inner = span(
+        3, 2, openinference__span__kind="LLM", llm__token_count__prompt=21, llm__token_count__completion=7
+    )
+    second = span(4, 1, gen_ai__operation__name="chat", gen_ai__usage__input_tokens=30)
+    failed = span(5, trace="22" * 16, gen_ai__operation__name="chat", gen_ai__usage__input_tokens=1_000)
+    assert tokens_of([inner, second, outer, agent, failed, outer], TRACE) == (51, 7)
+    assert tokens_of([agent], TRACE) == (None, None)
