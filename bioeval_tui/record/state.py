@@ -238,15 +238,13 @@ class RunState:
 
     @property
     def why_not_clean(self) -> str:
-        """Why the run is not clean, as a short text; empty if it is clean."""
+        """Why the run is not clean, as a short text without details; empty if it is clean."""
         if self.clean:
             return ""
-        if self.only_condition:
-            found = [warning.message for warning in self._about_clean("not_clean")]
-            return found[0] if found else "an assertion passed before the greeting"
         if self.clean_unknown:
             return "it is unknown whether the conditions started from the same state"
-        return "the conditions cannot be compared"
+        found = [warning.message for warning in self._about_clean("not_clean")]
+        return found[0].partition("; ")[0] if found else "the conditions cannot be compared"
 
     @property
     def clean_unknown(self) -> bool:

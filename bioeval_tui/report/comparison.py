@@ -185,9 +185,7 @@ def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
         if only and set(one.conditions) != set(two.conditions):
             notes.append(f"{name} was run with {run.state.condition_title(only)} only")
         if not run.state.clean:
-            left = "its second condition inherited state from the first"
-            why = run.state.why_not_clean if only or run.state.clean_unknown else left
-            notes.append(f"{name}, {run.state.cleanness}: {why}")
+            notes.append(f"{name}, {run.state.cleanness}: {run.state.why_not_clean}")
         if run.state.ended is None or run.state.ended.status != "completed":
             notes.append(f"{name} did not finish")
     if len(a.trials) != len(b.trials):

@@ -196,13 +196,9 @@ def _finding(run: LoadedRun) -> Conclusion:
         return _one_condition(run)
     if not state.clean:
         code: Outcome = "clean_unknown" if state.clean_unknown else "not_clean"
-        why = (
-            "it is unknown whether both conditions started from the same state"
-            if state.clean_unknown
-            else "the conditions did not start from the same state"
-        )
         return Conclusion(
-            code, f"{upper_first(_scores(run))}; {why}, so the difference cannot be attributed to the facts."
+            code,
+            f"{upper_first(_scores(run))}; {_short(state.why_not_clean)}, so the difference cannot be attributed to the facts.",
         )
     uplift = summary.uplift
     if uplift is None or uplift.mean is None:

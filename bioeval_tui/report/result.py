@@ -237,7 +237,7 @@ class RunResult(_Part):
     """The mean of both conditions (the published formula); if null, `why_no_score` says why."""
     why_no_score: str | None
     clean: bool | None
-    """Whether both conditions started from the same state; null if unknown, or if only one was run."""
+    """Whether both conditions started from the same state and no person took over; null if unknown, or if only one was run."""
     compared: list[str]
     """The parts of the starting states that were compared."""
     rehearsal: bool

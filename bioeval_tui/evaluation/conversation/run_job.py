@@ -32,6 +32,7 @@ SEEN_BY_OTHERS = (
     "conversations ran at the same time on one knowledge graph, so each could see what the others wrote; "
     "without --parallel they run one after another"
 )
+TYPED_BY_A_PERSON = "a person took over and typed messages of the user"
 NOTHING_OBSERVED = (
     "the agent has no object context and no knowledge graph that can be read, so it is unknown whether both "
     "conditions started from the same state"
@@ -355,6 +356,8 @@ class _Conversation:
     async def conclude(self, outcome: Outcome) -> Outcome:
         """Check, judge and score; return the outcome unchanged."""
         self.transcript.done = outcome.reason == "signed_off"
+        if any(message.operator for message in self.transcript.messages):
+            self.run.not_clean(TYPED_BY_A_PERSON)
         if outcome.reason not in events.RESULT_REASONS:
             held = outcome.reason != "cancelled" or outcome.fault != "infrastructure"
             what = outcome.reason.replace("_", " ") if held else "not measured"

@@ -93,9 +93,8 @@ def notes(state: RunState) -> list[Cell]:
         played = words.who(started.evaluator, "evaluator")
         found.append(Cell(f"rehearsal: {played}, {words.who(started.judge, 'judge')}", "warn"))
     if not state.clean:
-        why = "the conditions did not start from the same state, so no uplift is shown"
-        own = state.only_condition or state.clean_unknown
-        found.append(Cell(f"{state.cleanness}: {state.why_not_clean if own else why}", "warn"))
+        no_uplift = "" if state.only_condition else ", so no uplift is shown"
+        found.append(Cell(f"{state.cleanness}: {state.why_not_clean}{no_uplift}", "warn"))
     unmeasured: dict[str, list[str]] = {}
     for conversation in state.conversations.values():
         if conversation.score is not None and conversation.score.score is None:

@@ -22,6 +22,7 @@ from bioeval_tui.evaluation.seams import (
     Violation,
 )
 from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
+from bioeval_tui.report.conclusion import conclude
 from tests.unit.evaluation.conversation.fakes import (
     SIGNOFF,
     WITHOUT_WAITS,
@@ -452,7 +453,11 @@ async def test_conversations_that_share_a_graph_are_never_clean() -> None:
 
 
 async def test_an_assertion_that_holds_at_the_start_is_not_clean_unless_it_is_an_invariant() -> None:
-    assert not (await Stage(job(assertions=[ASSERTION])).run()).clean
+    state = await Stage(job(assertions=[ASSERTION])).run()
+    assert not state.clean
+    assert "; an assertion passes before the greeting: " in conclude(state).sentence, (
+        "the reason is the recorded one"
+    )
     invariant = {"holds_on_nothing": lambda assertion: True}
     assert (await Stage(job(assertions=[ASSERTION]), parts=invariant).run()).clean
 
@@ -622,6 +627,9 @@ async def test_after_taking_over_messages_are_marked_until_you_give_back() -> No
     assert talk is not None
     assert [m.text for m in talk.messages if m.operator] == ["from a person"]
     assert stage.agents["withheld"].received == ["Hello", "from a person", "scripted"]
+    assert state.cleanness == "not clean"
+    assert "a person took over" in conclude(state).sentence
+    assert "lifts" not in conclude(state).sentence
 
 
 async def test_cancelling_one_condition_closes_its_agent_and_keeps_the_other_running() -> None:
