@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from bioeval_tui import score as composite
 from bioeval_tui.record import cases, events
+from bioeval_tui.record.clock import Clock
 from bioeval_tui.record.events import RunEvent, job_number
 from bioeval_tui.record.names import CONDITIONS, Condition, Role
 from bioeval_tui.record.spans import AgentSpan, tokens_of
@@ -188,6 +189,7 @@ class RunState:
     resumed: int = 0
     cases: list[events.Case] = field(default_factory=list)
     """The case of each trial, begun or not; empty where the job has none."""
+    _clock: Clock = field(default_factory=Clock)
     _parts: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """The values of each case, by its name and its persona's."""
 
@@ -271,6 +273,18 @@ class RunState:
         """Return a conversation, or None if it has not begun."""
         return self.conversations.get(ConversationKey(condition, trial))
 
+    def seconds(self, now: datetime | None = None) -> float | None:
+        """Return how long the run has worked until its end, `now` or its last event; None before it started."""
+        end = self.ended.at if self.ended else now or self.last_at
+        return self._clock.seconds(self.started.at, end) if self.started and end else None
+
+    def conversation_seconds(self, talk: ConversationState, now: datetime | None = None) -> float | None:
+        """Return how long a conversation has taken, without pauses; None before it started."""
+        end = talk.ended_at or (self.ended.at if self.ended else now)
+        return (
+            self._clock.seconds(talk.started_at, end, talk.key.condition) if talk.started_at and end else None
+        )
+
     def scores(self) -> dict[str, float | None]:
         """Return each condition's mean score over its trials; None when one is missing or not measured."""
         found: dict[str, float | None] = {}
@@ -310,6 +324,11 @@ def apply(state: RunState, event: RunEvent) -> Change:
     """Apply one event to `state` in place, and return what changed."""
     if event.seq:
         state.last_seq = max(state.last_seq, event.seq)
+    every = state.started.conditions if state.started else CONDITIONS
+    if isinstance(event, events.RunResumed) and state.last_at is not None:
+        state._clock.interruption(state.last_at, event.at, every)
+    elif isinstance(event, events.MessageCompleted) and state.paused and event.condition is not None:
+        state._clock.message(event.at, event.condition, state.paused, every)
     state.last_at = event.at
     if event.condition is None or event.trial is None:
         _apply_to_run(state, event)
@@ -396,10 +415,14 @@ def _warn(state: RunState, event: events.Warned) -> None:
 def _pause(state: RunState, event: events.OperatorActed) -> None:
     every = state.started.conditions if state.started else CONDITIONS
     who = {event.condition} if event.condition else set(every)
+    if event.action == "step":
+        state._clock.step(event.at, who)
     if event.action in ("pause", "step"):
         state.paused |= who
     elif event.action == "resume":
         state.paused -= who
+    if event.action in ("pause", "resume"):
+        state._clock.pause(event.at, state.paused, every)
 
 
 def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunEvent) -> int | None:

@@ -222,7 +222,7 @@ class _Run:
                 reason=outcome.reason,
                 fault=outcome.fault,
                 detail=outcome.detail,
-                duration_ms=(time.monotonic() - began) * 1000,
+                duration_ms=(time.monotonic() - began - conversation.paused_s) * 1000,
             )
             last = await self._guarded(held, condition, conversation.conclude(outcome))
             if last is not outcome:
@@ -323,6 +323,11 @@ class _Conversation:
         return HeldConversation(
             self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript
         )
+
+    @property
+    def paused_s(self) -> float:
+        """The seconds for which a person paused it."""
+        return self._talk.paused_s if self._talk else 0.0
 
     async def prepare_and_talk(self) -> Outcome:
         """Set up, open the session, seed, observe the starting state, and run the turns; return why it ended."""

@@ -73,6 +73,7 @@ class HeldConversation:
         self.answered_turn = 0
         self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
         self._observing: asyncio.Task[Observation] | None = None
+        self.paused_s = 0.0
         self._active_s = 0.0
         self._asked_at = time.monotonic()
         self._thought_ms: float | None = None
@@ -80,7 +81,7 @@ class HeldConversation:
     async def hold(self, greeting: str) -> Outcome:
         """Run the conversation; return why it ended. Cancelling the task cancels the conversation."""
         try:
-            await self.control.gate()
+            await self._gate()
             self._user_message(greeting)
             await self._answer(greeting)
             while True:
@@ -101,7 +102,7 @@ class HeldConversation:
             return Outcome("max_turns", detail=f"{self.plan.job.max_messages} messages without a sign-off")
         if self._active_s > self.plan.limits.conversation_s:
             return Outcome("timed_out", "agent", f"longer than {self.plan.limits.conversation_s:g} s")
-        await self.control.gate()
+        await self._gate()
         said = await self._next_words()
         if said is None:
             return None
@@ -112,6 +113,11 @@ class HeldConversation:
         await self._answer(to_send)
         self._active_s += time.monotonic() - began
         return Outcome("signed_off") if signs_off else None
+
+    async def _gate(self) -> None:
+        began = time.monotonic()
+        await self.control.gate()
+        self.paused_s += time.monotonic() - began
 
     async def _next_words(self) -> tuple[str, bool] | None:
         """Return what to send to the agent and whether it is the end; None if there is no message."""

@@ -46,8 +46,7 @@ class Page:
 def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
     """Lay out a run."""
     summary = summarise_runs([run])[0]
-    ended, started = run.state.ended, run.started
-    until = ended.at if ended else run.state.last_at or started.at
+    ended = run.state.ended
     whole = all(found.score.counted.used == found.score.counted.held for found in summary.conditions)
     means: dict[str, float | None] = {found.condition: found.score.mean for found in summary.conditions}
     mean = score.published_mean(means) if whole else None
@@ -60,7 +59,7 @@ def page_of(run: LoadedRun, target: float = view.TARGET) -> Page:
         conclusion=conclude(run.state),
         lead=lead(run, summary),
         status=ended.status if ended else "interrupted",
-        duration_s=max(0.0, (until - started.at).total_seconds()),
+        duration_s=run.state.seconds() or 0.0,
         target=target,
         target_ms=target_ms(run.state),
         concurrency=concurrency_words(run, summary),

@@ -64,7 +64,7 @@ def title_state(
 
     A `demo` has its own pace, so speed and the run's clock are left out.
     """
-    elapsed = run_seconds(state, now)
+    elapsed = state.seconds(now)
     time = "" if elapsed is None else f"  {clock(elapsed)}"
     if state.ended is not None:
         replayed = "RECORDING · " if link == "replay" and not demo else ""
@@ -93,14 +93,6 @@ _RUN_ENDS: dict[str, tuple[str, Tone]] = {
 }
 
 
-def run_seconds(state: RunState, now: datetime | None) -> float | None:
-    """Return how long the run has taken; None before it started."""
-    if state.started is None:
-        return None
-    end = state.ended.at if state.ended else now or state.last_at
-    return (end - state.started.at).total_seconds() if end else None
-
-
 @dataclass(frozen=True, slots=True)
 class Head:
     """The line above a conversation: condition, state, time and score."""
@@ -120,10 +112,8 @@ def head(state: RunState, condition: Condition, trial: int, now: datetime | None
     if conversation is None:
         waiting = Cell("– not run" if state.ended else "◌ queued", "quiet")
         return Head(title, waiting, "", Cell("–", "quiet"), meaning(state, condition, trial))
-    end = conversation.ended_at or (state.ended.at if state.ended else now)
-    elapsed = (
-        clock((end - conversation.started_at).total_seconds()) if end and conversation.started_at else ""
-    )
+    seconds = state.conversation_seconds(conversation, now)
+    elapsed = "" if seconds is None else clock(seconds)
     said = _conversation_state(state, conversation, now)
     return Head(title, said, elapsed, _score_cell(state, conversation), meaning(state, condition, trial))
 

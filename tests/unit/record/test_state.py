@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from functools import lru_cache
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -117,3 +119,33 @@ def test_a_message_is_found_by_its_number_even_when_one_is_missing() -> None:
     assert conversation.message(last.message) is last
     assert conversation.message(last.message + 1) is None
     assert conversation.message(1) is None
+
+
+def test_the_time_of_a_run_leaves_out_pauses_and_the_time_until_it_was_resumed() -> None:
+    """A turn that was running when the pause began, and one that a step allowed, count."""
+
+    def at(second: int) -> dict[str, Any]:
+        return where(at=AT + timedelta(seconds=second))
+
+    def of_run(second: int) -> dict[str, Any]:
+        return {"run_id": "r", "seq": 1, "at": AT + timedelta(seconds=second)}
+
+    def act(second: int, action: str) -> RunEvent:
+        return events.OperatorActed(**of_run(second), action=action, sender="me")
+
+    def message(second: int, number: int) -> RunEvent:
+        told = {"message": number, "turn": 1, "role": "assistant", "speaker": "a", "content": "x"}
+        return events.MessageCompleted(**at(second), **told)
+
+    began = recorded()[0].model_copy(update=of_run(0))
+    state = RunState()
+    apply_all(
+        state, [began, message(1, 1), act(10, "pause"), message(12, 2), act(20, "step"), message(22, 3)]
+    )
+    (talk,) = state.conversations.values()
+    assert state.seconds(AT + timedelta(seconds=29)) == 14, "it stands still while paused"
+    apply_all(state, [act(30, "resume"), events.RunEnded(**of_run(40), status="completed")])
+    assert (state.seconds(), state.conversation_seconds(talk)) == (24, 23)
+    resumed = events.RunResumed(**of_run(100), program_version="0")
+    apply_all(state, [resumed, events.RunEnded(**of_run(110), status="completed")])
+    assert state.seconds() == 34
