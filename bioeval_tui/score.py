@@ -132,6 +132,19 @@ def compose(parts: Iterable[ScorePart], failures: int) -> Composite:
     return Composite(round(score, 2), parts, penalty, left_out)
 
 
+def contributions(parts: Iterable[ScorePart], penalty: float) -> dict[str, float]:
+    """Return what each measured part adds to a score and, as `penalty`, what failed requests take from it.
+
+    They add up to the score before rounding: the penalty takes no more than there is.
+    """
+    known = {
+        part.name: (part.weight, part.value) for part in parts if not part.left_out and part.value is not None
+    }
+    weight = fsum(weight for weight, _ in known.values()) or 1.0
+    added: dict[str, float] = {name: own * value / weight for name, (own, value) in known.items()}
+    return added | {"penalty": -min(penalty, fsum(added.values()))}
+
+
 def running(parts: Iterable[ScorePart], failures: int) -> float | None:
     """Return the score over the parts known so far, for a conversation in progress."""
     known = [part for part in parts if part.value is not None]

@@ -29,7 +29,7 @@ def compare_runs(a: RunSummary, b: RunSummary) -> RunComparison:
         RecordingError: a recording cannot be read.
     """
     found = compare(load_run(a.path), load_run(b.path))
-    return RunComparison(a, b, tuple(_condition(one) for one in found.conditions), found.notes)
+    return RunComparison(a, b, tuple(_condition(one) for one in found.conditions), found.advice, found.notes)
 
 
 def _condition(found: ConditionComparison) -> ComparedCondition:
@@ -41,6 +41,7 @@ def _condition(found: ConditionComparison) -> ComparedCondition:
         title=found.title,
         sentence=found.sentence,
         score=_compared("score", found.a.mean, found.b.mean, found.score),
+        parts=tuple(_compared(part.title, part.a.mean, part.b.mean, part.difference) for part in found.parts),
         tasks=tuple(
             _compared(
                 task.title, task.a.mean if task.a else None, task.b.mean if task.b else None, task.difference

@@ -48,6 +48,8 @@ class ComparedCondition:
     """What both jobs call it, else `facts withheld`."""
     sentence: str
     score: Compared
+    parts: tuple[Compared, ...]
+    """What each part adds to the score; the penalty is negative."""
     tasks: tuple[Compared, ...]
     assertions: tuple[ComparedCheck, ...]
     latency: Compared | None
@@ -60,4 +62,6 @@ class RunComparison:
     a: RunSummary
     b: RunSummary
     conditions: tuple[ComparedCondition, ...]
+    advice: tuple[str, ...] = ()
+    """What the differences leave open."""
     notes: tuple[str, ...] = ()

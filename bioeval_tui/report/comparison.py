@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
-from typing import Any
 
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.report import judged_again, rows, samples
+from bioeval_tui.report import rows, samples
+from bioeval_tui.report.advice import advice
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.setups import setup_notes, timing_refused
 from bioeval_tui.report.statistics.estimates import FEWEST, Estimate, Proportion, estimate
 from bioeval_tui.report.statistics.explained import reweighted
 from bioeval_tui.report.statistics.multiple import holm
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.samples import Sample, grouped
 from bioeval_tui.report.statistics.signed_rank import signed_rank_p
-from bioeval_tui.text import clean_line, plural, upper_first
+from bioeval_tui.report.words import PARTS, signed
+from bioeval_tui.score import Composite, contributions
+from bioeval_tui.text import plural, upper_first
 
 TINY = 1e-9
 FOUND_AT = 0.05
-_LISTED, _LONGEST = 3, 40
-"""How many differences between two jobs a note lists, and the most characters of each path and value."""
+PENALTY = "penalty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,25 @@ class AssertionComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class PartComparison:
+    """What a part adds to the score in both runs, in points of the score; the penalty is negative.
+
+    The parts add up to the score, and so do their differences.
+    """
+
+    name: str
+    """`timing`, `task`, `assertion` or `penalty`."""
+    a: Estimate
+    b: Estimate
+    difference: Difference
+
+    @property
+    def title(self) -> str:
+        """Such as `from timing`."""
+        return f"from {PARTS.get(self.name, self.name)}"
+
+
+@dataclass(frozen=True, slots=True)
 class TurnComparison:
     """One turn of one trial in both runs; times in ms. `difference_ms` is None when timing is not comparable."""
 
@@ -87,6 +109,8 @@ class ConditionComparison:
     a: Estimate
     b: Estimate
     score: Difference
+    parts: tuple[PartComparison, ...]
+    """Those that either run has, the largest change first."""
     tasks: tuple[TaskComparison, ...]
     assertions: tuple[AssertionComparison, ...]
     latency: Difference | None
@@ -109,7 +133,18 @@ class ConditionComparison:
         else:
             tasks = f"B is better on {better} of {plural(len(means), 'task')}"
             tasks += f" and worse on {worse}" if worse else ""
-        return f"{upper_first(self.title)}: {tasks}; overall {self.score.words}."
+        moved = [
+            f"{PARTS.get(part.name, part.name)} {signed(part.difference.mean)}"
+            for part in self.parts
+            if part.difference.mean is not None and round(part.difference.mean, 2)
+        ]
+        by_part = f" By part: {', '.join(moved)}." if moved else ""
+        return f"{upper_first(self.title)}: {tasks}; overall {self.score.words}.{by_part}"
+
+    @property
+    def advice(self) -> str:
+        """What the difference of the scores leaves open, and how many trials would tell; empty if it is beyond chance."""
+        return advice(self.score)
 
     @property
     def corrected(self) -> str:
@@ -140,6 +175,17 @@ class Comparison:
     regressions: tuple[str, ...]
 
     @property
+    def advice(self) -> tuple[str, ...]:
+        """What the differences leave open, by condition; one sentence where all leave the same."""
+        told = [found.advice for found in self.conditions]
+        if len(set(told)) == 1:
+            return tuple(filter(None, told[:1]))
+        pairs = zip(self.conditions, told, strict=True)
+        return tuple(
+            f"{upper_first(found.title)}: {text[:1].lower()}{text[1:]}" for found, text in pairs if text
+        )
+
+    @property
     def measured(self) -> bool:
         """Whether every condition has at least one pair of composites."""
         return bool(self.conditions) and all(found.score.mean is not None for found in self.conditions)
@@ -147,90 +193,21 @@ class Comparison:
 
 def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
     """Compare two runs: conditions that both have, tasks and assertions matched by title, trials by number."""
-    refused = _timing_refused(a, b)
+    refused = timing_refused(a, b)
     shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
     conditions = tuple(_condition(a, b, condition, bool(refused)) for condition in shared)
     regressions = tuple(line for found in conditions for line in _regressions(found))
-    return Comparison(a, b, conditions, refused, tuple(_notes(a, b, refused)), regressions)
-
-
-def _timing_refused(a: LoadedRun, b: LoadedRun) -> str:
-    one, two = a.started.concurrency, b.started.concurrency
-    if one == two:
-        return ""
-    held = f"A ran {plural(one, 'conversation')} at a time with its agent, B {two}"
-    return f"timing is not compared: {held}"
-
-
-def _notes(a: LoadedRun, b: LoadedRun, refused: str) -> list[str]:
-    one, two = a.started, b.started
-    notes = []
-    if one.job_sha256 != two.job_sha256:
-        told = _job_differences(one.job, two.job) or "only in layout or comments"
-        notes.append(f"the job files differ ({told}): tasks and assertions are matched by their titles")
-    if a.judges != b.judges:
-        notes.append(f"the judges differ: A {', '.join(a.judges)}; B {', '.join(b.judges)}")
-    if one.evaluator != two.evaluator:
-        notes.append(f"the evaluators differ: A {one.evaluator}, B {two.evaluator}")
-    if one.prompts != two.prompts:
-        notes.append("the prompts differ")
-    if one.rehearsal != two.rehearsal:
-        notes.append("one of the runs is a rehearsal")
-    if refused:
-        notes.append("overall differences leave out the timing part on both sides")
-    for name, run in (("A", a), ("B", b)):
-        if run.judged_again:
-            notes.append(f"{name}: {judged_again.words(run.judged_again, len(run.state.conversations))}")
-        only = run.state.only_condition
-        if only and set(one.conditions) != set(two.conditions):
-            notes.append(f"{name} was run with {run.state.condition_title(only)} only")
-        if not run.state.clean:
-            notes.append(f"{name}, {run.state.cleanness}: {run.state.why_not_clean}")
-        if run.state.ended is None or run.state.ended.status != "completed":
-            notes.append(f"{name} did not finish")
-    if len(a.trials) != len(b.trials):
-        notes.append(
-            f"A has {len(a.trials)} trials, B {len(b.trials)}: only trials with the same number are paired"
-        )
-    return notes
-
-
-def _job_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
-    """Return such as `aspirationalAverage: A 1500, B 300; tasks[0].weight: A none, B 2; and 3 more`."""
-    one, two = _leaves(a), _leaves(b)
-    changed = [
-        path for path in (*one, *(path for path in two if path not in one)) if one.get(path) != two.get(path)
-    ]
-    listed = [
-        f"{clean_line(path, _LONGEST)}: A {_leaf_words(one.get(path))}, B {_leaf_words(two.get(path))}"
-        for path in changed[:_LISTED]
-    ]
-    rest = len(changed) - len(listed)
-    return "; ".join([*listed, *([f"and {rest} more"] if rest else [])])
-
-
-def _leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Return every text, number and truth value in a job, by its path."""
-    if isinstance(value, Mapping):
-        parts = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
-    elif isinstance(value, list):
-        parts = [(f"{path}[{at}]", item) for at, item in enumerate(value)]
-    else:
-        return {} if value is None else {path: value}
-    return {at: leaf for name, item in parts for at, leaf in _leaves(item, name).items()}
-
-
-def _leaf_words(value: Any) -> str:
-    return "none" if value is None else clean_line(str(value), _LONGEST)
+    return Comparison(a, b, conditions, refused, tuple(setup_notes(a, b)), regressions)
 
 
 def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> ConditionComparison:
     def score(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
         sample = samples.score_sample(run, talk)
-        if not without_timing or sample is None or sample.value is None or talk is None or talk.score is None:
+        if sample is None or sample.value is None or not without_timing:
             return sample
-        value = reweighted(talk.score.parts, talk.score.failures, {"timing": 0.0}).score
-        return Sample(sample.job, value, "" if value is not None else "only timing was measured")
+        found = _composite(talk, without_timing)
+        value = found.score if found else None
+        return replace(sample, value=value, reason="" if value is not None else "only timing was measured")
 
     latency = None
     averages: tuple[float | None, float | None] = (None, None)
@@ -247,6 +224,7 @@ def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing:
         a=estimate([s for run, talk in samples.talks([a], condition) if (s := score(run, talk))]),
         b=estimate([s for run, talk in samples.talks([b], condition) if (s := score(run, talk))]),
         score=difference(differences(_pairs(a, b, condition, score))),
+        parts=_compare_parts(a, b, condition, without_timing),
         tasks=tasks,
         assertions=assertions,
         latency=latency,
@@ -292,9 +270,41 @@ def _means(pairs: Sequence[tuple[Sample | None, Sample | None]]) -> tuple[float 
 def _average(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
     if talk is None:
         return None
-    latencies = talk.latencies_ms
-    job = run.started.job_name
-    return Sample(job, fmean(latencies)) if latencies else Sample(job, None, "the agent never answered")
+    value, job, case = talk.latencies_ms, run.started.job_name, samples.case_of(talk)
+    return (
+        Sample(job, fmean(value), case=case) if value else Sample(job, None, "the agent never answered", case)
+    )
+
+
+def _composite(talk: ConversationState | None, without_timing: bool) -> Composite | None:
+    """Return a conversation's score with its parts, without timing if times cannot be compared; None without a score."""
+    scored = talk.score if talk is not None else None
+    if scored is None or scored.score is None:
+        return None
+    if without_timing:
+        return reweighted(scored.parts, scored.failures, {"timing": 0.0})
+    return Composite(scored.score, scored.parts, scored.penalty)
+
+
+def _compare_parts(
+    a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool
+) -> tuple[PartComparison, ...]:
+    def added(run: LoadedRun, talk: ConversationState | None, name: str) -> Sample | None:
+        sample = samples.score_sample(run, talk)
+        found = _composite(talk, without_timing)
+        if sample is None or found is None or not found.parts:
+            return sample and replace(sample, value=None)
+        return replace(sample, value=contributions(found.parts, found.penalty).get(name, 0.0))
+
+    found = []
+    for name in (*PARTS, PENALTY):
+        of = partial(added, name=name)
+        sides = [[s for _, talk in samples.talks([run], condition) if (s := of(run, talk))] for run in (a, b)]
+        if any(sample.value for side in sides for sample in side):
+            both = difference(differences(_pairs(a, b, condition, of)))
+            one, two = (estimate(side, (-1.0, 1.0)) for side in sides)
+            found.append(PartComparison(name, one, two, both))
+    return tuple(sorted(found, key=lambda part: -abs(part.difference.mean or 0.0)))
 
 
 def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[TaskComparison]:

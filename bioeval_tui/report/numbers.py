@@ -9,7 +9,7 @@ DASH = "–"
 
 def number(value: float | None) -> str:
     """Return two decimals, or a dash."""
-    return DASH if value is None else f"{value:.2f}"
+    return DASH if value is None else signless(value)
 
 
 def number3(value: float | None) -> str:

@@ -155,6 +155,10 @@ def compared() -> RunComparison:
                     "score", 0.41 + shift, 0.48 + shift, "+0.07 in one pair: too few to tell", "too few"
                 ),
                 (
+                    Compared("from timing", 0.1, 0.1, "", "too few"),
+                    Compared("from penalty", -0.3, 0.0, "", "too few"),
+                ),
+                (
                     Compared(
                         "Set a reminder to take warfarin tomorrow at 9",
                         0.2 + shift,
@@ -173,7 +177,7 @@ def compared() -> RunComparison:
             )
         )
     notes = ("the judges differ: A rules, B gpt-4.1-mini", "one of the runs is a rehearsal")
-    return RunComparison(runs[5], runs[1], tuple(conditions), notes)
+    return RunComparison(runs[5], runs[1], tuple(conditions), ("One pair shows what happened.",), notes)
 
 
 DESCRIPTION = """\

@@ -276,7 +276,7 @@ async def test_enter_on_a_compared_row_shows_both_passages_side_by_side(size: tu
         await pilot.press("down", "m", "m", "equals_sign")
         await until(pilot, lambda: isinstance(app.screen, CompareDialog))
         await loaded(app, pilot)
-        await pilot.press("end", "up", "up", "up", "enter")  # the assertion that differs
+        await pilot.press("end", "up", "up", "up", "up", "enter")  # the assertion that differs
         await until(pilot, lambda: isinstance(app.screen, PassagesDialog))
         await loaded(app, pilot)
         assert "nothing was deleted" in screen_text(app).splitlines()[0]

@@ -10,6 +10,7 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState
+from bioeval_tui.score import contributions
 
 WIDTH, HEIGHT = 760.0, 220.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 8.0, 16.0, 28.0
@@ -111,17 +112,15 @@ class BarPiece:
 
 def composite_bar(parts: Sequence[ScorePart], penalty: float) -> tuple[BarPiece, ...]:
     """Return each part's contribution to a composite and, last, the penalty."""
-    known = [part for part in parts if not part.left_out and part.value is not None]
-    weight = sum(part.weight for part in known)
+    added = contributions(parts, penalty)
     pieces: list[BarPiece] = []
     at = 0.0
-    for part in known:
-        assert part.value is not None
-        share = part.value * part.weight / weight * 100
-        pieces.append(BarPiece(part.name, round(at, 3), round(share, 3), f"{part.name} {part.value:.2f}"))
-        at += share
-    if penalty and at:
-        lost = min(penalty * 100, at)
+    for part in parts:
+        if part.name in added:
+            share = added[part.name] * 100
+            pieces.append(BarPiece(part.name, round(at, 3), round(share, 3), f"{part.name} {part.value:.2f}"))
+            at += share
+    if lost := -added["penalty"] * 100:
         pieces.append(BarPiece("penalty", round(at - lost, 3), round(lost, 3), f"penalty −{penalty:.2f}"))
     return tuple(pieces)
 

@@ -25,6 +25,8 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
         console.print(Text(side.sentence, style="bold"), soft_wrap=True)
         if side.corrected:
             console.print(Text(side.corrected), soft_wrap=True)
+    for line in found.advice:
+        console.print(Text(line), soft_wrap=True)
     if not found.conditions:
         console.print(Text("The runs have no condition in common.", style="bold"))
     for line in (*found.notes, found.timing_refused):
@@ -47,6 +49,13 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
     table.add_row(
         "score", words.number(side.a.mean), words.number(side.b.mean), words.signed(side.score.mean)
     )
+    for part in side.parts:
+        table.add_row(
+            f"  {part.title}",
+            words.number(part.a.mean),
+            words.number(part.b.mean),
+            words.signed(part.difference.mean),
+        )
     for task in side.tasks:
         table.add_row(
             Text(f"task: {shorten(task.title, 70)}"),

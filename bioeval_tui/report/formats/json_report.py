@@ -114,10 +114,20 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
         "conditions": {
             side.condition: {
                 "sentence": side.sentence,
+                "advice": side.advice or None,
                 "corrected": side.corrected or None,
                 "a": estimate_dict(side.a),
                 "b": estimate_dict(side.b),
                 "difference": difference_dict(side.score),
+                "parts": [
+                    {
+                        "name": part.name,
+                        "a": estimate_dict(part.a),
+                        "b": estimate_dict(part.b),
+                        "difference": difference_dict(part.difference),
+                    }
+                    for part in side.parts
+                ],
                 "average_latency_ms": dict(zip("ab", side.averages_ms, strict=True)),
                 "average_latency_difference_ms": difference_dict(side.latency),
                 "cost": {"a": cost_dict(side.cost_a), "b": cost_dict(side.cost_b)},

@@ -48,6 +48,9 @@ class Estimate:
     degrees: int | None = None
     """Degrees of freedom of the interval; None without one."""
 
+    clusters: int = 1
+    """The number of jobs or cases by which the error is clustered."""
+
     @property
     def p_value(self) -> float | None:
         """The chance of a mean at least as far from 0 where the true one is 0 (t test, two-sided); None without an interval."""
@@ -90,16 +93,17 @@ def estimate(samples: Sequence[Sample], bounds: tuple[float, float] | None = (0.
         return Estimate(None, None, None, (), counted, 0.0 if samples else None)
     mean = fmean(values)
     error = standard_error(groups)
-    interval, degrees = None, None
+    interval, degrees, clusters = None, None, len(groups)
     if error is not None and len(values) >= FEWEST:
-        clusters = len(groups)
         degrees = clusters - 1 if clusters > 1 else len(values) - 1
         unit = "case" if any(case for _, case in groups) else "job"
         scope = f"clustered by {unit}, {clusters} {unit}s"
         scope = scope if clusters > 1 else f"this {unit} only, {len(values)} trials"
         half = t_quantile((1 + LEVEL) / 2, degrees) * error
         interval = _within(mean - half, mean + half, bounds, scope)
-    return Estimate(mean, error, interval, tuple(values), counted, fsum(values) / counted.held, degrees)
+    return Estimate(
+        mean, error, interval, tuple(values), counted, fsum(values) / counted.held, degrees, clusters
+    )
 
 
 def standard_error(groups: Mapping[Any, Sequence[float]]) -> float | None:

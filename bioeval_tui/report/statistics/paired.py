@@ -52,6 +52,8 @@ class Difference:
             if len(points) == 1:
                 return f"{signed(self.mean)} in one pair: too few to tell"
             low, high = signed(min(points)), signed(max(points))
+            if low == high:
+                return f"{low} in each of {len(points)} pairs: too few to tell"
             return f"{signed(self.mean)}, {len(points)} pairs from {low} to {high}: too few to tell"
         ends = {
             "better": "better",

@@ -14,6 +14,8 @@ Line = list[Cell]
 NUMBER = 8
 SCORE = "score"
 """The title of the first row of a condition."""
+TIMES, FAILURES = "average answer", "failures of the agent"
+"""The rows of the score card that explain the parts timing and penalty."""
 PLOT, WIDE = 25, 105
 """Width of the plot of differences, and the minimum width at which it is shown."""
 VERDICTS: dict[str, Cell] = {
@@ -21,7 +23,6 @@ VERDICTS: dict[str, Cell] = {
     "worse": Cell("▼ worse", "bad"),
     "same": Cell("= same", "quiet"),
     "not distinguishable": Cell("· not yet distinguishable", "quiet"),
-    "too few": Cell("· too few to tell", "quiet"),
     "not measured": Cell("? not measured", "warn"),
 }
 CHANGES: dict[str, Cell] = {
@@ -46,14 +47,25 @@ def head(found: RunComparison, width: int) -> list[Line]:
     shown: list[Line] = [_run_line("A", found.a, width), _run_line("B", found.b, width), []]
     if not found.conditions:
         shown.append([Cell("the runs have no condition in common", "warn")])
-    return [*shown, *([Cell(condition.sentence)] for condition in found.conditions)]
+    shown += ([Cell(condition.sentence)] for condition in found.conditions)
+    return [*shown, *([Cell(line, "quiet")] for line in found.advice)]
 
 
 def table(found: RunComparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
     """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
     reach = _reach(found)
+    told = [CHANGES[check.change] for condition in found.conditions for check in condition.assertions]
+    told += [
+        _verdict(value)
+        for condition in found.conditions
+        for value in (*_values(condition), condition.latency)
+        if value is not None
+    ]
+    verdicts = max((len(cell.text) for cell in told), default=0)
     return [
-        row for condition in found.conditions for row in _condition(condition, width, reach, only_differences)
+        row
+        for condition in found.conditions
+        for row in _condition(condition, width, verdicts, reach, only_differences)
     ]
 
 
@@ -67,10 +79,23 @@ def _reach(found: RunComparison) -> float:
     values: list[float] = [
         abs(end)
         for condition in found.conditions
-        for value in (condition.score, *condition.tasks)
+        for value in _values(condition)
         for end in (value.change or 0.0, *(value.interval or ()))
     ]
     return max(0.1, *values, 0.1)
+
+
+def _values(found: ComparedCondition) -> tuple[Compared, ...]:
+    return (found.score, *found.parts, *found.tasks)
+
+
+def _verdict(value: Compared) -> Cell:
+    """Return the verdict of a row; where there are too few pairs for one, only the direction."""
+    if value.verdict != "too few":
+        return VERDICTS[value.verdict]
+    if not round(value.change or 0.0, 2):
+        return VERDICTS["same"]
+    return Cell("↑ higher" if (value.change or 0.0) > 0 else "↓ lower", "quiet")
 
 
 def forest(value: Compared, reach: float, width: int) -> Line:
@@ -90,7 +115,7 @@ def forest(value: Compared, reach: float, width: int) -> Line:
             cells[x] = "─" if x != middle else "┼"
         cells[low], cells[high] = "├", "┤"
     cells[place(value.change)] = "●"
-    return [Cell("".join(cells), VERDICTS[value.verdict].tone)]
+    return [Cell("".join(cells), _verdict(value).tone)]
 
 
 def _run_line(name: str, run: RunSummary, width: int) -> Line:
@@ -101,10 +126,10 @@ def _run_line(name: str, run: RunSummary, width: int) -> Line:
 
 
 def _condition(
-    found: ComparedCondition, width: int, reach: float, only_differences: bool
+    found: ComparedCondition, width: int, verdicts: int, reach: float, only_differences: bool
 ) -> list[ComparisonRow]:
     plot = PLOT if width >= WIDE else 0
-    label = max(16, min(56, width - 3 * NUMBER - 28 - plot))
+    label = max(16, min(56, width - 3 * NUMBER - 4 - verdicts - plot))
     heading = f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}"
     half = (plot - 2) // 2
     scale = f"  {'A better':<{half}}0{'B better':>{half}}" if plot else ""
@@ -114,10 +139,21 @@ def _condition(
         return ComparisonRow(line, found.condition, title)
 
     tasks = sorted(found.tasks, key=lambda task: -abs(task.change or 0.0))
-    rows = [(bool(task.change), row(task.name, _value(task, label, reach, plot))) for task in tasks]
-    rows += [
-        (check.change != "same", row(check.title, _check(check, label, plot))) for check in found.assertions
+    checks = sorted(found.assertions, key=lambda check: check.change == "same")
+    evidence = {
+        "from timing": TIMES,
+        "from penalty": FAILURES,
+        "from tasks": next((task.name for task in tasks), ""),
+        "from assertions": next((check.title for check in checks), ""),
+    }
+    rows = [
+        (_moved(value), row(title, _value(value, label, reach, plot)))
+        for value, title in (
+            *((part, evidence.get(part.name, "")) for part in found.parts),
+            *((task, task.name) for task in tasks),
+        )
     ]
+    rows += [(check.change != "same", row(check.title, _check(check, label, plot))) for check in checks]
     rows.sort(key=lambda changed: not changed[0])
     shown = [one for changed, one in rows if changed or not only_differences]
     if found.latency is not None:
@@ -132,6 +168,13 @@ def _condition(
     ]
 
 
+def _moved(value: Compared) -> bool:
+    """Return whether a row shows a difference, also one of which only the mean is 0."""
+    return bool(round(value.change or 0.0, 2)) or bool(
+        value.interval and value.interval[1] > value.interval[0]
+    )
+
+
 def _value(value: Compared, label: int, reach: float, plot: int, tone: Tone = "plain") -> Line:
     change = signed(value.change) if value.change is not None else "–"
     return [
@@ -139,7 +182,7 @@ def _value(value: Compared, label: int, reach: float, plot: int, tone: Tone = "p
         Cell(f"{score(value.a):>{NUMBER}}{score(value.b):>{NUMBER}}", tone),
         Cell(f"{change:>{NUMBER + 1}}  ", tone),
         *([*forest(value, reach, plot - 2), Cell("  ")] if plot else []),
-        VERDICTS[value.verdict],
+        _verdict(value),
     ]
 
 
@@ -150,7 +193,7 @@ def _check(check: ComparedCheck, label: int, plot: int) -> Line:
         _held(check.a),
         _held(check.b),
         Cell(" " * (NUMBER + 3 + plot)),
-        CHANGES.get(check.change, Cell(check.change)),
+        CHANGES[check.change],
     ]
 
 
@@ -172,7 +215,7 @@ def _time(value: Compared, label: int, plot: int) -> Line:
         Cell(
             f"{_average(value.a):>{NUMBER}}{_average(value.b):>{NUMBER}}{change:>{NUMBER + 1}}  {' ' * plot}"
         ),
-        VERDICTS[value.verdict],
+        _verdict(value),
     ]
 
 

@@ -8,9 +8,12 @@ import re
 import pytest
 from rich.console import Console
 
+from bioeval_tui.report.advice import needed
 from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.json_report import comparison_dict
+from bioeval_tui.report.statistics.planning import trials_for_difference
+from bioeval_tui.report.statistics.variance_components import VarianceComponents
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
 AWAY = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
@@ -30,7 +33,62 @@ def test_the_conclusion_counts_tasks_and_gives_the_paired_difference_with_its_in
     sentence = against(a, b).conditions[0].sentence
     assert sentence.startswith("Facts withheld: B is better on 3 of 4 tasks and worse on 1; overall +0.")
     assert "95 % interval" in sentence
-    assert sentence.endswith(": better.")
+    assert sentence.endswith(": better. By part: tasks +0.11.")
+
+
+def test_the_parts_that_moved_add_up_to_the_difference_of_the_scores() -> None:
+    slow = Talk(tasks=(1.0,), latencies_ms=(2000.0,), failures=1)
+    found = against(Recorded([Talk(tasks=(1.0,))]), Recorded([slow])).conditions[0]
+    moved = {part.name: part.difference.mean or 0.0 for part in found.parts}
+    assert list(moved) == ["penalty", "timing", "task", "assertion"]
+    assert sum(moved.values()) == pytest.approx(found.score.mean, abs=0.005)
+    assert found.sentence.endswith("By part: penalty −0.30, timing −0.07.")
+    bad = Talk(tasks=(0.0,), holds=(False,), latencies_ms=(10_000.0,), failures=2)
+    floored = against(Recorded([Talk()]), Recorded([bad])).conditions[0]
+    assert sum(part.b.mean or 0.0 for part in floored.parts) == pytest.approx(0.0)
+    timed = against(Recorded([Talk()], concurrency=4), Recorded([slow])).conditions[0]
+    assert "timing" not in [part.name for part in timed.parts]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "advice"),
+    [
+        ([AWAY], [Talk()], "Nothing can be concluded: no pair of conversations has both scores."),
+        (
+            values(0.7),
+            values(0.7),
+            "One pair shows what happened, not what to expect: 5 trials of each run would give an interval.",
+        ),
+        (
+            values(0.5, 0.6),
+            values(0.7, 0.9),
+            "2 pairs show what happened, not what to expect: 5 trials of each run would give an interval.",
+        ),
+        (
+            values(*[0.7] * 5),
+            values(*[0.7] * 5),
+            "A difference in up to 43 % of trials could have been missed; "
+            "35 trials of each run without one would leave less than 10 %.",
+        ),
+        (
+            values(0.5, 0.9, 0.4, 0.8, 0.6),
+            values(0.9, 0.5, 0.8, 0.5, 0.65),
+            "A difference from −0.44 to 0.50 remains possible; "
+            "about 114 trials of each run would show one of 0.1 (80 % power).",
+        ),
+        (values(*[0.4] * 5), values(*[0.7] * 5), ""),
+    ],
+)
+def test_a_comparison_says_what_remains_open_and_how_many_trials_would_tell(
+    a: list[Talk], b: list[Talk], advice: str
+) -> None:
+    found = against(Recorded(a), Recorded(b)).conditions[0]
+    assert found.advice == advice
+    if "power" in advice:
+        within = VarianceComponents(0.0, (found.score.estimate.standard_error or 0.0) ** 2 * len(a))
+        planned = trials_for_difference(within, 0.1, 1)
+        assert planned is not None
+        assert abs(needed(found.score, 0.1) - planned) <= 1
 
 
 def test_a_difference_within_chance_is_not_called_better() -> None:
@@ -140,6 +198,9 @@ def test_console_and_json_show_the_same_comparison() -> None:
     text, data = file.getvalue(), comparison_dict(found)
     side = data["conditions"]["withheld"]
     assert side["sentence"] in text
+    assert side["advice"] in text
+    assert re.search(r"  from tasks +0\.29 +0\.06 +−0\.23", text)
+    assert side["parts"][0]["name"] == "task"
     assert "[red]A[/] said" in text
     assert re.search(r"average answer +0\.50 s +0\.50 s +±0\.00 s", text)
     assert all(line in text for line in data["regressions"])

@@ -31,9 +31,15 @@ def test_a_difference_is_drawn_at_its_value_with_its_interval(value: Compared, d
 def test_the_largest_change_comes_first_and_equal_rows_can_be_hidden() -> None:
     found = history.compared()
     rows = [row for row in table(found, 120) if row.condition == "withheld"]
-    assert [row.title for row in rows[:2]] == ["score", "Set a reminder to take warfarin tomorrow at 9"]
+    assert [row.title for row in rows[:3]] == [
+        "score",
+        "failures of the agent",  # explains the part that moved: from penalty
+        "Set a reminder to take warfarin tomorrow at 9",
+    ]
+    assert "from penalty" in plain(rows[1].line)
+    assert "from timing" in plain(rows[-2].line)  # which did not move
     task, check = found.conditions[0].tasks[0], found.conditions[0].assertions[1]
-    condition = replace(found.conditions[0], tasks=(replace(task, b=task.a),), assertions=(check,))
+    condition = replace(found.conditions[0], parts=(), tasks=(replace(task, b=task.a),), assertions=(check,))
     found = replace(found, conditions=(condition,))
     assert [row.title for row in table(found, 120)][1:4] == ["score", check.title, task.name]
     fewer = table(found, 120, only_differences=True)

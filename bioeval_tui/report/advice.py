@@ -1,0 +1,72 @@
+"""What a difference between two runs leaves open, and how many trials would tell: one sentence, made by rules."""
+
+from __future__ import annotations
+
+from itertools import count
+from math import ceil, sqrt
+
+from bioeval_tui.report.statistics.estimates import FEWEST, proportion
+from bioeval_tui.report.statistics.paired import Difference
+from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
+
+EFFECTS = (0.1, 0.05, 0.02, 0.01)
+"""The differences to plan for: the first one that the pairs so far cannot be expected to show."""
+POWER = 0.8
+RARE = 0.1
+"""The share of trials in which a difference may be missed, to plan for."""
+
+
+def advice(found: Difference) -> str:
+    """Return what cannot be concluded from a difference yet; empty if it is beyond chance."""
+    estimate, pairs = found.estimate, len(found.estimate.points)
+    if not pairs:
+        return "Nothing can be concluded: no pair of conversations has both scores."
+    if estimate.interval is None:
+        seen = "One pair shows" if pairs == 1 else f"{pairs} pairs show"
+        return (
+            f"{seen} what happened, not what to expect: {FEWEST} trials of each run would give an interval."
+        )
+    if found.verdict in ("better", "worse"):
+        return ""
+    units = "cases" if estimate.clusters > 1 else "trials of each run"
+    if found.verdict == "same":
+        enough = next(n for n in count(pairs) if _unseen(n) < RARE)
+        more = (
+            f"; {enough} {units} without one would leave less than {RARE * 100:.0f} %"
+            if enough > pairs
+            else ""
+        )
+        return f"A difference in up to {_unseen(pairs) * 100:.0f} % of trials could have been missed{more}."
+    wanted = ((needed(found, effect), effect) for effect in EFFECTS)
+    trials, effect = next(((n, effect) for n, effect in wanted if n > _held(found)), (0, 0.0))
+    more = (
+        f"; about {trials:,} {units} would show one of {effect:g} ({POWER * 100:.0f} % power)"
+        if trials
+        else ""
+    )
+    return f"A difference from {estimate.interval.words} remains possible{more}."
+
+
+def needed(found: Difference, effect: float) -> int:
+    """Return about how many trials, or cases, show a true difference of `effect` if they vary as much as these."""
+    estimate = found.estimate
+    assert estimate.standard_error is not None
+    ratio = estimate.standard_error * sqrt(_held(found)) / effect
+    level = (1 + LEVEL) / 2
+    least = max(2, ceil((ratio * (normal_quantile(level) + normal_quantile(POWER))) ** 2))
+    return next(
+        n for n in count(least) if ratio * (t_quantile(level, n - 1) + t_quantile(POWER, n - 1)) <= sqrt(n)
+    )
+
+
+def _held(found: Difference) -> int:
+    """Return the number of pairs, or of the cases that they come from."""
+    clusters = found.estimate.clusters
+    return clusters if clusters > 1 else len(found.estimate.points)
+
+
+def _unseen(pairs: int) -> float:
+    """Return the upper end of the interval of a share of which none were seen."""
+    interval = proportion(0, pairs).interval
+    assert interval is not None
+    return interval.high
