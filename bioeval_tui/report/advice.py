@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import count
 from math import ceil, sqrt
 
-from bioeval_tui.report.statistics.estimates import FEWEST, proportion
+from bioeval_tui.report.numbers import FEWEST
+from bioeval_tui.report.statistics.estimates import proportion
 from bioeval_tui.report.statistics.paired import Difference
 from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
 

@@ -104,14 +104,17 @@ def preview(path: Path) -> RunPreview:
     held = list(state.conversations.values())
     scored = [(talk.score.score, talk) for talk in held if talk.score and talk.score.score is not None]
     talk = min(scored, key=lambda one: one[0])[1] if scored else (held[-1] if held else None)
-    sentence = conclude(state).sentence
+    found = conclude(state)
+    trials = state.started.trials if state.started else 0
     names: dict[str, str] = {condition: state.condition_name(condition) for condition in CONDITIONS}
     if talk is None:
-        return RunPreview(sentence, names=names)
+        return RunPreview(found.sentence, names=names, brief=found.brief, trials=trials)
     return RunPreview(
-        sentence,
+        found.sentence,
         talk.key.condition,
         tuple((gain.what, gain.words) for gain in gains(state, talk)[:GAINS]),
         tuple((message.role, clean_line(message.text, LONGEST)) for message in talk.messages[-LAST:]),
         names,
+        found.brief,
+        trials,
     )

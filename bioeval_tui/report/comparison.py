@@ -13,8 +13,9 @@ from bioeval_tui.report import rows, samples
 from bioeval_tui.report.advice import advice
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.setups import setup_notes, timing_refused
-from bioeval_tui.report.statistics.estimates import FEWEST, Estimate, Proportion, estimate
+from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate
 from bioeval_tui.report.statistics.explained import reweighted
 from bioeval_tui.report.statistics.multiple import holm
 from bioeval_tui.report.statistics.paired import Difference, difference, differences

@@ -16,8 +16,7 @@ from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import rows, samples
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import LoadedRun, from_state
-from bioeval_tui.report.numbers import number, signed
-from bioeval_tui.report.statistics.estimates import FEWEST
+from bioeval_tui.report.numbers import FEWEST, number, signed
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.report.summary import Summary, summarise_runs
@@ -43,6 +42,15 @@ _STANDINGS: dict[Outcome, Standing] = {
         "unsure",
     ),
 }  # fmt: skip
+_BRIEFS: dict[Outcome, str] = {
+    "not_started": "never started", "unfinished": "not ended", "cancelled": "cancelled", "not_run": "could not be started",
+    "agent_unreached": "the agent was not reached", "agent_failed": "the agent failed", "timed_out": "ran out of time",
+    "evaluator_failed": "the simulated user failed", "judge_failed": "the judge failed", "not_measured": "not measured",
+    "not_clean": "not clean: no uplift", "clean_unknown": "no uplift: starting states unknown",
+    "facts_help": "the facts help", "facts_hurt": "the facts hurt", "no_difference": "no clear difference",
+    "perfect": "nothing left to gain", "too_few": "too few to tell", "facts_not_given": "no fact was given",
+    "no_facts": "no facts to give", "one_condition": "only one condition",
+}  # fmt: skip
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _HELPS: dict[bool, Outcome] = {True: "facts_help", False: "facts_hurt"}
 LONGEST_DETAIL = 140
@@ -59,6 +67,11 @@ class Conclusion:
     def standing(self) -> Standing:
         """Whether the conclusion is good, bad or uncertain."""
         return _STANDINGS.get(self.outcome, "plain")
+
+    @property
+    def brief(self) -> str:
+        """A run's conclusion in a few words, for a list: `too few to tell`."""
+        return _BRIEFS.get(self.outcome, "")
 
 
 def conclude(state: RunState) -> Conclusion:

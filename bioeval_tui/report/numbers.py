@@ -1,10 +1,12 @@
-"""Scores as text. Imports nothing, so that the list of runs starts fast."""
+"""Scores as text, and how many of them an interval needs. Imports nothing, so that the list of runs starts fast."""
 
 from __future__ import annotations
 
 from math import ceil
 
 DASH = "–"
+FEWEST = 5
+"""Fewest values for an interval; with fewer, the values themselves are shown."""
 
 
 def number(value: float | None) -> str:

@@ -67,6 +67,9 @@ class RunPreview:
     """Its last messages: role and text."""
     names: Mapping[str, str] = field(default_factory=dict)
     """What the job calls the conditions."""
+    brief: str = ""
+    """The sentence in a few words."""
+    trials: int = 0
 
     @property
     def name(self) -> str:

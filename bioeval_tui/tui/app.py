@@ -182,10 +182,10 @@ class BioevalApp(App[None]):
         """Go to the screen before this one."""
         await self.action_go(self._came_from)
 
-    async def show_job(self, path: str, *, run: bool) -> None:
-        """Go to a job file in the list of jobs; with `run`, open its run dialog."""
+    async def show_job(self, path: str, *, repeats: int) -> None:
+        """Go to a job file in the list of jobs; with `repeats`, open its run dialog with so many."""
         await self.action_go("jobs")
-        cast("JobsScreen", self.screen).show_job(Path(path), run=run)
+        cast("JobsScreen", self.screen).show_job(Path(path), repeats=repeats)
 
     async def show_runs(self, words: str) -> None:
         """Go to the history, showing only runs in which every word is found."""

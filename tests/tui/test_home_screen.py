@@ -43,7 +43,8 @@ async def test_a_new_user_sees_three_ways_to_start_and_enter_starts_a_first_run(
 async def test_recent_runs_show_their_result_and_problems_show_their_fix(size: tuple[int, int]) -> None:
     services = given(findings=[NO_GRAPH])
     async with opened(None, size, services=services, start="home") as (app, pilot):
-        await until(pilot, lambda: "What 20261120-090002-0002" in screen_text(app))
+        await until(pilot, lambda: "0.63 → 0.93" in screen_text(app))
+        await until(pilot, lambda: "2 trials: too few" in screen_text(app))
         await pilot.press("tab", "tab")
         await loaded(app, pilot)
         assert "✗ embedded graph: graphqlite is not installed" in screen_text(app)
@@ -55,11 +56,16 @@ async def test_recent_runs_show_their_result_and_problems_show_their_fix(size: t
         assert app.screen.looked_at.path.name == "drug_interaction.yml"  # type: ignore[attr-defined]
 
 
-async def test_enter_compares_two_runs_starts_an_unrun_job_or_opens_a_run() -> None:
+async def test_enter_suggests_more_trials_compares_two_runs_starts_an_unrun_job_or_opens_a_run() -> None:
     services = given()
     a, b, newest = services.history[4], services.history[1], services.history[0]
     async with opened(None, services=services, start="home") as (app, pilot):
+        await until(pilot, lambda: "its last run had 2" in screen_text(app))
         await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        assert isinstance(app.screen, RunDialog)
+        assert app.screen.form.repeats == "5"
+        await pilot.press("escape", "0", "down", "enter")
         await until(pilot, lambda: isinstance(app.screen, CompareDialog))
         await pilot.press("escape", "down", "down", "enter")
         await until(pilot, lambda: isinstance(app.screen, RunDialog))

@@ -179,7 +179,7 @@ async def test_a_wide_terminal_shows_the_run_and_its_trend() -> None:
         await loaded(app, pilot)
         text = screen_text(app)
         assert "means of 6 runs of this job" in text
-        assert "published formula" in text
+        assert "what the facts add" in text
 
 
 async def test_a_narrow_terminal_shows_the_trend_in_one_line() -> None:

@@ -13,12 +13,9 @@ from math import fsum, sqrt
 from statistics import fmean
 from typing import Any
 
-from bioeval_tui.report.numbers import signless
+from bioeval_tui.report.numbers import FEWEST, signless
 from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_central_share, t_quantile
 from bioeval_tui.report.statistics.samples import Counted, Sample, by_cluster, count
-
-FEWEST = 5
-"""Fewest values for an interval; with fewer, the values themselves are shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from math import comb
 from statistics import fmean
 
+from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.clustered import clustered_mean
-from bioeval_tui.report.statistics.estimates import FEWEST, Interval
+from bioeval_tui.report.statistics.estimates import Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,8 @@ class HomeScreen(RefreshedScreen):
         )
         self._runs: Sequence[RunSummary] = ()
         self._jobs: Sequence[JobItem] = ()
-        self._findings: Sequence[Finding] = ()
+        self._findings: Sequence[Finding] | None = None
+        """What was examined; None until that is done."""
         self._previews: dict[str, RunPreview] = {}
         """The conclusions of ended runs, by id."""
         self._unread: set[str] = set()
@@ -189,6 +190,7 @@ class HomeScreen(RefreshedScreen):
         try:
             self._findings = await self.bioeval.services.problems()
         except (BioevalError, OSError) as error:
+            self._findings = ()
             self.tell(f"Could not check this installation: {error}", bad=True)
         self._draw()
 
@@ -208,14 +210,16 @@ class HomeScreen(RefreshedScreen):
     def _draw(self) -> None:
         now = datetime.now(UTC)
         following, recent, problems = self.lists
-        sentences = {run_id: found.sentence for run_id, found in self._previews.items()}
         reading = "Reading…"
-        following.show(home_view.next_steps(self._runs, self._jobs) if self._loaded else (), reading)
+        following.show(
+            home_view.next_steps(self._runs, self._jobs, self._previews) if self._loaded else (), reading
+        )
         recent.show(
-            home_view.recent(self._runs, sentences, now),
+            home_view.recent(self._runs, self._previews, now),
             "No runs yet" if self._loaded else reading,
         )
-        problems.show(home_view.problems(self._findings, self._jobs, self._runs, now), "None found")
+        listed = home_view.problems(self._findings or (), self._jobs, self._runs, now)
+        problems.show(listed, "None found" if self._findings is not None else "Examining…")
         scores = self.query_one(".home--scores", DrawnPanel)
         scores.border_title = "Scores over time" if self._runs else "How it works"
         scores.refresh()
@@ -299,7 +303,8 @@ class HomeScreen(RefreshedScreen):
                 compare(program, *entry.on)
             case "review":
                 program.review(ReviewSource(entry.on))
-            case "run" | "job":
-                await program.show_job(entry.on[0], run=entry.does == "run")
+            case "job":
+                path, *repeats = entry.on
+                await program.show_job(path, repeats=int(repeats[0]) if repeats else 0)
             case "go":
                 await program.action_go(entry.on[0])

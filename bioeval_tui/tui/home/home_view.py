@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bioeval_tui.report.numbers import number
-from bioeval_tui.report.run_summary import RunSummary
+from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.report.numbers import FEWEST, number
+from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.runs.runs_view import status_of
@@ -25,8 +26,8 @@ LINES = 60
 COLUMN, TALL = 3, 3
 """A run's column in the plot of scores: its width with the gap after it, and its height."""
 EIGHTHS = " ▁▂▃▄▅▆▇█"
-Does = Literal["", "sample", "open", "compare", "review", "run", "job", "go"]
-"""What enter does with the object that `HomeEntry.on` names."""
+Does = Literal["", "sample", "open", "compare", "review", "job", "go"]
+"""What enter does with what `HomeEntry.on` names: runs, or a job and, to run it, how often."""
 
 
 class HomeEntry(NamedTuple):
@@ -116,8 +117,10 @@ def _next(
     )
 
 
-def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[HomeEntry]:
-    """Return suggestions derived from the runs and jobs, most urgent first."""
+def next_steps(
+    runs: Sequence[RunSummary], jobs: Sequence[JobItem], previews: Mapping[str, RunPreview]
+) -> list[HomeEntry]:
+    """Return suggestions derived from the runs, their conclusions and the jobs, most urgent first."""
     if not runs:
         return first_steps()
     found = [
@@ -135,7 +138,22 @@ def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[Home
     ended = [run for run in runs if run.status == "completed" and run.measured]
     newest = next(iter(ended), None)
     before = next((run for run in ended[1:] if newest and run.job == newest.job), None)
-    if newest is not None and before is not None:
+    known = previews.get(newest.run_id) if newest is not None else None
+    job = next((job for job in jobs if newest and job.name == newest.job and job.runnable), None)
+    if newest is not None and job is not None and known is not None and 0 < known.trials < FEWEST:
+        found.append(
+            _next(
+                f"Run {newest.job} with {FEWEST} trials",
+                f"its last run had {known.trials}",
+                f"{plural(known.trials, 'trial')} cannot show how much of a score is chance. {FEWEST} give a "
+                "95 % interval for each score, and for what the facts add.",
+                command=f"bioeval-tui run {home_relative(job.path)} --repeat {FEWEST}",
+                does="job",
+                on=(str(job.path), str(FEWEST)),
+                run=newest,
+            )
+        )
+    if newest is not None and before is not None and newest.scores != before.scores:
         found.append(
             _next(
                 f"Compare the last two runs of {newest.job}",
@@ -170,8 +188,8 @@ def next_steps(runs: Sequence[RunSummary], jobs: Sequence[JobItem]) -> list[Home
                 "never run yet",
                 f"{'A sample' if never_run.sample else home_relative(never_run.path)}: {plural(never_run.tasks or 0, 'task')}, {plural(never_run.facts or 0, 'fact')}, "
                 f"{plural(never_run.assertions or 0, 'assertion')}. A dialog lets you choose how to run it.",
-                does="run",
-                on=(str(never_run.path),),
+                does="job",
+                on=(str(never_run.path), "1"),
                 text=never_run.text,
             )
         )
@@ -184,20 +202,31 @@ def _mean(run: RunSummary) -> str:
     return number(run.scores[only] if only else run.score)
 
 
-def recent(runs: Sequence[RunSummary], sentences: Mapping[str, str], now: datetime) -> list[HomeEntry]:
-    """Return the newest runs; `sentences` are their conclusions by id, as far as known."""
+def _scores(run: RunSummary) -> tuple[Cell, ...]:
+    """Return `0.47 → 1.00`, both conditions' scores, or the score of the only one."""
+    values = [run.scores.get(name) for name in ((run.only_condition,) if run.only_condition else CONDITIONS)]
+    cells = [Cell(f"{number(value):>4}", score_tone(value)) for value in values]
+    return (
+        (cells[0], Cell(" → ", "quiet"), cells[1], Cell("  "))
+        if len(cells) > 1
+        else (cells[0], Cell(" " * 9))
+    )
+
+
+def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: datetime) -> list[HomeEntry]:
+    """Return the newest runs; `previews` are their conclusions by id, as far as known."""
     shown = runs[:RECENT]
     width = max((len(run.job) for run in shown), default=0)
     found = []
     for run in shown:
-        value = run.scores[run.only_condition] if run.only_condition else run.score
         state = status_of(run)
-        said = sentences.get(run.run_id) or state.text
+        known = previews.get(run.run_id)
+        said = f"{plural(known.trials, 'trial')}: {known.brief}" if known and known.brief else ""
         row = (
-            Cell(f"{number(value):>4}  ", score_tone(value)),
+            *_scores(run),
             Cell(f"{run.job:<{min(width, 24)}.24}  "),
             Cell(f"{ago(run.started_at, now):<11}", "quiet"),
-            Cell(said, state.tone if run.run_id not in sentences else "plain"),
+            Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
         )
         found.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     return found

@@ -59,8 +59,8 @@ class JobsScreen(ListScreen[JobItem]):
 
     def __init__(self) -> None:
         super().__init__(jobs_view.listing(), JobRows())
-        self._to_run: Path | None = None
-        """The job to run as soon as it is listed."""
+        self._to_run: tuple[Path | None, int] = None, 1
+        """The job to run as soon as it is listed, and how often."""
 
     def compose_side(self) -> Iterable[Widget]:
         """A summary of the file, and its text."""
@@ -131,17 +131,18 @@ class JobsScreen(ListScreen[JobItem]):
         """A job's path."""
         return "the path", str(item.path)
 
-    def show_job(self, path: Path, *, run: bool) -> None:
-        """Put the cursor on a job; with `run`, open its run dialog once it is listed."""
+    def show_job(self, path: Path, *, repeats: int) -> None:
+        """Put the cursor on a job; with `repeats`, open its run dialog with so many once it is listed."""
         self.go_to(path)
-        if run:
-            self._to_run = path
+        if repeats:
+            self._to_run = path, repeats
             self._run_wished()
 
     def _run_wished(self) -> None:
-        if self._to_run is not None and self.looked_at is not None and self.looked_at.path == self._to_run:
-            self._to_run = None
-            self.action_run()
+        path, repeats = self._to_run
+        if path is not None and self.looked_at is not None and self.looked_at.path == path:
+            self._to_run = None, 1
+            self.action_run(repeats)
 
     def redraw(self) -> None:
         """Draw; open the run dialog of the job it was requested for, once that is loaded."""
@@ -172,7 +173,7 @@ class JobsScreen(ListScreen[JobItem]):
     def _chosen(self) -> None:
         self.action_run()
 
-    def action_run(self) -> None:
+    def action_run(self, repeats: int = 1) -> None:
         """Ask how, then run."""
         job = self.looked_at
         if job is None:
@@ -190,17 +191,17 @@ class JobsScreen(ListScreen[JobItem]):
             return
         from bioeval_tui.tui.jobs.run_dialog import RunDialog  # a dialog is loaded when it is opened
 
-        self.app.push_screen(RunDialog(job, self._remembered(job)), partial(self._run, job))
+        self.app.push_screen(RunDialog(job, self._remembered(job, repeats)), partial(self._run, job))
 
-    def _remembered(self, job: JobItem) -> jobs_view.RunForm:
+    def _remembered(self, job: JobItem, repeats: int) -> jobs_view.RunForm:
         kept = self.bioeval.services.preferences
         by_job = kept.get("run.by_job")
         mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
         if mine is None and job.sample:
-            return jobs_view.RunForm(agent="sample", played="rehearsal")
+            return jobs_view.RunForm(agent="sample", played="rehearsal", repeats=str(repeats))
         found = jobs_view.RunForm.remembered(mine if mine is not None else kept.get("run.last"))
         # How many conversations a run has is asked each time: enter, enter must not start a batch.
-        return replace(found, models="", repeats="1")
+        return replace(found, models="", repeats=str(repeats))
 
     def _run(self, job: JobItem, form: jobs_view.RunForm | None) -> None:
         if form is None:

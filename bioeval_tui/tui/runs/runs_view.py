@@ -38,19 +38,19 @@ STATUS: dict[Status, Cell] = {
     "failed": Cell("! not measured", "bad"),
     "interrupted": Cell("◐ interrupted", "warn"),
 }
-NO_ANSWER = Cell("✗ agent failed", "bad")
+AGENT_FAILED = Cell("✗ agent failed", "bad")
 NO_SCORE = Cell("? not measured", "warn")
 IMPORTED = Cell("↓ imported")
 MARK = "◆"
 
 
 def status_of(run: RunSummary) -> Cell:
-    """Return a run's status. A completed run without a score is marked, because it did not succeed."""
+    """Return a run's status. A completed run is marked if its agent failed, or if it has no score."""
     if run.imported and run.status == "completed":
         return IMPORTED
-    if run.status != "completed" or run.measured:
-        return STATUS[run.status]
-    return NO_ANSWER if "agent" in run.fault.split(", ") else NO_SCORE
+    if run.status == "completed" and "agent" in run.fault.split(", "):
+        return AGENT_FAILED
+    return STATUS[run.status] if run.status != "completed" or run.measured else NO_SCORE
 
 
 def listing() -> Listing[RunSummary]:
@@ -172,13 +172,13 @@ def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:
         [
             Cell(f"{'mean':<{width}}", "quiet"),
             Cell(score(run.score), "strong"),
-            Cell("  published formula", "quiet"),
+            Cell("  of both", "quiet"),
         ],
         *_reviewed_line(run, width),
         [
             Cell(f"{'uplift':<{width}}", "quiet"),
             uplift(run.uplift),
-            Cell("  by facts" if run.clean else "  not shown: not clean", "quiet"),
+            Cell("  what the facts add" if run.clean else "  not shown: not clean", "quiet"),
         ],
     ]
 

@@ -104,8 +104,8 @@ class Program(Protocol):
         """Open what is to be reviewed."""
         ...
 
-    async def show_job(self, path: str, *, run: bool) -> None:
-        """Go to a job file in the list of jobs; with `run`, open its run dialog."""
+    async def show_job(self, path: str, *, repeats: int) -> None:
+        """Go to a job file in the list of jobs; with `repeats`, open its run dialog with so many."""
         ...
 
     async def show_runs(self, words: str) -> None:
