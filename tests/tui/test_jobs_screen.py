@@ -139,7 +139,10 @@ async def test_errors_in_the_dialog_are_shown_in_the_dialog() -> None:
         await pilot.press("end", "enter", "left", "enter")
         await loaded(app, pilot)
         assert "address: give one such as" in screen_text(app)
+        await pilot.press(*"squally")  # meant for a line, but a choice has the focus
+        await loaded(app, pilot)
         assert isinstance(app.screen, RunDialog)
+        assert not app._notifications
     assert services.started == []
 
 

@@ -17,7 +17,7 @@ from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.choice_widget import Choice
-from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField
+from bioeval_tui.tui.shared.form_dialog import FormChoice, FormDialog, FormField
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             yield Static(id="answers", markup=False)
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
-        return self.row(label, Choice(jobs_view.CHOICES[name], value, id=name))
+        return self.row(label, FormChoice(jobs_view.CHOICES[name], value, id=name))
 
     def _line(self, label: str, name: str, value: str, hint: str) -> Horizontal:
         return self.row(label, RunField(value, placeholder=hint, id=name, compact=True))

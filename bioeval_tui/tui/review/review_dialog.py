@@ -14,7 +14,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.review import review_view
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.choice_widget import Choice
-from bioeval_tui.tui.shared.form_dialog import FormDialog, FormField
+from bioeval_tui.tui.shared.form_dialog import FormChoice, FormDialog, FormField
 
 HEADINGS: dict[review_view.Kind, str] = {
     "override": "Your score",
@@ -65,9 +65,9 @@ class ReviewDialog(FormDialog[review_view.ReviewForm]):
                     "score", ReviewField(placeholder="0 to 1, such as 0.8", id="score", compact=True)
                 )
             elif self._kind == "mark":
-                yield self.row("mark", Choice(review_view.MARK_WORDS, self._choice, id="choice"))
+                yield self.row("mark", FormChoice(review_view.MARK_WORDS, self._choice, id="choice"))
             elif self._kind == "fault":
-                yield self.row("fault", Choice(review_view.FAULTS, self._choice, id="choice"))
+                yield self.row("fault", FormChoice(review_view.FAULTS, self._choice, id="choice"))
             placeholder = PLACEHOLDERS.get(self._kind, "what you saw in the transcript")
             label = "note" if self._kind == "note" else "why"
             yield self.row(label, ReviewField(placeholder=placeholder, id="why", compact=True))

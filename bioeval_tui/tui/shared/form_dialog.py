@@ -27,6 +27,14 @@ class FormField(Input):
         return action not in ("scroll_up", "scroll_down") and super().check_action(action, parameters)
 
 
+class FormChoice(Choice):
+    """A choice beside input lines. A letter or digit that was meant for one of them is not a command."""
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Return whether a key is typed; Textual then leaves it out of all bindings but the choice's own."""
+        return character is not None and character.isalnum()
+
+
 class FormDialog(Dialog[Form]):
     """The result is the complete form; None if the dialog was closed. A subclass draws `#told` below its lines."""
 
