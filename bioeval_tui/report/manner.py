@@ -10,8 +10,10 @@ from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import samples
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.realism import Measure, Realism, UserTranscript, realism
 from bioeval_tui.report.statistics.realism_reference import REFERENCES, Band, RealismReference
+from bioeval_tui.text import plural
 
 LABELS = {
     "words_per_turn": "words per turn",
@@ -64,7 +66,7 @@ class MannerRow:
         )
 
     def _said(self, value: float) -> str:
-        return f"{value:.1%}" if self.name in SHARES else f"{value:.1f}"
+        return f"{100 * value:.1f} %" if self.name in SHARES else f"{value:.1f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,22 @@ class RunManner:
     reference: RealismReference
 
     @property
+    def column(self) -> str:
+        """The heading of the measured values."""
+        return "measured [95 % interval]" if self.conversations >= FEWEST else "measured"
+
+    @property
     def note(self) -> str:
-        """The data that it is compared with."""
+        """What it is compared with and, with too few conversations, why no value has an interval."""
+        few = ""
+        if self.conversations < FEWEST:
+            verb = "is" if self.conversations == 1 else "are"
+            few = (
+                f"{plural(self.conversations, 'conversation')} {verb} too few to tell whether this user is like "
+                f"people; {FEWEST} would give intervals. "
+            )
         return (
-            f"people: {self.reference.name} ({self.reference.licence}), {self.reference.about}; mean and the middle "
+            f"{few}people: {self.reference.name} ({self.reference.licence}), {self.reference.about}; mean and the middle "
             f"90 % of {self.reference.conversations} conversations; English phrases"
         )
 

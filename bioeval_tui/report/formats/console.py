@@ -204,7 +204,7 @@ def print_manner(run: LoadedRun, console: Console) -> None:
         talks = plural(found.conversations, "conversation")
         console.print(Text(f"\nthe simulated user, {found.title}, {talks}", style="bold"))
         table = Table("", box=None, pad_edge=False)
-        table.add_column("measured [95 % interval]", justify="right")
+        table.add_column(Text(found.column), justify="right")
         table.add_column("people", justify="right")
         table.add_column("")
         for row in found.rows:

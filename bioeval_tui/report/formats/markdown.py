@@ -251,7 +251,7 @@ def _manner(page: Page) -> list[str]:
             [row.label, escape(row.found), escape(row.people), "unlike these people" if row.unlike else ""]
             for row in found.rows
         ]
-        head = ["", "found (95 % interval)", "people", ""]
+        head = ["", escape(found.column), "people", ""]
         lines += [
             f"## The simulated user, {escape(found.title)}",
             "",

@@ -1,6 +1,6 @@
 """Statistics on how the simulated user speaks, without a model.
 
-Every figure is a mean with a 95 % interval that is clustered by conversation. They only describe. To judge whether a
+Every figure is a mean with a 95 % interval that is clustered by conversation, from five conversations on. They only describe. To judge whether a
 user is like people, compare with reference figures of human conversations (`realism_reference`), which are measured in
 the same way.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.clustered import clustered_mean
 from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.realism_phrases import HEDGE, OUT_OF_ROLE, STOP_WORDS
@@ -152,5 +153,7 @@ def _measure(values: Sequence[tuple[float, ...]], *, share: bool = True) -> Meas
     found = clustered_mean(groups)
     if found is None:
         return Measure(None, None, 0)
+    if found.clusters < FEWEST:
+        return Measure(found.mean, None, found.clusters)
     interval = found.wilson_interval() if share else found.t_interval(0.0, inf)
     return Measure(found.mean, interval, found.clusters)

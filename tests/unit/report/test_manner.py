@@ -31,7 +31,7 @@ def test_a_simulated_patient_is_compared_with_people_in_show_and_reports(
     assert found.conversations == 25
     assert rows["questions"].unlike is False
     assert rows["out_of_role"].unlike  # "The case vignette does not mention a rash"
-    assert rows["out_of_role"].people == "0.0% (0.0% to 0.0%)"
+    assert rows["out_of_role"].people == "0.0 % (0.0 % to 0.0 %)"
     assert rows["words_per_turn"].people == "12.7 (5.4 to 26.9)"
     assert rows["facts_in_first_answer"].people == "not known"
     shown = CliRunner().invoke(runs, ["show", path.stem], standalone_mode=False).stdout
@@ -65,6 +65,9 @@ def test_a_jobs_greeting_does_not_count_as_the_simulated_users_words() -> None:
     ]
     assert withheld.conversations == supplied.conversations == 1
     assert all(row.measure.interval is None for row in withheld.rows)  # one conversation tells of no other
+    assert withheld.note.startswith(
+        "1 conversation is too few to tell whether this user is like people; 5 would"
+    )
     mean = withheld.rows[0].measure.value
     assert mean is not None
     assert mean > len(said[0].split())  # "Hello" is left out
