@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 from statistics import fmean
 
-from bioeval_tui.record.events import ScorePart, TaskScored
+from bioeval_tui.record.events import AssertionChecked, ScorePart, TaskScored
 from bioeval_tui.record.names import CONDITIONS, Condition
 
 TIMING_WEIGHT = 1.0
@@ -145,10 +145,10 @@ def contributions(parts: Iterable[ScorePart], penalty: float) -> dict[str, float
     return added | {"penalty": -min(penalty, fsum(added.values()))}
 
 
-def running(parts: Iterable[ScorePart], failures: int) -> float | None:
-    """Return the score over the parts known so far, for a conversation in progress."""
-    known = [part for part in parts if part.value is not None]
-    return compose(known, failures).score if known else None
+def passed_share(checks: Iterable[AssertionChecked]) -> float | None:
+    """Return the share of the measured assertions, by weight, that passed; None if none was measured."""
+    measured = [check for check in checks if check.status != "not_measured"]
+    return assertion_part([(check.weight, check.status == "passed") for check in measured]).value
 
 
 def mean_of(scores: Iterable[float | None]) -> float | None:

@@ -23,6 +23,7 @@ from bioeval_tui.record.events import (
 )
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.turn_mark import TurnMark
+from bioeval_tui.score import passed_share
 
 FRAME_S = 1 / 30
 LONGEST_WAIT_S = 5.0
@@ -231,6 +232,8 @@ def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list
     times = timing(events)
     begun = next((n + 1 for n, event in enumerate(events) if isinstance(event, ConversationStarted)), 1)
     ends: dict[tuple[Condition | None, int, int, int], int] = {}
+    checks: dict[tuple[Condition | None, int, int], dict[int, AssertionChecked]] = {}
+    passed: dict[int, float | None] = {}
     for number, event in enumerate(events):
         match event:
             case MessageCompleted():
@@ -239,16 +242,20 @@ def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list
                 turn = event.after_turn
             case _:
                 continue
-        key = (event.condition, event.trial or 1, event.attempt or 1, turn)
-        if isinstance(event, MessageCompleted) or key in ends:
-            ends[key] = number + 1
+        talk = (event.condition, event.trial or 1, event.attempt or 1)
+        latest = checks.setdefault(talk, {})
+        if isinstance(event, AssertionChecked):
+            latest[event.index] = event
+        if isinstance(event, MessageCompleted) or (*talk, turn) in ends:
+            ends[*talk, turn] = number + 1
+            passed[number + 1] = passed_share(latest.values())
     places = [(condition, trial, turn, count) for (condition, trial, _, turn), count in ends.items() if turn]
     places = sorted(places, key=lambda place: place[3])
     failures = [number for number, fails in enumerate(_new_failures(events)) if fails]
     found = [TurnMark(None, 1, 0, begun, times[begun - 1])]
     for condition, trial, turn, count in [*places, (None, 1, 0, len(events))]:
         failed = bisect_left(failures, found[-1].given) < bisect_left(failures, count)
-        found.append(TurnMark(condition, trial, turn, count, times[count - 1], failed))
+        found.append(TurnMark(condition, trial, turn, count, times[count - 1], failed, passed.get(count)))
     return found
 
 

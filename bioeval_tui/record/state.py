@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from bioeval_tui import score as composite
 from bioeval_tui.record import cases, events
 from bioeval_tui.record.clock import Clock
-from bioeval_tui.record.events import RunEvent, job_number
+from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition, Role
 from bioeval_tui.record.spans import AgentSpan, tokens_of
 from bioeval_tui.text import clean_line, shorten
@@ -273,17 +273,15 @@ class RunState:
         """Return a conversation, or None if it has not begun."""
         return self.conversations.get(ConversationKey(condition, trial))
 
+    @property
+    def all_paused(self) -> bool:
+        """Whether every condition of the run is paused."""
+        return self.started is not None and self.paused.issuperset(self.started.conditions)
+
     def seconds(self, now: datetime | None = None) -> float | None:
         """Return how long the run has worked until its end, `now` or its last event; None before it started."""
         end = self.ended.at if self.ended else now or self.last_at
         return self._clock.seconds(self.started.at, end) if self.started and end else None
-
-    def conversation_seconds(self, talk: ConversationState, now: datetime | None = None) -> float | None:
-        """Return how long a conversation has taken, without pauses; None before it started."""
-        end = talk.ended_at or (self.ended.at if self.ended else now)
-        return (
-            self._clock.seconds(talk.started_at, end, talk.key.condition) if talk.started_at and end else None
-        )
 
     def scores(self) -> dict[str, float | None]:
         """Return each condition's mean score over its trials; None when one is missing or not measured."""
@@ -294,24 +292,6 @@ class RunState:
             values = [talk.score.score if talk and talk.score else None for talk in held]
             found[condition] = composite.mean_of(values)
         return found
-
-    def running_score(self, conversation: ConversationState) -> float | None:
-        """Return the final score if there is one, otherwise the score over the parts known so far."""
-        if conversation.score is not None:
-            return conversation.score.score
-        parts = [
-            composite.timing_part(
-                job_number(self.job, "aspirationalAverage", 0.0), conversation.latencies_ms
-            ),
-            composite.assertion_part(
-                [
-                    (c.weight, PASSED[c.status])
-                    for c in conversation.latest_checks()
-                    if c.status != "not_measured"
-                ]
-            ),
-        ]
-        return composite.running(parts, conversation.failures)
 
 
 NOT_CLEAN = ("not_clean", "clean_unknown")
@@ -324,11 +304,12 @@ def apply(state: RunState, event: RunEvent) -> Change:
     """Apply one event to `state` in place, and return what changed."""
     if event.seq:
         state.last_seq = max(state.last_seq, event.seq)
-    every = state.started.conditions if state.started else CONDITIONS
     if isinstance(event, events.RunResumed) and state.last_at is not None:
-        state._clock.interruption(state.last_at, event.at, every)
-    elif isinstance(event, events.MessageCompleted) and state.paused and event.condition is not None:
-        state._clock.message(event.at, event.condition, state.paused, every)
+        state._clock.go_on(state.last_at)
+        state._clock.stop(state.last_at)
+        state._clock.go_on(event.at)
+    elif isinstance(event, events.MessageCompleted) and state.all_paused:
+        state._clock.stop(event.at)
     state.last_at = event.at
     if event.condition is None or event.trial is None:
         _apply_to_run(state, event)
@@ -415,14 +396,15 @@ def _warn(state: RunState, event: events.Warned) -> None:
 def _pause(state: RunState, event: events.OperatorActed) -> None:
     every = state.started.conditions if state.started else CONDITIONS
     who = {event.condition} if event.condition else set(every)
-    if event.action == "step":
-        state._clock.step(event.at, who)
+    waited = state.all_paused
     if event.action in ("pause", "step"):
         state.paused |= who
     elif event.action == "resume":
         state.paused -= who
-    if event.action in ("pause", "resume"):
-        state._clock.pause(event.at, state.paused, every)
+    if waited and (event.action == "step" or not state.all_paused):
+        state._clock.go_on(event.at)
+    elif state.all_paused and not waited:
+        state._clock.stop(event.at)
 
 
 def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunEvent) -> int | None:

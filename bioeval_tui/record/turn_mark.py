@@ -20,5 +20,5 @@ class TurnMark(NamedTuple):
     given: int
     at_s: float
     failed: bool = False
-    score: float | None = None
-    """The conversation's score over the parts known by then, if computed."""
+    passed: float | None = None
+    """The share of the conversation's assertions, by weight, that held by then; None if none was measured."""

@@ -124,40 +124,23 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
     ]
 
 
-def score_steps(state: RunState, condition: Condition, trial: int) -> list[tuple[int, float]]:
-    """Return the score over the parts known after each turn; the last one is the complete score once there is one.
-
-    Before the verdict, that is timing and assertions only, as in `RunState.running_score`.
-    """
+def assertion_steps(state: RunState, condition: Condition, trial: int) -> list[tuple[int, float]]:
+    """Return the share of assertions, by weight, that held after each turn, the final checks last; empty without assertions."""
     talk = state.conversation(condition, trial)
     if talk is None:
         return []
-    target, found = target_ms(state), []
-    turns = sorted({message.turn for message in talk.messages if message.role == "assistant"})
-    for turn in turns:
-        latencies = [
-            message.latency_ms
-            for message in talk.messages
-            if message.turn <= turn and message.role == "assistant" and message.latency_ms is not None
-        ]
-        seen = [
+    found = []
+    for turn in sorted({message.turn for message in talk.messages if message.role == "assistant"}):
+        latest = (
             next((check for check in reversed(checks) if check.after_turn <= turn), None)
             for checks in talk.checks.values()
-        ]
-        known = [
-            (check.weight, check.status == "passed")
-            for check in seen
-            if check and check.status != "not_measured"
-        ]
-        failures = sum(
-            1 for failure in talk.request_failures if failure.counted and (failure.message or 0) <= 2 * turn
         )
-        parts = [composite.timing_part(target, latencies), composite.assertion_part(known)]
-        value = composite.running(parts, failures)
-        if value is not None:
-            found.append((turn, value))
-    if found and talk.score is not None and talk.score.score is not None:
-        found[-1] = (found[-1][0], talk.score.score)
+        share = composite.passed_share(check for check in latest if check is not None)
+        if share is not None:
+            found.append((turn, share))
+    final = composite.passed_share(talk.final_checks.values())
+    if found and final is not None:
+        found[-1] = (found[-1][0], final)
     return found
 
 

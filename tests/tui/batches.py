@@ -34,15 +34,16 @@ def _glance(
     elif number == 9:
         state, rank = Cell("✗ agent failed · 4 messages", "bad"), Rank.AGENT_FAILED
     elif number == 14:
-        state, rank = Cell("‖ message 6/20", "warn"), Rank.WAITING
+        state, rank = Cell("‖ turn 3", "warn"), Rank.WAITING
     elif number % 4 == 1:
         since = now - timedelta(seconds=21 if number == 5 else 1)
-        state = Cell(f"● message {2 * len(times) + 2}/20", "busy")
-        so_far = Cell(f"{value:.2f} so far", "quiet")
-        return Glance(key, Rank.RUNNING, state, so_far, None, job, model, times, 3000.0, since)
+        state = Cell(f"● turn {len(times) + 1}", "busy")
+        return Glance(
+            key, Rank.RUNNING, state, job=job, model=model, latencies_ms=times, slow_ms=3000.0, since=since
+        )
     elif number % 6 == 4:
         return Glance(key, Rank.QUEUED, Cell("◌ queued", "quiet"), job=job, model=model)
     else:
-        state, rank = Cell(f"■ signed off · {2 * len(times) + 1} messages", "good"), Rank.DONE
+        state, rank = Cell(f"■ signed off · {len(times)} turns", "good"), Rank.DONE
         return Glance(key, rank, state, Cell(f"{value:.2f}", "strong"), value, job, model, times, 3000.0)
     return Glance(key, rank, state, job=job, model=model, latencies_ms=times, slow_ms=3000.0)

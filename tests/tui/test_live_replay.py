@@ -103,7 +103,7 @@ async def test_a_live_run_has_no_replay_keys() -> None:
 
 async def test_brackets_go_to_the_next_and_previous_turn(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
-        await until(pilot, lambda: "start   00:0" in screen_text(app))
+        await until(pilot, lambda: "start   playback 00:0" in screen_text(app))
         for turn in (1, 2, 3):
             await pilot.press("]")
             await until(pilot, lambda turn=turn: f"withheld, turn {turn} of" in screen_text(app))
@@ -196,7 +196,8 @@ async def test_presentation_mode_shows_only_the_conversation_scores_and_one_char
         shown = screen_text(app)
         assert "REPLAY" in shown
         assert "facts withheld" in shown
-        assert "ASSERTIONS" not in shown.upper()
+        assert "TASKS" not in shown.upper()
+        assert "assertions 2 of 3" in shown
         assert "end presentation" in shown
         assert "find" not in shown
         await pilot.press("]")

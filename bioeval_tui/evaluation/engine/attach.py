@@ -26,12 +26,9 @@ from bioeval_tui.record.replay import (
     replay_times,
     turn_ends,
 )
-from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.record.turn_mark import TurnMark
 from bioeval_tui.text import clean_line
 
-MOST_SCORED = 20_000
-"""Maximum number of events of a recording for which the scores over its turns are computed."""
 QUIET_S = 2.0
 """After this many seconds without an event, ask the engine whether it can write."""
 
@@ -163,7 +160,6 @@ class ReplayedRun:
         """Yield the events at their recorded pace; an interrupted run ends with a `Warned`."""
         if self._source is None and not self._events:
             self._take((await asyncio.to_thread(read_recording, self.path)).events)
-            self.marks = await asyncio.to_thread(with_scores, self._events, self.marks)
         elif self._source is not None and self._reading is None:
             self._reading = asyncio.create_task(self._read(self._source))
         self._player = Player(
@@ -277,19 +273,6 @@ class ReplayedRun:
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.wait({self._reading})
-
-
-def with_scores(events: Sequence[RunEvent], marks: Sequence[TurnMark]) -> list[TurnMark]:
-    """Return the marks with the score of each conversation there; unchanged for a long recording."""
-    if len(events) > MOST_SCORED:
-        return list(marks)
-    state, given, found = RunState(), 0, []
-    for mark in marks:
-        apply_all(state, events[given : mark.given])
-        given = max(given, mark.given)
-        talk = state.conversation(mark.condition, mark.trial) if mark.condition else None
-        found.append(mark._replace(score=state.running_score(talk)) if talk else mark)
-    return found
 
 
 def _age_s(path: Path) -> float:

@@ -18,7 +18,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 
 
 class RulesJudge:
-    """Scores each task by the weighted share of its `rules` that are met."""
+    """Scores each task by its `rules`: one that is met gives its weight in points, and the score is the share of all points."""
 
     identity = "rules"
 
@@ -39,24 +39,25 @@ def _judge_task(number: int, task: JobTask, transcript: Sequence[TranscriptMessa
             f"task {number} ({shorten(clean_line(task.task), 60)}) has no rules; add `rules` with a `pattern`"
             " to the task, or set `scorer.kind: llm`"
         )
-    held: list[str] = []
-    missed: list[str] = []
+    met: list[RuleConfig] = []
+    missed: list[RuleConfig] = []
     evidence: list[Evidence] = []
-    weight = 0.0
     for rule in task.rules:
         try:
             place = _find(rule, transcript)
         except (InputError, NotMeasuredError) as problem:
             raise NotMeasuredError(f"task {number}: {problem}") from problem
         if (place is None) == rule.absent:
-            weight += rule.weight
-            held.append(_named(rule))
+            met.append(rule)
         else:
-            missed.append(_named(rule))
+            missed.append(rule)
         if place:
             evidence.append(_quote(*place))
-    score = weight / sum(rule.weight for rule in task.rules)
-    return TaskVerdict(number, score, _reason(held, missed), tuple(dict.fromkeys(evidence)))
+    points, most = (sum(rule.weight for rule in rules) for rules in (met, task.rules))
+    reason = f"{points:g} of {most:g} points = {points / most:.2f}"
+    reason += f": {_listed(met)}" if met else ""
+    reason += f". Not met: {_listed(missed)}" if missed else ""
+    return TaskVerdict(number, points / most, f"{reason}.", tuple(dict.fromkeys(evidence)))
 
 
 def _find(
@@ -77,14 +78,8 @@ def _named(rule: RuleConfig) -> str:
     )
 
 
-def _reason(held: Sequence[str], missed: Sequence[str]) -> str:
-    total = len(held) + len(missed)
-    sentence = f"{len(held)} of {total} rules met"
-    if held:
-        sentence += f": {'; '.join(held)}"
-    if missed:
-        sentence += f". Not met: {'; '.join(missed)}"
-    return sentence + "."
+def _listed(rules: Sequence[RuleConfig]) -> str:
+    return "; ".join(f"{_named(rule)} ({rule.weight:g})" for rule in rules)
 
 
 def _quote(message: TranscriptMessage, found: PatternMatch) -> Evidence:

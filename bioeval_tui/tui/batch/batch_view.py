@@ -195,7 +195,7 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
         key,
         rank,
         Cell("! engine stopped", "bad") if interrupted else _short(state, conversation, head.state),
-        head.score,
+        head.score if conversation.score else NO_SCORE,
         conversation.score.score if conversation.score else None,
         started.job_name,
         started.model or "",

@@ -37,7 +37,7 @@ class GridScreen(BaseScreen):
     NAME = "Grid"
     AUTO_FOCUS = ""
     ABOUT = (
-        "Every conversation at once: its state, messages, latencies and score so far. Failed, waiting and "
+        "Every conversation at once: its state, turn, latencies and score. Failed, waiting and "
         "slow conversations come first. Finished ones come last, lowest score first."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("grid")

@@ -84,18 +84,14 @@ class ConversationFrame(Vertical):
 
 
 def framed_head(head: Head, active: bool, width: int) -> Content:
-    """Return the upper edge of a frame of this width: condition, what it means, state, time and score, as far as they fit."""
+    """Return the upper edge of a frame of this width: condition, what it means, state and score, as far as they fit."""
     name = Cell(head.title.upper(), "strong" if active else "plain")
-    means, elapsed, nothing = Cell(f" · {head.means}", "quiet"), Cell(f"{head.elapsed}  ", "quiet"), Cell("")
-    short = head.state._replace(text=head.state.text.split(" · ")[0])
-    for meaning, state, time in (
-        (means, head.state, elapsed),
-        (means, head.state, nothing),
-        (nothing, head.state, elapsed),
-        (nothing, head.state, nothing),
-        (nothing, short, nothing),
-    ):
-        start, end = paint(name, meaning, "  ", state, " "), paint(" ", time, head.score)
+    means, nothing = Cell(f" · {head.means}", "quiet"), Cell("")
+    whole = head.state.text
+    shorter = (whole, whole.partition(" · ")[0], whole.partition(" of ")[0])
+    states = [head.state._replace(text=text) for text in shorter]
+    for meaning, state in ((means, states[0]), *((nothing, state) for state in states)):
+        start, end = paint(name, meaning, "  ", state, " "), paint(" ", head.score)
         room = width - start.cell_length - end.cell_length
         if room >= 0:
             return Content.assemble(start, ("─" * room, "$line"), end)

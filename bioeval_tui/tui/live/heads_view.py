@@ -60,30 +60,32 @@ def title_state(
     waits: bool = False,
     demo: bool = False,
 ) -> Cell:
-    """Return the sign and word for the run's status, with the elapsed time and, for a replay, its speed.
+    """Return the sign and word for the run's status, with the run's time or, for a replay, its speed.
 
-    A `demo` has its own pace, so speed and the run's clock are left out.
+    A replay's position is on its bar. A `demo` has its own pace, so speed and time are left out.
     """
-    elapsed = state.seconds(now)
-    time = "" if elapsed is None else f"  {clock(elapsed)}"
+    seconds = state.seconds(now)
+    after, elapsed = (
+        ("", "") if seconds is None else (f" after {clock(seconds)}", f" · elapsed {clock(seconds)}")
+    )
     if state.ended is not None:
         replayed = "RECORDING · " if link == "replay" and not demo else ""
         word, tone = _RUN_ENDS[state.ended.status]
-        return Cell(f"{replayed}{word}{time}", tone)
+        return Cell(f"{replayed}{word}{after}", tone)
     if link == "interrupted":
-        return Cell(f"! INTERRUPTED{time}", "bad")
+        return Cell(f"! INTERRUPTED{after}", "bad")
     if link == "failed":
         return Cell("! COULD NOT START", "bad")
     if link == "waiting" or state.started is None:
         return Cell("◌ WAITING", "quiet")
     if state.paused and link != "replay":
-        return Cell(f"‖ PAUSED{time}", "warn")
+        return Cell(f"‖ PAUSED{elapsed}", "warn")
     if demo:
         return Cell("‖ DEMO", "warn") if waits else Cell("▸ DEMO", "busy")
     if link == "replay":
         pace = "" if speed in (None, 1) else f" {speed:g}×"
-        return Cell(f"‖ REPLAY{pace}{time}", "warn") if waits else Cell(f"▸ REPLAY{pace}{time}", "busy")
-    return Cell(f"● LIVE{time}", "good")
+        return Cell(f"‖ REPLAY{pace}", "warn") if waits else Cell(f"▸ REPLAY{pace}", "busy")
+    return Cell(f"● LIVE{elapsed}", "good")
 
 
 _RUN_ENDS: dict[str, tuple[str, Tone]] = {
@@ -95,13 +97,13 @@ _RUN_ENDS: dict[str, tuple[str, Tone]] = {
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The line above a conversation: condition, state, time and score."""
+    """The line above a conversation: condition, state and score."""
 
     title: str
     """What the condition is called."""
     state: Cell
-    elapsed: str
     score: Cell
+    """The score; until there is one, how many assertions hold."""
     means: str = ""
     """What the condition means, in plain words."""
 
@@ -111,11 +113,9 @@ def head(state: RunState, condition: Condition, trial: int, now: datetime | None
     conversation, title = state.conversation(condition, trial), state.condition_title(condition)
     if conversation is None:
         waiting = Cell("– not run" if state.ended else "◌ queued", "quiet")
-        return Head(title, waiting, "", Cell("–", "quiet"), meaning(state, condition, trial))
-    seconds = state.conversation_seconds(conversation, now)
-    elapsed = "" if seconds is None else clock(seconds)
+        return Head(title, waiting, Cell("–", "quiet"), meaning(state, condition, trial))
     said = _conversation_state(state, conversation, now)
-    return Head(title, said, elapsed, _score_cell(state, conversation), meaning(state, condition, trial))
+    return Head(title, said, score_cell(conversation), meaning(state, condition, trial))
 
 
 def meaning(state: RunState, condition: Condition, trial: int) -> str:
@@ -135,10 +135,8 @@ def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
         value = conversation.score.score if conversation.score else None
         tone = score_tone(value) if sign.tone == "plain" else sign.tone
         return Cell(f"{sign.text.split()[0]} {score(value)}", tone)
-    count = conversation.messages[-1].message if conversation.messages else 0
-    if is_paused(state, condition):
-        return Cell(f"‖ message {count}/{conversation.max_messages}", "warn")
-    return Cell(f"● message {count}/{conversation.max_messages}", "busy")
+    turn = conversation.messages[-1].turn if conversation.messages else 0
+    return Cell(f"‖ turn {turn}", "warn") if is_paused(state, condition) else Cell(f"● turn {turn}", "busy")
 
 
 def is_paused(state: RunState, condition: Condition) -> bool:
@@ -169,7 +167,7 @@ def _newest_turn(state: RunState, condition: Condition) -> OperatorActed | None:
 def _conversation_state(state: RunState, conversation: ConversationState, now: datetime | None) -> Cell:
     if conversation.ended is not None:
         ending = _ENDINGS[conversation.ended.how]
-        count = plural(len(conversation.messages), "message")
+        count = plural(conversation.messages[-1].turn if conversation.messages else 0, "turn")
         if conversation.phase == "judging" and conversation.score is None and state.ended is None:
             return Cell(f"{ending.text} · {count} · judge reads…", "busy")
         return Cell(f"{ending.text} · {count}", ending.tone)
@@ -178,7 +176,8 @@ def _conversation_state(state: RunState, conversation: ConversationState, now: d
     if not conversation.messages:
         return Cell("● preparing the session…", "busy")
     newest = conversation.messages[-1]
-    where = f"message {newest.message} of {conversation.max_messages}"
+    imported = state.started is not None and state.started.source is not None
+    where = f"turn {newest.turn}{'' if imported else f' of at most {conversation.max_messages // 2}'}"
     if is_paused(state, conversation.key.condition) and newest.done:
         return Cell(f"‖ paused · {where}", "warn")
     doing = _doing(state, conversation, now)
@@ -201,10 +200,12 @@ def _doing(state: RunState, conversation: ConversationState, now: datetime | Non
     return f"evaluator thinks{waited}…"
 
 
-def _score_cell(state: RunState, conversation: ConversationState) -> Cell:
+def score_cell(conversation: ConversationState) -> Cell:
+    """Return the score; until there is one, how many assertions hold, because nothing else is known of the result."""
     if conversation.score is not None:
         return Cell(score(conversation.score.score), score_tone(conversation.score.score))
     if conversation.ended is not None and conversation.ended.reason == "cancelled":
         return Cell("–", "quiet")
-    value = state.running_score(conversation)
-    return Cell("–", "quiet") if value is None else Cell(f"{value:.2f} so far", "quiet")
+    checks = conversation.latest_checks()
+    hold = sum(check.status == "passed" for check in checks)
+    return Cell(f"assertions {hold} of {len(checks)}" if checks else "–", "quiet")

@@ -111,5 +111,5 @@ def uplift(state: RunState, trial: int) -> Cell | None:
         return Cell(f"not shown: {state.cleanness}", "warn")
     conversations = [state.conversation(condition, trial) for condition in CONDITIONS]
     if any(conversation is None or conversation.score is None for conversation in conversations):
-        return Cell("shown when both have ended", "quiet")
+        return Cell("once both ended", "quiet")
     return uplift_cell(rows.composite_uplift(state, trial))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.live.watched import Watched
     from bioeval_tui.tui.shared.base import BaseScreen
 
-SCORE_ROWS, ROOMY = 2, 32
-"""Number of lines for the scores, and the minimum terminal height at which they are drawn."""
+ASSERTION_ROWS, ROOMY = 2, 32
+"""Number of lines for the assertions, and the minimum terminal height at which they are drawn."""
 SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
@@ -66,35 +66,33 @@ class ReplayControls(Widget, can_focus=True):
         shown = (tuple(playback.marks), playback.given, round(playback.now_s, 1))
         self.display = bool(playback.marks)
         if shown != self._shown:
-            grows = len(self._scores(shown[0], 0.0, 80)) != len(self._scores(self._shown[0], 0.0, 80))
+            grows = len(self._assertions(shown[0], 0.0, 80)) != len(self._assertions(self._shown[0], 0.0, 80))
             self._shown = shown
             self.refresh(layout=grows)
 
     def render(self) -> Content:
-        """Draw the bar and its position."""
+        """Draw the bar and its position, and above it how many assertions held."""
         marks, given, now_s = self._shown
         words = self._label()
         room = self._bar_width(words)
         cells = timeline_view.bar(marks, given, now_s, room)
         line = paint(*cells, Cell(f"  {words}", "quiet"))
-        above = [paint(*row) for row in self._scores(marks, now_s, room)]
+        above = [paint(*row) for row in self._assertions(marks, now_s, room)]
         if above:
-            above[0] = Content.assemble(above[0], ("  score by turn", "$quiet"))
+            above[0] = Content.assemble(above[0], ("  assertions that hold", "$quiet"))
         return Content("\n").join([*above, line])
 
     def _label(self) -> str:
-        state, (marks, given, now_s) = self.watched.state, self._shown
-        return timeline_view.label(
-            marks, given, now_s, self.size.width, state.condition_name if state else str
-        )
+        return timeline_view.label(*self._shown, self.size.width, self.watched.state)
 
-    def _scores(self, marks: Sequence[TurnMark], now_s: float, width: int) -> list[list[Cell]]:
-        """Return the score over the turns, if there is room; a click on it also goes to the turn."""
-        return timeline_view.scores(marks, now_s, width, SCORE_ROWS) if self.app.size.height >= ROOMY else []
+    def _assertions(self, marks: Sequence[TurnMark], now_s: float, width: int) -> list[list[Cell]]:
+        """Return the share of assertions that held, if there is room; a click on it also goes to the turn."""
+        high = self.app.size.height >= ROOMY
+        return timeline_view.assertions(marks, now_s, width, ASSERTION_ROWS) if high else []
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """One line, and those of the scores."""
-        return 1 + len(self._scores(self._shown[0], 0.0, max(1, width - 1)))
+        """One line, and those of the assertions."""
+        return 1 + len(self._assertions(self._shown[0], 0.0, max(1, width - 1)))
 
     def _bar_width(self, words: str) -> int:
         return max(0, self.size.width - len(words) - 2)

@@ -249,21 +249,21 @@ class ScoreCard(Dialog[CardEvidence]):
         return Content("\n").join(lines)
 
     def _steps(self, width: int) -> list[Content]:
-        """Return the score over the turns, with a line for each condition."""
+        """Return the share of assertions that held over the turns, with a line for each condition."""
         drawn = [
             Steps(
                 self._state.condition_name(name),
-                report_steps,
+                steps,
                 heavy=name == self._condition,
                 tone=score_card_view.tone(self._both[name]),
             )
             for name in sorted(self._both, key=lambda name: name == self._condition)
-            if (report_steps := rows.score_steps(self._state, name, self._trial))
+            if (steps := rows.assertion_steps(self._state, name, self._trial))
         ]
         plot = step_plot(drawn, width, PLOT_ROWS)
         return (
             [
-                paint(Cell("score by turn, the judge's score last", "quiet")),
+                paint(Cell("share of assertions that hold, by turn", "quiet")),
                 *(paint(*line) for line in plot),
             ]
             if plot

@@ -209,8 +209,9 @@ def _task_detail(conversation: ConversationState | None, task: TaskScored | None
     )
     lines += [Cell(f"! {warned.message}", "warn") for warned in missing]
     for item in task.evidence:
-        where = f"message {item.message}" if item.message else "not found in the transcript"
-        lines.append(Cell(f"“{item.quote}”  {where}", "quiet" if item.message else "warn"))
+        quoted = conversation.message(item.message) if conversation and item.message else None
+        where = f"turn {quoted.turn}" if quoted else "not found in the transcript"
+        lines.append(Cell(f"“{item.quote}”  {where}", "quiet" if quoted else "warn"))
     return lines
 
 

@@ -64,7 +64,7 @@ def score_bar(conversation: ConversationState, width: int) -> list[Cell]:
 
 
 def legend(conversation: ConversationState) -> list[Cell]:
-    """Describe the parts: sign, name, value and weight; then the parts left out, and the penalty."""
+    """Show how the score comes about: each part's points of the most it can give, the penalty, and the sum."""
     if conversation.score is None:
         return [Cell("not scored", "quiet")]
     cells: list[Cell] = []
@@ -75,11 +75,15 @@ def legend(conversation: ConversationState) -> list[Cell]:
         elif part.value is None:
             cells.append(Cell(f"{WORDS[part.name]} not measured", "warn"))
         else:
-            cells += [Cell(sign * 2, tone), Cell(f" {WORDS[part.name]} {part.value:.2f} ×{part.weight:g}")]
+            points = f"{part.value * part.weight:.2f} of {part.weight:g}"
+            cells += [Cell(sign * 2, tone), Cell(f" {WORDS[part.name]} {points}")]
         cells.append(Cell("  "))
-    cells.append(
-        Cell(f"− penalty {conversation.score.penalty:.2f}", "bad" if conversation.score.penalty else "quiet")
-    )
+    found, penalty = shares(conversation), conversation.score.penalty
+    most = sum(share.weight for share in found)
+    if conversation.score.score is not None and most:
+        cells.append(Cell(f"= {sum(share.share for share in found) * most:.2f} of {most:g}", "quiet"))
+    if penalty:
+        cells.append(Cell(f"  − penalty {penalty:.2f}", "bad"))
     return cells
 
 

@@ -75,20 +75,20 @@ class StageScore(Vertical):
     def show(self, state: RunState, trial: int, active: bool) -> None:
         """Draw from the run."""
         conversation = state.conversation(self.condition, trial)
-        value = state.running_score(conversation) if conversation is not None else None
-        so_far = conversation is not None and conversation.score is None and value is not None
+        scored = conversation is not None and conversation.score is not None
+        value = (
+            conversation.score.score if conversation is not None and conversation.score is not None else None
+        )
         mark = "▌" if active else " "
         self.set_class(active, "-active")
         for tone in ("good", "warn", "bad"):
-            self.set_class(not so_far and score_tone(value) == tone, f"-{tone}")
+            self.set_class(score_tone(value) == tone, f"-{tone}")
         self._title.say(
             Cell(f"{mark}{state.condition_title(self.condition)}", "strong" if active else "quiet")
         )
         self._digits.update("-" if value is None else f"{value:.2f}")
-        doing = heads_view.short_state(state, self.condition, trial)
-        sign = doing.text.partition(" ")[0]
-        final = "final" if conversation is not None and conversation.score is not None else "–"
-        self._note.say(Cell(f" {'so far' if so_far else final} {sign}", "quiet"))
+        so_far = heads_view.score_cell(conversation) if conversation is not None else Cell("–")
+        self._note.say(Cell(f" {'score' if scored else so_far.text}", "quiet"))
 
 
 class StageLine(Widget):

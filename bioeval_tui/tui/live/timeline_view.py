@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from bioeval_tui.record.turn_mark import TurnMark
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score_tone
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined
 
+if TYPE_CHECKING:
+    from bioeval_tui.record.state import RunState
+
+NARROW, ROOMY = 50, 100
+"""Minimum widths for the turn, and for the condition."""
 PLAYED, AHEAD, TURN_PLAYED, TURN_AHEAD, FAILED = "━", "─", "●", "○", "✗"
 
 
@@ -35,10 +41,8 @@ def nearest(marks: Sequence[TurnMark], share: float) -> TurnMark | None:
     return min(marks, key=lambda mark: abs(mark.at_s - at_s))
 
 
-def label(
-    marks: Sequence[TurnMark], given: int, now_s: float, width: int, name: Callable[[str], str] = str
-) -> str:
-    """Return the position of the replay, in as many words as fit; `name` returns a condition's name."""
+def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int, state: RunState | None) -> str:
+    """Return the position of the replay, in as many words as fit."""
     if not marks:
         return ""
     at = at_mark(marks, given)
@@ -50,21 +54,25 @@ def label(
         where = "end" if at == len(marks) - 1 and at else "start"
     else:
         same = [m.turn for m in marks if (m.condition, m.trial) == (mark.condition, mark.trial)]
-        trial = f", trial {mark.trial}" if trials else ""
-        where = f"{name(mark.condition)}{trial}, turn {mark.turn} of {max(same)}"
-    time = f"{clock(now_s)} / {clock(marks[-1].at_s)}"
-    return f"{where}   {time}" if width >= 50 else time
+        talk = state.conversation(mark.condition, mark.trial) if state else None
+        # The next turn may have begun before the last check of this one: the heading shows it, too.
+        turn = talk.messages[-1].turn if talk and talk.messages else mark.turn
+        which = [state.condition_name(mark.condition)] if state and width >= ROOMY else []
+        which += [f"trial {mark.trial}"] if trials else []
+        where = ", ".join([*which, f"turn {turn} of {max(same)}"])
+    time = f"playback {clock(now_s)} / {clock(marks[-1].at_s)}"
+    return f"{where}   {time}" if width >= NARROW else time
 
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
-def scores(marks: Sequence[TurnMark], now_s: float, width: int, height: int) -> list[list[Cell]]:
-    """Return the score over the turns as an area above the bar, `height` lines; nothing where no turn has one.
+def assertions(marks: Sequence[TurnMark], now_s: float, width: int, height: int) -> list[list[Cell]]:
+    """Return the share of assertions that held over the turns as an area above the bar, `height` lines; empty without assertions.
 
     A step begins where its turn ends. Turns not yet played are dimmed.
     """
-    known = [mark for mark in marks if mark.score is not None]
+    known = [mark for mark in marks if mark.passed is not None]
     if not known or width <= 0:
         return []
     whole = marks[-1].at_s or 1.0
@@ -75,9 +83,9 @@ def scores(marks: Sequence[TurnMark], now_s: float, width: int, height: int) -> 
         follows = known[place + 1] if place + 1 < len(known) else None
         same = follows is not None and (follows.condition, follows.trial) == (mark.condition, mark.trial)
         last = round(follows.at_s / whole * (width - 1)) if follows is not None and same else first + 1
-        value = mark.score or 0.0
+        value = mark.passed or 0.0
         for x in range(first, min(width, max(last, first + 1))):
-            levels[x] = (max(1, round(value * height * 8)), score_tone(value) if x <= now else "quiet")
+            levels[x] = (max(1, round(value * height * 8)), "busy" if x <= now else "quiet")
     return [
         joined((EIGHTHS[max(0, min(8, level - 8 * row))], tone) for level, tone in levels)
         for row in reversed(range(height))

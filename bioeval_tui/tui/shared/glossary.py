@@ -9,6 +9,7 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("■", "ended, with any result"),
     ("▌ ┃", "the user's message; the agent's message"),
     ("▸2 ms", "time to the first text of an answer, beside its total time"),
+    ("0.5 s…", "how long the pending message has taken; without … the whole time of an answer"),
     ("─ ━ │", "an answer's time: until the first text, while streaming, and the target"),
     ("◆", "the user gave a fact; in Runs, a marked run"),
     ("∿", "a span that the agent reported through OpenTelemetry, and its duration"),
@@ -17,12 +18,22 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("3×", "the weight of an assertion"),
 )
 WORDS: tuple[tuple[str, str], ...] = (
+    ("turn", "a message of the user and the agent's answer; a job's `maxTurns` counts both as messages"),
+    ("elapsed", "the time since the run started"),
+    ("playback", "the position and length of a replay, in which long silences are shortened"),
+    ("target", "what the job wants the average answer to take (`aspirationalAverage`)"),
     ("fact", "something the simulated user may know; the job lists the facts"),
     ("withheld", "the first condition: the user knows no facts"),
     ("supplied", "the second condition: the user knows the facts and shares them when asked"),
     ("uplift", "the score with facts supplied minus the score with facts withheld"),
-    ("assertion", "a check of the agent's state, made after each turn and at the end"),
-    ("score", "timing ×1, tasks ×2 and assertions ×4, minus a penalty for failed requests; 0 to 1"),
+    (
+        "assertion",
+        "a check of the agent's state after each turn and at the end; until there is a score, how many hold is shown",
+    ),
+    (
+        "score",
+        "points for timing (1), tasks (2) and assertions (4) as a share of 7, minus a penalty for failed requests",
+    ),
     ("mean", "the mean of both conditions' scores, as in the published formula"),
     ("tone", "the judge's rating of the agent's tone; not part of any score"),
     ("evaluator", "plays the user: a model, a script or a person; called Socrates unless the job names it"),

@@ -67,13 +67,6 @@ def test_a_second_attempt_replaces_the_first_whose_late_events_are_ignored() -> 
     assert state.conversations[ConversationKey("withheld", 1)].attempt == 2
 
 
-def test_the_final_score_replaces_the_running_one() -> None:
-    state = apply_all(RunState(), recorded())
-    for talk in state.conversations.values():
-        assert talk.score is not None
-        assert state.running_score(talk) == talk.score.score
-
-
 def test_a_retried_answer_forgets_what_the_failed_attempt_streamed() -> None:
     asked = events.MessageStarted(**where(message=2, turn=1, role="assistant", speaker="a"))
     told = events.MessageDelta(**where(message=2, text="I will", generation=({"thought": "hm"},)))
@@ -142,10 +135,9 @@ def test_the_time_of_a_run_leaves_out_pauses_and_the_time_until_it_was_resumed()
     apply_all(
         state, [began, message(1, 1), act(10, "pause"), message(12, 2), act(20, "step"), message(22, 3)]
     )
-    (talk,) = state.conversations.values()
     assert state.seconds(AT + timedelta(seconds=29)) == 14, "it stands still while paused"
     apply_all(state, [act(30, "resume"), events.RunEnded(**of_run(40), status="completed")])
-    assert (state.seconds(), state.conversation_seconds(talk)) == (24, 23)
+    assert state.seconds() == 24
     resumed = events.RunResumed(**of_run(100), program_version="0")
     apply_all(state, [resumed, events.RunEnded(**of_run(110), status="completed")])
     assert state.seconds() == 34

@@ -128,7 +128,8 @@ def tail_blocks(conversation: ConversationState) -> list[Block]:
     sign, sentence, style = _ENDINGS[ended.how]
     if ended.fault not in ("none", "agent") and ended.fault not in sentence:
         sentence += f", fault: {ended.fault}"
-    counts = f"{plural(len(conversation.messages), 'message')} · {duration(ended.duration_ms)}"
+    turns = conversation.messages[-1].turn if conversation.messages else 0
+    counts = f"{plural(turns, 'turn')} · took {duration(ended.duration_ms)}"
     blocks = [Block("gap"), Block("note", f"{sentence} · {counts}", sign=sign, style=style)]
     if ended.detail:
         blocks.append(Block("note", clean_line(ended.detail), style="note"))

@@ -7,9 +7,10 @@ from run_script import BEGAN, RUN_ID, scripted_run
 
 from bioeval_tui.record import events
 from bioeval_tui.record.names import Condition
+from bioeval_tui.record.replay import turn_ends
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report import rows
-from bioeval_tui.tui.live import control_view, heads_view, notices_view, panels_view
+from bioeval_tui.tui.live import control_view, heads_view, notices_view, panels_view, timeline_view
 from bioeval_tui.tui.shared import bars_view
 
 
@@ -24,11 +25,11 @@ def upto(kind: str, nth: int = 1) -> RunState:
     return apply_all(RunState(), script[: places[nth - 1] + 1])
 
 
-def test_the_heading_shows_the_message_number_and_how_long_the_agent_takes() -> None:
+def test_the_heading_shows_the_turn_its_maximum_and_how_long_the_agent_takes() -> None:
     state = upto("message_started", 2)
     now = state.last_at + timedelta(seconds=1.3)
     head = heads_view.head(state, "withheld", 1, now)
-    assert head.state.text == "● message 2 of 20 · agent answers 1.3 s…"
+    assert head.state.text == "● turn 1 of at most 10 · agent answers 1.3 s…"
     assert head.score.text == "–"
 
 
@@ -47,12 +48,36 @@ def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recording_a
 
 def test_the_heading_of_a_finished_conversation_shows_its_score() -> None:
     head = heads_view.head(after(), "withheld", 1, None)
-    assert head.state.text == "■ signed off · 9 messages"
+    assert head.state.text == "■ signed off · 5 turns"
     assert head.score.text == "0.29"
 
 
-def test_a_score_of_an_unfinished_conversation_says_so_far() -> None:
-    assert heads_view.head(upto("message_started", 5), "withheld", 1, None).score.text.endswith("so far")
+def test_an_unfinished_conversation_has_no_score_but_says_how_many_assertions_hold() -> None:
+    assert heads_view.head(upto("message_started", 5), "withheld", 1, None).score.text == "assertions 2 of 3"
+    assert heads_view.head(upto("message_started", 1), "withheld", 1, None).score.text == "–"
+
+
+def test_the_plot_over_the_turns_shows_the_share_of_assertions_by_weight_as_the_final_checks_do() -> None:
+    shares = [share for _, share in rows.assertion_steps(after(), "supplied", 1)]
+    talk = after().conversation("supplied")
+    assert talk is not None
+    assert talk.score is not None
+    part = next(part for part in talk.score.parts if part.name == "assertion")
+    assert shares[0] < shares[-1] == part.value
+    assert rows.assertion_steps(upto("message_completed", 2), "withheld", 1) == []
+
+
+def test_the_bar_of_a_replay_names_the_turn_as_the_heading_does() -> None:
+    script, state = scripted_run(), after()
+    marks = turn_ends(script)
+    assert timeline_view.label(marks, len(script), 14.0, 120, state) == "end   playback 00:14 / 00:14"
+    middle = marks[2]
+    state = apply_all(RunState(), script[: middle.given])
+    turn = heads_view.head(state, "withheld", 1, None).state.text.split()[2]
+    words = timeline_view.label(marks, middle.given, middle.at_s, 120, state)
+    assert words.startswith(f"withheld, turn {turn} of 5   playback ")
+    assert timeline_view.label(marks, middle.given, middle.at_s, 80, state).startswith("turn ")
+    assert middle.passed == rows.assertion_steps(state, "withheld", 1)[-1][1]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +91,7 @@ def test_the_title_says_paused_and_ended() -> None:
     state = after(20)
     pause = events.OperatorActed(run_id=RUN_ID, seq=99, at=BEGAN, action="pause", sender="me")
     assert heads_view.title_state(apply_all(state, [pause]), "live", None).text.startswith("‖ PAUSED")
-    assert heads_view.title_state(after(), "live", None).text == "■ ENDED  00:14"
+    assert heads_view.title_state(after(), "live", None).text == "■ ENDED after 00:14"
 
 
 def test_the_title_says_rehearsal_and_not_clean() -> None:
@@ -166,7 +191,7 @@ def test_a_latency_bar_never_exceeds_its_width(width: int) -> None:
 def test_uplift_is_not_shown_when_the_run_is_not_clean() -> None:
     early = panels_view.uplift(upto("message_started", 5), 1)
     assert early is not None
-    assert early.text == "shown when both have ended"
+    assert early.text == "once both ended"
     shown = panels_view.uplift(after(), 1)
     assert shown is not None
     assert shown.text == "+0.67"
