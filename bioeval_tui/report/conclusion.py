@@ -48,7 +48,7 @@ _BRIEFS: dict[Outcome, str] = {
     "evaluator_failed": "the simulated user failed", "judge_failed": "the judge failed", "not_measured": "not measured",
     "not_clean": "not clean: no uplift", "clean_unknown": "no uplift: starting states unknown",
     "facts_help": "the facts help", "facts_hurt": "the facts hurt", "no_difference": "no clear difference",
-    "perfect": "nothing left to gain", "too_few": "too few to tell", "facts_not_given": "no fact was given",
+    "perfect": "nothing left to gain", "too_few": "too few", "facts_not_given": "no fact was given",
     "no_facts": "no facts to give", "one_condition": "only one condition",
 }  # fmt: skip
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -353,11 +353,12 @@ def _best_of(summaries: Sequence[Summary], means: dict[str, float]) -> Conclusio
     measured = [found for found in summaries if found.label in means]
     ranked = sorted(measured, key=lambda found: -means[found.label])
     best, others = ranked[0], ranked[1:]
-    listed = ", ".join(f"{found.label} {number(means[found.label])}" for found in ranked[:4])
+    names = _distinguished([found.label for found in summaries])
+    listed = ", ".join(f"{names[found.label]} {number(means[found.label])}" for found in ranked[:4])
     if not others:
         return Conclusion(
             "no_winner",
-            f"Only {best.label} could be measured ({number(means[best.label])}), so no model can be called best.",
+            f"Only {names[best.label]} could be measured ({number(means[best.label])}), so no model can be called best.",
         )
     apart = [_apart(other, best) for other in others]
     if any(found.mean is None for found in apart):
@@ -366,10 +367,10 @@ def _best_of(summaries: Sequence[Summary], means: dict[str, float]) -> Conclusio
             f"No model can be called best: they were not run on the same jobs and trials ({listed}).",
         )
     if all(found.verdict == "better" for found in apart):
-        than = others[0].label if len(others) == 1 else "every other model"
+        than = names[others[0].label] if len(others) == 1 else "every other model"
         least = min(found.mean or 0.0 for found in apart)
         return Conclusion(
-            "winner", f"{best.label} does better than {than}, by at least {signed(least)} ({listed})."
+            "winner", f"{names[best.label]} does better than {than}, by at least {signed(least)} ({listed})."
         )
     fewest = min(len(found.estimate.points) for found in apart)
     if any(found.verdict == "too few" for found in apart):
@@ -381,6 +382,16 @@ def _best_of(summaries: Sequence[Summary], means: dict[str, float]) -> Conclusio
         "no_winner",
         f"No model can be called best: the differences cannot be distinguished from chance ({listed}).",
     )
+
+
+def _distinguished(labels: Sequence[str]) -> dict[str, str]:
+    """Return labels without the beginning that all share: `small` and `large` of one agent."""
+    parts = [label.split(" · ") for label in labels]
+    while len({own[0] for own in parts}) == 1 and all(len(own) > 1 for own in parts):
+        parts = [own[1:] for own in parts]
+    return {
+        label: " · ".join(own).removeprefix("asked for ") for label, own in zip(labels, parts, strict=True)
+    }
 
 
 def _apart(other: Summary, best: Summary) -> Difference:

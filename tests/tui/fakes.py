@@ -169,7 +169,7 @@ class FakeServices:
     async def preview(self, run_id: str) -> RunPreview:
         """Return what was found."""
         gain = ("assertion “reminder exists”", "+0.24")
-        return RunPreview(f"What {run_id} found.", "withheld", (gain,), brief="too few to tell", trials=2)
+        return RunPreview(f"What {run_id} found.", "withheld", (gain,), brief="too few", trials=2)
 
     findings: Sequence[Finding] = ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
@@ -282,14 +282,17 @@ def is_running(glances: Iterable[Glance]) -> bool:
     return any(Rank.WAITING <= glance.rank <= Rank.QUEUED for glance in glances)
 
 
-def lines_of(glance: Glance, now: datetime | None, several: bool, width: int) -> tuple[tuple[Cell, ...], ...]:
+def lines_of(
+    glance: Glance, now: datetime | None, several: bool, width: int, beside: Iterable[Glance] = ()
+) -> tuple[tuple[Cell, ...], ...]:
     """Return a cell's three lines for `width` characters: name and score, state, latencies.
 
-    With `several` runs the name says job and model, and the state which conversation of the run it is.
+    With `several` runs the name says job and model, and the state which conversation of the run it is. Names that do
+    not fit are cut so that they differ from those `beside`.
     """
     key, slow = glance.key, glance.ranked(now) is Rank.SLOW
     room = width - len(glance.score.text) - 2
-    name = name_of(glance, room) if several else _conversation(glance, room)
+    name = name_of(glance, room, beside) if several else _conversation(glance, room)
     gap = max(2, width - len(name) - len(glance.score.text))
     first = (Cell(name, "strong"), Cell(" " * gap), glance.score)
     short = _conversation(glance, width // 2 + 4) if glance.case else f"{glance.condition} {key.trial}"
@@ -328,16 +331,37 @@ def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
     return names.pop() if len(names) == 1 else condition
 
 
-def name_of(glance: Glance, room: int) -> str:
-    """Return job and model, each cut where both do not fit."""
+def name_of(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:
+    """Return job and model, each cut where both do not fit, but so that it differs from those `beside`."""
     job, model = glance.job, glance.model
     if not model:
         return shorten(job, max(1, room))
     if len(job) + len(model) + 3 > room:
         half = max(1, (room - 3) // 2)
-        model = shorten(model, max(half, room - 3 - len(job)))
-        job = shorten(job, max(1, room - 3 - len(model)))
+        jobs, models = {job: None}, {model: None}
+        for other in beside:
+            jobs[other.job] = models[other.model] = None
+        model = distinct(list(models), max(half, room - 3 - len(job)))[model]
+        job = distinct(list(jobs), max(1, room - 3 - len(model)))[job]
     return f"{job} · {model}"
+
+
+def whole_name(glance: Glance) -> str:
+    """Return which conversation it is, without a cut."""
+    parts = (glance.job, glance.model, glance.condition, glance.trial, f"run {glance.key.run_id}")
+    return " · ".join(filter(None, parts))
+
+
+def distinct(names: Sequence[str], width: int) -> dict[str, str]:
+    """Return names cut to a width so that different ones stay different, where any cut does that."""
+    common = next((at for at, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
+    cuts: tuple[Callable[[str], str], ...] = (
+        lambda name: shorten(name, max(1, width)),
+        lambda name: name if len(name) <= width else f"…{name[1 - width :]}",
+        lambda name: name if len(name) <= width else shorten(f"…{name[common:]}", max(1, width)),
+    )
+    found = [{name: cut(name) for name in names} for cut in cuts]
+    return next((cut for cut in found if len(set(cut.values())) == len(set(names))), found[0])
 
 
 def outcome(glance: Glance) -> str:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.numbers import signed
-from bioeval_tui.report.statistics.estimates import estimate
+from bioeval_tui.report.statistics.estimates import Estimate, estimate
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.batch.batch_view import Glance, Rank, condition_of
+from bioeval_tui.tui.batch.batch_view import Glance, Rank, condition_of, distinct
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score, score_tone
 
 Line = list[Cell]
 NARROWEST, ROOMY = 60, 110
 """Minimum widths for the table, and for its long words."""
-FIELD, WIDEST = 6, 13
-"""Width of a field of the heat map, and half the width of its widest column."""
+FIELD, SURE, WIDEST = 6, 11, 13
+"""Width of a field of the heat map, with an interval, and half the width of its widest column."""
+NO_MODEL = "model of the job"
 OVER = (Rank.NOT_MEASURED, Rank.AGENT_FAILED, Rank.DONE)
 HEAT: tuple[Tone, ...] = ("heat0", "heat1", "heat2", "heat3", "heat4")
 
@@ -45,8 +45,10 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
     return lines
 
 
-def _name_width(width: int) -> int:
-    return 26 if width >= ROOMY else 18
+def _name_width(rows: Sequence[tuple[str, list[Glance]]], width: int) -> int:
+    """Return the width of the models' names: all of them where there is room."""
+    longest = max(len(name or NO_MODEL) for name, _ in rows) + 2
+    return min(longest, max(26 if width >= ROOMY else 18, width // 4))
 
 
 def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Line:
@@ -64,7 +66,8 @@ def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Li
 
 def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     """Return a row's mean by condition on a scale from 0 to 1, its uplift, and the time of its slowest tenth of answers."""
-    name_width = _name_width(width)
+    name_width, names = _name_width(rows, width), [name for name, _ in rows]
+    shown = distinct(names, name_width - 2)
     room = (width - name_width - 8 - 9) // 2 - 7
     everything = [glance for _, held in rows for glance in held]
     titles = "".join(
@@ -75,7 +78,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'uplift':>8}{'p90':>9}", "quiet")]]
     sure = True
     for name, held in rows:
-        cells: Line = [Cell(f"{shorten(name or 'model of the job', name_width - 2):<{name_width}}", "strong")]
+        cells: Line = [Cell(f"{shown[name] or NO_MODEL:<{name_width}}", "strong")]
         for condition in CONDITIONS:
             bar, has_interval = _bar(held, condition, room)
             sure = sure and has_interval
@@ -138,7 +141,8 @@ def _p90(held: Sequence[Glance]) -> str:
 
 def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     """Return a field for each model, job and condition; for a single job, one for each task."""
-    name_width = _name_width(width)
+    name_width = _name_width(rows, width)
+    models = distinct([name for name, _ in rows], name_width - 2)
     everything = [glance for _, held in rows for glance in held]
     jobs = list(dict.fromkeys(glance.job for glance in everything))
     by_job = len(jobs) > 1
@@ -148,7 +152,8 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     if not shown:
         return []
     half = max(FIELD, min(WIDEST, ((width - name_width) // len(shown) - 1) // 2))
-    names = "".join(f"{shorten(name, 2 * half):<{2 * half + 1}}" for name in shown)
+    titles = distinct(shown, 2 * half)
+    names = "".join(f"{titles[name]:<{2 * half + 1}}" for name in shown)
     left_out = f"+{len(columns) - len(shown)}" if len(columns) > len(shown) else ""
     what = f"by {'job' if by_job else 'task'} {left_out}"
     without, with_facts = (shorten(condition_of(everything, name), half - 1) for name in CONDITIONS)
@@ -159,7 +164,7 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         [Cell(" " * name_width + f"{without:^{half}}{with_facts:^{half}} " * len(shown), "quiet")],
     ]
     for name, held in rows:
-        cells: Line = [Cell(f"{shorten(name or 'model of the job', name_width - 2):<{name_width}}", "strong")]
+        cells: Line = [Cell(f"{models[name] or NO_MODEL:<{name_width}}", "strong")]
         for column in shown:
             cells += [_field(_at(held, column, condition, by_job), half) for condition in CONDITIONS]
             cells.append(Cell(" "))
@@ -167,17 +172,20 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     return lines
 
 
-def _at(held: Sequence[Glance], column: str, condition: str, by_job: bool) -> float | None:
-    """Return the mean score of a job, or of a task, in a condition."""
+def _at(held: Sequence[Glance], column: str, condition: str, by_job: bool) -> Estimate:
+    """Return the score of a job, or of a task, in a condition."""
     there = [glance for glance in held if glance.key.condition == condition]
     if by_job:
         values = [glance.value for glance in there if glance.job == column and glance.value is not None]
     else:
         values = [value for glance in there for title, value in glance.tasks if title == column]
-    return fmean(values) if values else None
+    return estimate([Sample(column, value) for value in values])
 
 
-def _field(value: float | None, width: int) -> Cell:
+def _field(found: Estimate, width: int) -> Cell:
+    """Return a mean, with half of its 95 % interval where there is one and room for it."""
+    value, interval = found.mean, found.interval
     if value is None:
         return Cell(f"{'·':^{width}}", "quiet")
-    return Cell(f"{score(value):^{width}}", HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])
+    around = f" ±{(interval.high - interval.low) / 2:.2f}" if interval is not None and width >= SURE else ""
+    return Cell(f"{score(value) + around:^{width}}", HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])

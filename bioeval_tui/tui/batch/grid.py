@@ -47,6 +47,9 @@ class GridScreen(BaseScreen):
         & TileGrid { height: 1fr; padding: 0 1; display: none; }
         & #verdict { height: auto; padding: 1 2 0 2; text-style: bold; display: none; }
         & #board { height: auto; padding: 1 2; display: none; }
+        & #here { height: 1; padding: 0 2; color: $quiet; text-wrap: nowrap; text-overflow: ellipsis; display: none; }
+        &.-filled #here { display: block; }
+        &.-short #here { display: none; }
         &.-filled #board { display: block; }
         &.-normal #board { padding: 0 2; }
         &.-short #board { display: none; }
@@ -91,6 +94,7 @@ class GridScreen(BaseScreen):
         yield Static(id="verdict", markup=False)
         yield Static(id="board", markup=False)
         yield self.grid
+        yield Static(id="here", markup=False)
         yield AskLine("filter", "job, model, condition or state", id="filter")
 
     def on_mount(self) -> None:
@@ -151,9 +155,10 @@ class GridScreen(BaseScreen):
         now = self._now()
         self.shown = batch_view.arrange(self.glances, now, self._filter)
         shown, several = self.shown, self._several
+        runs = {glance.key.run_id: glance for glance in self.glances}.values()
 
         def lines(index: int, width: int) -> Lines:
-            return batch_view.lines_of(shown[index], now, several, width)
+            return batch_view.lines_of(shown[index], now, several, width, runs)
 
         filled = bool(self.glances)
         if filled != self.has_class("-filled"):
@@ -166,9 +171,17 @@ class GridScreen(BaseScreen):
         )
         self.query_one("#board", Static).update(Content("\n").join([paint(*line) for line in lines_above]))
         self.grid.show([glance.key for glance in shown], lines)
+        self._look()
         if filled and self.focused is None and self.is_active:
             self.grid.focus()
         self._say(now)
+
+    @on(TileGrid.Moved)
+    def _look(self) -> None:
+        """Say in full which conversation is selected."""
+        at = self.grid.cursor
+        words = batch_view.whole_name(self.shown[at]) if at < len(self.shown) else ""
+        self.query_one("#here", Static).update(Content(words))
 
     def _say(self, now: datetime | None) -> None:
         runs = len({glance.key.run_id for glance in self.glances})

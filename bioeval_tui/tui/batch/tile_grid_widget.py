@@ -40,7 +40,7 @@ class _Frame(NamedTuple):
 
 
 class TileGrid(ScrollView, can_focus=True):
-    """Arrows move, enter or a second click opens; posts `Chosen`."""
+    """Arrows move, enter or a second click opens; posts `Moved` and `Chosen`."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"tiles--cursor"}
     DEFAULT_CSS = """
@@ -57,6 +57,9 @@ class TileGrid(ScrollView, can_focus=True):
         def __init__(self, index: int) -> None:
             super().__init__()
             self.index = index
+
+    class Moved(Message):
+        """Another tile is under the cursor."""
 
     def __init__(self) -> None:
         self._drawn: dict[tuple[object, ...], Strip] = {}
@@ -110,6 +113,7 @@ class TileGrid(ScrollView, can_focus=True):
         self._user_moved = True
         before, seen = self.cursor, self.scroll_offset
         self.cursor = max(0, min(len(self._keys) - 1, at))
+        self.post_message(self.Moved())
         self._into_view()
         if self.scroll_offset == seen:
             # Two tiles look different now.

@@ -217,6 +217,7 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
     """Return the newest runs; `previews` are their conclusions by id, as far as known."""
     shown = runs[:RECENT]
     width = max((len(run.job) for run in shown), default=0)
+    since = max((len(ago(run.started_at, now)) for run in shown), default=0)
     found = []
     for run in shown:
         state = status_of(run)
@@ -225,7 +226,7 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
         row = (
             *_scores(run),
             Cell(f"{run.job:<{min(width, 24)}.24}  "),
-            Cell(f"{ago(run.started_at, now):<11}", "quiet"),
+            Cell(f"{ago(run.started_at, now):<{since}}  ", "quiet"),
             Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
         )
         found.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))

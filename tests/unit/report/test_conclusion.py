@@ -200,7 +200,7 @@ def test_a_model_that_beats_every_other_wins() -> None:
     runs = [run_of("small", [0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8])]
     found = conclude_batch(runs)
     assert found.outcome == "winner"
-    assert found.sentence.startswith("agent · large does better than agent · small, by at least +0.50")
+    assert found.sentence.startswith("large does better than small, by at least +0.50")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """The board above a batch's grid: progress, each model with its interval, and a heat map by job or task."""
 
+import pytest
 from batches import glances
 
-from bioeval_tui.tui.batch.batch_view import Glance, GlanceKey, Rank
+from bioeval_tui.tui.batch.batch_view import Glance, GlanceKey, Rank, distinct
 from bioeval_tui.tui.batch.board_view import board
 from bioeval_tui.tui.shared.cells_view import Cell
 from tests.unit.tui.lines import texts
@@ -40,6 +41,7 @@ def test_bars_show_intervals_from_five_values_on() -> None:
     lines = texts(board(batch(5), 120, 40, None))
     assert "├" in lines[2]
     assert "range" not in lines[4]
+    assert "±0.02" in lines[8]  # the heat map's fields
 
 
 def test_columns_are_jobs_or_tasks_shaded_in_five_steps() -> None:
@@ -64,3 +66,18 @@ def test_low_terminals_show_the_bars_first() -> None:
 def test_no_line_exceeds_its_width() -> None:
     for width in (60, 80, 116, 200):
         assert all(len(line) <= width for line in texts(board(glances(40), width, 40, None)))
+
+
+@pytest.mark.parametrize(
+    ("names", "cut"),
+    [
+        (["small", "large"], ["small", "large"]),
+        (["openai/gpt-oss-120b", "openai/gpt-oss-20b"], ["…-oss-120b", "…t-oss-20b"]),
+        (["gpt-4.1-mini-2025", "gpt-4.1-nano-2025"], ["gpt-4.1-m…", "gpt-4.1-n…"]),
+        (["a" * 20 + "x" + "b" * 20, "a" * 20 + "y" + "b" * 20], ["…xbbbbbbb…", "…ybbbbbbb…"]),
+        (["same-same-same"] * 2, ["same-same…"] * 2),
+    ],
+)
+def test_long_names_are_cut_where_they_are_alike(names: list[str], cut: list[str]) -> None:
+    found = distinct(names, 10)
+    assert [found[name] for name in names] == cut
