@@ -236,7 +236,7 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
     else:
         out.print(
             Text.assemble(
-                f"{report.task_id}: score {_number(report.score)}, ",
+                f"{report.task_id}: {report.score_words}, ",
                 (
                     "no medal" if report.medal is None else report.medal,
                     MEDAL_STYLE.get(report.medal or "", ""),

@@ -245,6 +245,7 @@ class TaskGrading:
             )
         extra = ReportExtra(
             agent=agent,
+            metric=clean_line(str(self.task.grader.name), 60),
             leaderboard_position=ranking.position,
             error=error,
             grader_seconds=seconds,

@@ -17,7 +17,7 @@ from bioeval_tui.grade.uncertainty import Uncertainty
 class ReportExtra:
     """What this program adds to a published report, in one nested object.
 
-    `score_needed` is the score at which the next better medal begins; `error` says why a submission is invalid;
+    `metric` names the score; `score_needed` is the score at which the next better medal begins; `error` says why a submission is invalid;
     `leaderboard_position` is the place the score would take, counting from 1; `environment` names the Python and the
     packages that graded; `leaderboard` says where the board comes from. `looks` is how many different submissions have
     been scored with these answers by now, `agent_looks` how many of this agent; `ladder_score` is the agent's Ladder
@@ -25,6 +25,7 @@ class ReportExtra:
     """
 
     agent: str | None = None
+    metric: str | None = None
     leaderboard_position: int | None = None
     error: str | None = None
     grader_seconds: float | None = None
@@ -115,13 +116,37 @@ class TaskReport:
         return Looks(self.extra.looks, self.extra.agent_looks or self.extra.looks).words
 
     @property
+    def score_words(self) -> str:
+        """The score with the name of its metric: `roc_auc 0.99562`; `score 0.99562` if the report does not name it."""
+        if self.score is None:
+            return ""
+        return f"{(self.extra and self.extra.metric) or 'score'} {_decimals(self.score)}"
+
+    @property
     def needed_words(self) -> str:
         """The threshold of the next medal with five decimals, rounded towards better; empty if there is no next medal."""
-        if self.extra is None or self.extra.score_needed is None or not self.extra.next_medal:
+        needed = self._needed
+        return f"{needed[0]} begins at {_decimals(needed[1])}" if needed else ""
+
+    @property
+    def away_words(self) -> str:
+        """The distance to the next medal, `0.00015 short of silver`, or from gold's threshold; empty if unknown."""
+        if self.score is None:
             return ""
+        if needed := self._needed:
+            return f"{_decimals(abs(needed[1] - self.score))} short of {needed[0]}"
+        beyond = abs(self.score - self.gold_threshold)
+        if not self.gold_medal or not math.isfinite(beyond):
+            return ""
+        return f"{_decimals(beyond)} better than gold needs" if round(beyond, 5) else "just what gold needs"
+
+    @property
+    def _needed(self) -> tuple[str, float] | None:
+        if self.extra is None or self.extra.score_needed is None or not self.extra.next_medal:
+            return None
         whole = self.extra.score_needed * 100_000
         steps = math.floor(whole + 1e-6) if self.is_lower_better else math.ceil(whole - 1e-6)
-        return f"{self.extra.next_medal} begins at {steps / 100_000:.5f}".rstrip("0").rstrip(".")
+        return self.extra.next_medal, steps / 100_000
 
     def to_dict(self) -> dict[str, Any]:
         """Return the published keys in the published order, `created_at` as ISO text; then `extra`, `uncertainty` and `explanation` if any.
@@ -177,6 +202,11 @@ class TaskReport:
             uncertainty=Uncertainty.from_dict(sure) if sure else None,
             explanation=tuple(Section.from_dict(view) for view in views),
         )
+
+
+def _decimals(value: float) -> str:
+    """Return a score with up to five decimals."""
+    return f"{value + 0.0:.5f}".rstrip("0").rstrip(".")  # no -0.0
 
 
 def _finite(value: Any) -> Any:
@@ -241,6 +271,7 @@ def _time(name: str, value: Any) -> datetime:
 
 _EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
     "agent": _text_or_none,
+    "metric": _text_or_none,
     "leaderboard_position": _count,
     "error": _text_or_none,
     "grader_seconds": _number_or_none,

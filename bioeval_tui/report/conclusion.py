@@ -117,15 +117,14 @@ def conclude_grading(report: TaskReport) -> Conclusion:
     if not report.valid_submission or report.score is None:
         why = report.extra.error if report.extra and report.extra.error else "no reason was recorded"
         return Conclusion("invalid", f"The submission for {about} is invalid: {_short(why)}.")
+    away = report.away_words and f", {report.away_words}"
     place = f", place {report.place_words}" if report.place_words else ""
-    score = f"{report.score + 0.0:g}"
-    needed = f"; {report.needed_words}" if report.needed_words else ""
     if report.medal:
         return Conclusion(
-            "medal", f"{report.medal.capitalize()} on {about}: the score of {score}{place}{needed}."
+            "medal", f"{report.medal.capitalize()} on {about}: {report.score_words}{place}{away}."
         )
     median = "above the median" if report.above_median else "not above the median"
-    return Conclusion("no_medal", f"No medal on {about}: the score of {score} is {median}{place}{needed}.")
+    return Conclusion("no_medal", f"No medal on {about}: {report.score_words}{place}, {median}{away}.")
 
 
 # One run

@@ -205,7 +205,7 @@ def standing(report: TaskReport) -> str:
     parts = []
     if report.score is not None:
         better = "lower is better" if report.is_lower_better else "higher is better"
-        parts.append(f"score {report.score + 0.0:g}, {better}")
+        parts.append(f"{report.score_words}, {better}")
     if report.place_words:
         parts.append(f"would place {report.place_words}")
     if report.leaderboard_percentile is not None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from statistics import median
 from urllib.parse import unquote, urlsplit
 
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board
 from bioeval_tui.tui.medals.medals_view import column_number, number
 from bioeval_tui.tui.shared import histogram_view
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration
+from bioeval_tui.tui.shared.cells_view import Cell, duration
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, number_key, text_key
 
 Line = list[Cell]
@@ -114,23 +115,33 @@ def _facts(item: BenchmarkItem) -> list[Line]:
     return [[Cell(f"{name:<12}", "quiet"), Cell(value)] for name, value in named if value]
 
 
-_TONES: dict[str, Tone] = dict(histogram_view.MARKS)
+HEIGHT = 6
+"""Height of a leaderboard's columns."""
+
+
+def _marks(board: Board) -> dict[str, float]:
+    """Return the scores of a leaderboard's marks; `human` is the median of the human baselines, if there are any."""
+    found = {"median": board.median, "bronze": board.bronze, "silver": board.silver, "gold": board.gold}
+    return found | ({"human": median(board.humans)} if board.humans else {})
 
 
 def _board_lines(board: Board, width: int) -> list[Line]:
     better = "lower is better" if board.lower_is_better else "higher is better"
+    marks = _marks(board)
+    found = histogram_view.histogram(board.scores, marks, lower_is_better=board.lower_is_better)
     lines: list[Line] = [
         [
             Cell("LEADERBOARD", "strong"),
             Cell(f"   {plural(len(board.scores), 'entry', 'entries')}, {better}", "quiet"),
         ],
-        *histogram_view.lines(board, width),
+        *histogram_view.lines(found, width, HEIGHT),
         [],
     ]
     reach = "≤" if board.lower_is_better else "≥"
-    marks = histogram_view.thresholds(board)
     for name in ("gold", "silver", "bronze"):
-        lines.append([Cell(f"{name:<14}", _TONES[name]), Cell(f"{reach} {column_number(marks[name])}")])
+        lines.append(
+            [Cell(f"{name:<14}", histogram_view.TONES[name]), Cell(f"{reach} {column_number(marks[name])}")]
+        )
     strict = "<" if board.lower_is_better else ">"
     lines.append([Cell(f"{'above median':<14}"), Cell(f"{strict} {column_number(marks['median'])}")])
     if board.reference is not None:

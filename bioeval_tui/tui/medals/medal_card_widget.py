@@ -11,15 +11,12 @@ from textual.widgets import Static
 
 from bioeval_tui.tui.medals import medal_card_view
 from bioeval_tui.tui.review import review_view
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.tui.items import MedalRow
-
-
-TALL = 30
-"""Minimum number of terminal rows at which the card draws the leaderboard as columns."""
 
 
 class MedalCard(VerticalScroll, can_focus=False):
@@ -62,7 +59,8 @@ class MedalCard(VerticalScroll, can_focus=False):
         if not self.is_mounted or width < 1 or self._drawn == (self._row, width, self._reviews):
             return
         self._drawn = (self._row, width, self._reviews)
-        tall = self.app.size.height >= TALL
-        lines = medal_card_view.card(self._row, width, tall=tall) if self._row else []
-        lines[3:3] = review_view.mark_lines(self._reviews)
+        lines: list[list[Cell]] = []
+        if self._row is not None:
+            lines += [*medal_card_view.head(self._row, width), [], *review_view.mark_lines(self._reviews)]
+            lines += medal_card_view.card(self._row, width, self.app.size.height // 6 - 1)
         self.query_one(Static).update(Content("\n").join([paint(*line) for line in lines]))

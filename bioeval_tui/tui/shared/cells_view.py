@@ -19,6 +19,7 @@ Tone = Literal[
     "gold",
     "silver",
     "bronze",
+    "entries",
     "heat0",
     "heat1",
     "heat2",

@@ -10,6 +10,7 @@ DEFAULT_VARIABLES = {
     "gold": "#c9a227",
     "silver": "#9aa0a8",
     "bronze": "#b5793f",
+    "entries": "#5f87c4",
 }
 """Variables of bioeval-tui's styles beyond Textual's, for themes that do not set them."""
 
@@ -19,6 +20,7 @@ DEFAULT_LIGHT_VARIABLES = {
     "gold": "#8a6400",
     "silver": "#535b68",
     "bronze": "#8d4e1d",
+    "entries": "#2f62b0",
 }
 """The same for themes with a light background."""
 
@@ -42,6 +44,7 @@ THEMES: tuple[Theme, ...] = (
             "gold": "#f0c75e",
             "silver": "#c3cad6",
             "bronze": "#d2996a",
+            "entries": "#7aa2f7",
         },
     ),
     Theme(
@@ -63,6 +66,7 @@ THEMES: tuple[Theme, ...] = (
             "gold": "#8a6400",
             "silver": "#535b68",
             "bronze": "#8d4e1d",
+            "entries": "#2952a3",
         },
     ),
     # Blue, vermilion, yellow and reddish purple (lightened) of Okabe and Ito (2008), which people with any common colour vision tell apart.
@@ -85,6 +89,7 @@ THEMES: tuple[Theme, ...] = (
             "gold": "#f0e442",
             "silver": "#d0d5dd",
             "bronze": "#e98a3d",
+            "entries": "#56b4e9",
         },
     ),
     Theme(
@@ -106,6 +111,7 @@ THEMES: tuple[Theme, ...] = (
             "gold": "#ffff00",
             "silver": "#ffffff",
             "bronze": "#ffb070",
+            "entries": "#00ffff",
         },
     ),
 )

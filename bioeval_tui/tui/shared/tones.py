@@ -17,6 +17,7 @@ STYLES: dict[Tone, str] = {
     "gold": "bold $gold",
     "silver": "bold $silver",
     "bronze": "bold $bronze",
+    "entries": "$entries",
     # Backgrounds of a heat map, the lowest fifth first.
     "heat0": "on $error 45%",
     "heat1": "on $error 22%",

@@ -71,7 +71,7 @@ def test_grade_sample_prints_a_card_or_the_published_report(tasks, run: Any) -> 
     file = tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n")
     card = run("grade-sample", file, task)
     assert card.return_value == 0
-    assert "lab/numbers: score 0.5, no medal" in card.stdout
+    assert "lab/numbers: mae 0.5, no medal" in card.stdout
     assert "would place 6 of 12, better than 45.5 % of the leaderboard" in card.stdout
     report = json.loads(run("grade-sample", file, "numbers", "--json").stdout)
     assert (report["task_id"], report["score"], report["valid_submission"]) == (task, 0.5, True)

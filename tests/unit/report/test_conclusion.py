@@ -241,8 +241,9 @@ def graded(**fields: object) -> TaskReport:
 @pytest.mark.parametrize(
     ("report", "outcome", "sentence"),
     [
-        (graded(), "medal", "Silver on breast-cancer: the score of 0.99, place 11 of 120; gold begins at 0.995."),
-        (graded(silver_medal=False, any_medal=False), "no_medal", "No medal on breast-cancer: the score of 0.99 is above the median, place 11 of 120; gold begins at 0.995."),
+        (graded(), "medal", "Silver on breast-cancer: score 0.99, place 11 of 120, 0.005 short of gold."),
+        (graded(gold_medal=True, silver_medal=False, score=0.9961, extra=ReportExtra(metric="roc_auc", leaderboard_position=1)), "medal", "Gold on breast-cancer: roc_auc 0.9961, place 1 of 120, 0.0011 better than gold needs."),
+        (graded(silver_medal=False, any_medal=False), "no_medal", "No medal on breast-cancer: score 0.99, place 11 of 120, above the median, 0.005 short of gold."),
         (graded(valid_submission=False, score=None, extra=ReportExtra(error="17 ids are missing")), "invalid", "The submission for breast-cancer is invalid: 17 ids are missing."),
         (graded(submission_exists=False), "invalid", "Nothing was submitted for breast-cancer."),
     ],

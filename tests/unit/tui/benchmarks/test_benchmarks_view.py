@@ -8,58 +8,14 @@ import history
 import pytest
 
 from bioeval_tui.tui.benchmarks import benchmarks_view
-from bioeval_tui.tui.items import Board
-from bioeval_tui.tui.shared import histogram_view
 from tests.unit.tui.lines import text
 
 DETAILS = history.details()
 ITEMS = {item.task_id: item for item in history.benchmarks()}
-CANCER = DETAILS["oncology/breast-cancer"].board
-DIABETES = DETAILS["metabolism/diabetes-progression"].board
-assert CANCER is not None
-assert DIABETES is not None
 
 
 def card(task_id: str, width: int = 60) -> str:
     return text(benchmarks_view.card(ITEMS[task_id], DETAILS.get(task_id), width))
-
-
-def test_every_entry_is_counted_once() -> None:
-    for board in (CANCER, DIABETES):
-        for bins in (1, 7, 60):
-            found = histogram_view.histogram(board, bins)
-            assert sum(found.counts) + found.below == len(board.scores)
-
-
-def test_the_scale_runs_from_worst_to_best_in_both_directions() -> None:
-    higher, lower = histogram_view.histogram(CANCER, 20), histogram_view.histogram(DIABETES, 20)
-    assert higher.worst < higher.best
-    assert lower.worst > lower.best
-    for found in (higher, lower):
-        places = {mark.name: mark.at for mark in found.marks}
-        assert places["median"] < places["bronze"] <= places["silver"] <= places["gold"] <= 1
-        assert 0 <= places["human"] <= 1
-
-
-def test_outliers_do_not_squeeze_the_other_entries_but_are_counted() -> None:
-    scores = (*CANCER.scores, -50.0, -900.0)
-    found = histogram_view.histogram(replace(CANCER, scores=scores), 40)
-    assert found.below == 2
-    assert sum(1 for count in found.counts if count) > 10
-    assert "2 entries lie further out" in text(histogram_view.lines(replace(CANCER, scores=scores), 50))
-
-
-@pytest.mark.parametrize("scores", [(0.5,), (0.5, 0.5, 0.5), (0.9, 0.1)])
-def test_leaderboards_of_few_or_tied_entries_are_drawn(scores: tuple[float, ...]) -> None:
-    board = Board(scores, False, scores[0], scores[0], scores[0], scores[-1])
-    assert "gold" in text(histogram_view.lines(board, 40))
-
-
-@pytest.mark.parametrize("width", [8, 30, 70])
-def test_a_histogram_fits_its_width(width: int) -> None:
-    for board in (CANCER, DIABETES):
-        for line in text(histogram_view.lines(board, width)).splitlines()[1:8]:
-            assert len(line) <= width
 
 
 def test_a_card_names_thresholds_in_the_direction_of_the_score() -> None:

@@ -9,7 +9,8 @@ from medal_rows import board, graded, invalid, sample_rows
 
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.report.formats.tables import table_csv, table_markdown
-from bioeval_tui.tui.medals import medal_card_view, medal_scale_view, medals_view
+from bioeval_tui.tui.items import MedalRow
+from bioeval_tui.tui.medals import medal_card_view, medals_view
 from bioeval_tui.tui.medals.medal_groups_view import group_cells, groups
 from bioeval_tui.tui.medals.medal_table_view import MedalTable
 from bioeval_tui.tui.shared.listing_view import fit
@@ -145,53 +146,35 @@ def test_columns_disappear_one_by_one_in_narrow_terminals() -> None:
         )
 
 
-def marks(scale: medal_scale_view.Scale) -> list[str]:
-    return [mark.name for mark in scale.marks]
+def lines(row: MedalRow, width: int = 46) -> str:
+    shown = [*medal_card_view.head(row, width), *medal_card_view.card(row, width, 3)]
+    return "\n".join("".join(cell.text for cell in line) for line in shown)
 
 
-@pytest.mark.parametrize("lower", [False, True])
-def test_the_scale_runs_from_worst_to_best_in_both_directions(lower: bool) -> None:
-    scores = board(500, 90.0, 40.0) if lower else board(500, 40.0, 90.0)
-    poor, good = (85.0, 41.0) if lower else (45.0, 89.0)
-    low = medal_scale_view.scale_of(graded("t", "a", poor, scores, lower=lower))
-    high = medal_scale_view.scale_of(graded("t", "a", good, scores, lower=lower))
-    assert low.own < high.own
-    assert marks(low) == ["median", "bronze", "silver", "gold"]
+def test_the_card_says_first_how_far_the_next_medal_is_and_what_to_beware_of() -> None:
+    row = graded("t", "a", 0.5, board(50, 0.1, 0.9), warnings=("the direction is guessed",))
+    row = replace(row, report=replace(row.report, extra=replace(row.report.extra, metric="roc_auc")))
+    shown = lines(row, 100).splitlines()
+    assert shown[0] == "– none   t · a"
+    assert (
+        shown[1] == "No medal on t: roc_auc 0.5, place 14 of 51, above the median, 0.17143 short of bronze."
+    )
+    assert shown[2] == "! the direction is guessed"
+    assert shown[5] == "roc_auc 0.5 · higher is better · would place 14 of 51 · percentile 74.0"
 
 
-@pytest.mark.parametrize("width", [12, 24, 44, 100])
-def test_labels_never_touch_and_stay_on_the_line(width: int) -> None:
-    for row in sample_rows():
-        scale = medal_scale_view.scale_of(row)
-        if scale is None:
-            continue
-        lines = medal_scale_view.labels(scale, width)
-        said = " ".join("".join(cell.text for cell in line) for line in lines).split()
-        assert sorted(said) == sorted(marks(scale))
-        for line in lines:
-            assert len("".join(cell.text for cell in line)) <= width
-        assert len(medal_scale_view.axis(scale, width)) == width
+def test_the_chances_of_medals_are_the_parts_of_one_bar() -> None:
+    row = sample_rows()[0]
+    sure = Uncertainty(low=0.98, high=0.99, gold=0.5, silver=0.25, bronze=0.0, rows=171)
+    shown = lines(replace(row, report=replace(row.report, uncertainty=sure)), 40)
+    assert "█" * 20 + "▓" * 10 + "░" * 10 in shown
+    assert "█ gold 50 %  ▓ silver 25 %  ▒ bronze 0 %\n░ no medal 25 %" in shown
 
 
-def test_outliers_do_not_squeeze_the_other_entries() -> None:
-    scores = (*board(200, 0.6, 0.9), -1e6)
-    scale = medal_scale_view.scale_of(graded("t", "a", 0.85, scores))
-    assert scale.cut
-    assert scale.marks[0].at > 0.2
-
-
-def test_a_board_of_one_entry_has_a_scale() -> None:
-    assert medal_scale_view.scale_of(graded("t", "a", 0.5, (0.5,))) is not None
-
-
-def lines(row: object, width: int = 46) -> str:
-    return "\n".join("".join(cell.text for cell in line) for line in medal_card_view.card(row, width))
-
-
-def test_the_card_shows_place_and_distance_and_labels_a_self_trained_leaderboard() -> None:
+def test_the_card_shows_the_place_and_labels_a_self_trained_leaderboard() -> None:
     text = lines(sample_rows()[1])
     assert "would place 34 of 1,044" in text
-    assert "gold begins at" in text
+    assert "short of gold" in text
     assert "! leaderboard of models trained for" in text
     assert "▶" in text
 
@@ -204,7 +187,7 @@ def test_a_self_trained_leaderboard_is_labelled_once() -> None:
 def test_the_card_of_a_lower_is_better_task_says_so_and_counts_down() -> None:
     text = lines(sample_rows()[4])
     assert "lower is better" in text
-    assert "gold begins at 41.5  −2.7000" in text
+    assert "2.7 short of gold" in text
 
 
 def test_the_card_says_why_a_file_is_invalid_and_whose_fault_it_is_not() -> None:

@@ -1,0 +1,98 @@
+"""A leaderboard's histogram: columns, thresholds and a score of its own, on random leaderboards and on chosen ones."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from medal_rows import board, graded
+
+from bioeval_tui.tui.items import MedalRow
+from bioeval_tui.tui.shared import histogram_view
+from bioeval_tui.tui.shared.histogram_view import TONES, Histogram, histogram
+
+SCORES = st.one_of(
+    st.floats(-1e6, 1e6),
+    st.floats(0.9, 1.0).map(lambda score: round(score, 2)),  # ties
+    st.sampled_from([0.0, -1e9, 1e9]),
+)
+
+
+def histogram_of(row: MedalRow) -> Histogram:
+    report = row.report
+    assert report is not None
+    thresholds = (
+        report.median_threshold,
+        report.bronze_threshold,
+        report.silver_threshold,
+        report.gold_threshold,
+    )
+    return histogram(
+        row.leaderboard,
+        dict(zip(TONES, thresholds, strict=False)),
+        lower_is_better=report.is_lower_better,
+        own=report.score,
+    )
+
+
+def drawn(found: Histogram, width: int, height: int = 4) -> list[str]:
+    return ["".join(cell.text for cell in line) for line in histogram_view.lines(found, width, height)]
+
+
+@given(st.lists(SCORES, min_size=1, max_size=3000), SCORES, st.booleans(), st.integers(48, 160))
+def test_every_leaderboard_is_drawn_within_its_frame_and_in_order(
+    scores: list[float], own: float, lower: bool, width: int
+) -> None:
+    found = histogram_of(graded("t", "a", own, tuple(sorted(scores, reverse=not lower)), lower=lower))
+    shown = drawn(found, width)
+    assert max(map(len, shown)) <= width
+    bins, each = histogram_view.steps(len(scores), width)
+    assert sum(found.counts(bins, each)) + found.below == len(scores)
+    places = [found.scale.column(found.marks[name], bins * each) for name in ("bronze", "silver", "gold")]
+    assert places == sorted(places)
+    axis = next(line for line in shown if "─" in line or "┼" in line)
+    assert {x for x, sign in enumerate(axis) if sign == "┼"} == {
+        found.scale.column(score, bins * each) for score in found.marks.values()
+    }
+    pointer = shown[shown.index(axis) + 1]
+    assert min(pointer.find(sign) % width for sign in "▲◂" if sign in pointer) == found.scale.column(
+        own, bins * each
+    )
+    words = " ".join(shown).split()
+    assert all(words.count(name) == 1 for name in ("median", "bronze", "silver", "gold")), shown
+
+
+def test_a_score_stands_below_the_column_that_counts_its_equals() -> None:
+    scores = board(60, 10.0, 20.0)
+    bins, each = histogram_view.steps(60, 100)
+    for score in scores:
+        found = histogram_of(graded("t", "a", score, scores))
+        column = drawn(found, 100, 1)[0]
+        assert column[found.scale.column(score, bins * each) // each * each + each - 1] != " "
+
+
+def test_columns_have_the_colour_of_the_medal_at_their_place() -> None:
+    found = histogram_of(graded("t", "a", 85.0, board(2000, 40.0, 90.0)))
+    first = histogram_view.lines(found, 60, 1)[0]
+    assert [cell.tone for cell in first] == ["entries", "bronze", "silver", "gold"]
+    assert len(first[0].text) == found.scale.column(found.marks["bronze"], 60)
+
+
+def test_outliers_do_not_squeeze_the_other_entries_but_are_counted() -> None:
+    scores = (*board(200, 0.6, 0.9), -50.0, -900.0)
+    shown = drawn(histogram_of(graded("t", "a", -3.0, scores)), 60)
+    assert "◂ 2 entries further out" in shown
+    assert any(line.startswith("◂ this -3.0000") for line in shown)
+    assert sum(1 for sign in shown[3] if sign != " ") > 15
+
+
+def test_medals_close_together_are_enlarged_with_their_scores() -> None:
+    shown = drawn(histogram_of(graded("t", "a", 0.985, board(1043, 0.52, 0.995))), 60)
+    below = shown[shown.index("the medals, enlarged") :]
+    assert any("gold 0.9" in line for line in below)
+    assert sum("▲ this" in line or "this 0.9850 ▲" in line for line in shown) == 2
+
+
+@pytest.mark.parametrize("scores", [(0.5,), (0.5, 0.5, 0.5), (0.9, 0.9, 0.9, 0.1)])
+def test_leaderboards_of_few_or_tied_entries_show_all_of_them(scores: tuple[float, ...]) -> None:
+    assert histogram_of(graded("t", "a", 0.3, scores)).below == 0
