@@ -180,7 +180,10 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
             "judge_failed",
             f"The judge failed {where} ({_short(talk.verdict.error)}), so there is no score; {again}.",
         )
-    return Conclusion("not_measured", f"{upper_first(where)} the agent has no score: {detail}.")
+    cause = _short(detail.partition("; ")[0])  # what to do about it is said below, in full
+    if not scored and len({talk.score.reason for talk in without if talk.score}) == 1 and len(talks) > 1:
+        return Conclusion("not_measured", f"No conversation has a score: {cause}.")
+    return Conclusion("not_measured", f"{upper_first(where)} the agent has no score: {cause}.")
 
 
 def _agent_trouble(run: LoadedRun) -> Conclusion | None:

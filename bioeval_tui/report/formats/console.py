@@ -40,14 +40,14 @@ class ProgressLines:
 
     def show(self, state: RunState, event: events.RunEvent, change: Change) -> None:
         """Print an event for a run without a screen."""
-        line = _line(event)
+        line = _line(state, event)
         if line is not None:
             name = state.condition_name(event.condition) if event.condition else ""
             width = max(map(len, map(state.condition_name, CONDITIONS)))
             say(self._console, f"{name:<{width}}  {line}")
 
 
-def _line(event: events.RunEvent) -> str | None:
+def _line(state: RunState, event: events.RunEvent) -> str | None:
     match event:
         case events.RunStarted():
             kind = "rehearsal, " if event.rehearsal else ""
@@ -70,7 +70,10 @@ def _line(event: events.RunEvent) -> str | None:
         case events.ConversationEnded():
             return f"  ended: {ENDS[event.how]}" + (f": {event.detail}" if event.detail else "")
         case events.ConversationScored():
-            return f"  score {number(event.score)}" + (f" ({event.reason})" if event.reason else "")
+            talk = state.conversation(event.condition, event.trial or 1) if event.condition else None
+            told = talk is not None and talk.ended is not None and talk.ended.detail  # in the line before
+            why = "" if told and told in event.reason else event.reason
+            return f"  score {number(event.score)}" + (f" ({why})" if why else "")
         case events.RunEnded(detail=detail) if detail:
             return f"run {event.status}: {detail}"
         case _:

@@ -47,7 +47,7 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
 
 def _name_width(rows: Sequence[tuple[str, list[Glance]]], width: int) -> int:
     """Return the width of the models' names: all of them where there is room."""
-    longest = max(len(name or NO_MODEL) for name, _ in rows) + 2
+    longest = max(10, *(len(name or NO_MODEL) for name, _ in rows)) + 2
     return min(longest, max(26 if width >= ROOMY else 18, width // 4))
 
 
