@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.uncertainty import percent
 from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number, standing
@@ -89,13 +90,23 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     lines = _flowing(facts, width)
     if report.uncertainty is not None:
         lines += _flowing(_interval(report.uncertainty), width)
-    if report.looks_words:
-        lines.append([Cell(report.looks_words, "quiet" if report.looks_words == "graded once" else "warn")])
+    lines += _tries(report)
     if report.beats_human is not None:
         words = "above the human median" if report.beats_human else "not above the human median"
         share = "" if report.human_percentile is None else f", human percentile {report.human_percentile:.1f}"
         lines.append([Cell(words + share)])
     return [*lines, []]
+
+
+def _tries(report: TaskReport) -> list[Line]:
+    extra = report.extra
+    if extra is None or not extra.looks or extra.looks == 1:
+        return []
+    own = extra.agent_looks or extra.looks
+    words = f"{ordinal(own)} try of this agent, {extra.looks:,} in all on these answers"
+    if own == 1:
+        return [[Cell(words, "quiet")]]
+    return [[Cell(f"{words}: the best of many tries is partly luck", "warn")]]
 
 
 def _interval(found: Uncertainty) -> list[Cell]:
@@ -119,7 +130,7 @@ def _chance_lines(found: Uncertainty, width: int) -> list[Line]:
         bar.append(Cell(sign * (round(done * width) - at), tone))
         at = round(done * width)
         figures.append(Cell(f"{sign} {name} {percent(share)}", tone))
-    head: Line = [Cell("chance of each medal, on similar test rows", "quiet")]
+    head: Line = [Cell(f"on {found.rows or 0:,} other rows like these, it would win", "quiet")]
     return [head, bar, *_flowing(figures, width, "  "), []]
 
 

@@ -1,4 +1,4 @@
-"""The medal card as a dialog, for terminals too narrow to have it beside the table."""
+"""The medal card as a dialog, which has more room than below the table."""
 
 from __future__ import annotations
 

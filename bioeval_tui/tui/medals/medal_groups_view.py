@@ -104,5 +104,5 @@ def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[s
         "pctl": Cell(average, "plain"),
         "others as 0": Cell(zeros, "strong" if whole else "plain"),
         "any medal": Cell(standing.medal_words if standing and whole else waiting),
-        "rank": Cell(standing.rank.words if standing and whole else waiting),
+        "rank": Cell(standing.rank.words.removeprefix("rank ") if standing and whole else waiting),
     }

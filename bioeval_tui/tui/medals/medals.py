@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -61,21 +61,17 @@ class MedalsScreen(BaseScreen):
     MedalsScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & #body { height: 1fr; display: none; }
-        & MedalCard { width: 50; border-left: solid $line; display: none; }
-        & #totals { height: 2; padding: 0 2; display: none; }
+        & #table { height: 50%; }
+        & MedalCard { height: 1fr; border-top: solid $line; }
+        & #totals { height: 3; padding: 0 2; border-top: solid $line; display: none; }
         & #trouble { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
         &.-filled #body, &.-filled #totals { display: block; }
         &.-filled #notice { display: none; }
-        &.-wide MedalCard { display: block; }
-        &.-narrow #body { layout: vertical; }
-        &.-narrow MedalCard { display: block; width: 100%; height: 50%; border-left: none; border-top: solid $line; }
         &.-grouped MedalCard, &.-short MedalCard { display: none; }
+        &.-grouped #table, &.-short #table { height: 1fr; }
         &.-short #totals { display: none; }
     }
     """
-
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (132, "-wide")]  # noqa: RUF012
-    """The card is shown beside the table only if the table keeps all its columns."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,8 +101,8 @@ class MedalsScreen(BaseScreen):
         """Table, card, totals."""
         yield Static(id="trouble", markup=False)
         yield Static(id="notice", markup=False)
-        with Horizontal(id="body"):
-            with Vertical():
+        with Vertical(id="body"):
+            with Vertical(id="table"):
                 yield self.submissions
                 yield self.agents
             yield MedalCard()
@@ -163,6 +159,7 @@ class MedalsScreen(BaseScreen):
         if self.grouped:
             self.agents.draw(self.table.visible)
         self.show_card()
+        self._fit_table()
         self._fit_totals()
         self._show_words()
         if filled and self.focused is None:
@@ -217,9 +214,13 @@ class MedalsScreen(BaseScreen):
         """Another width, other lines."""
         self.call_after_refresh(self._fit_totals)
 
+    def _fit_table(self) -> None:
+        """Leave the card what a table of few rows does not need."""
+        self.query_one("#table").styles.max_height = None if self.grouped else len(self.table.visible) + 1
+
     def _fit_totals(self) -> None:
         totals = self.query_one("#totals", DrawnPanel)
-        totals.styles.height = len(medals_view.totals_lines(self.table.totals(), self.size.width - 4))
+        totals.styles.height = len(medals_view.totals_lines(self.table.totals(), self.size.width - 4)) + 1
         totals.refresh()
 
     def _totals(self, width: int) -> Content:
@@ -293,6 +294,7 @@ class MedalsScreen(BaseScreen):
         if grouped:
             self.agents.draw(self.table.visible)
             self.agents.rank(self.table.visible)
+        self._fit_table()
         self._show_words()
         self.refresh_bindings()
         self.call_after_refresh(self.focus_rows)

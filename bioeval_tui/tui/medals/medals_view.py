@@ -206,8 +206,9 @@ def totals_lines(totals: Totals, width: int = 200) -> list[list[Cell]]:
             Cell("average percentile "),
             Cell(f"{totals.average:.1f}", "strong"),
             Cell(f" over {totals.valid:,} valid of {totals.rows:,}", "quiet"),
-            Cell(f" ({totals.average_with_zeros:.1f} with invalid and not graded as 0)", "quiet"),
         ]
+        if totals.valid < totals.rows:
+            average.append(Cell(f", {totals.average_with_zeros:.1f} if the others count as 0", "quiet"))
     together = [*average, Cell("   "), *above]
     if sum(len(cell.text) for cell in together) <= width:
         return [counts, together]

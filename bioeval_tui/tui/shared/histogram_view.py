@@ -93,7 +93,7 @@ def histogram(
 
 def steps(entries: int, width: int) -> tuple[int, int]:
     """Return the number of columns for that many entries, and the cells for each: few entries have wide columns."""
-    each = max(1, width // max(10, round(2 * entries**0.5)))
+    each = min(8, max(1, width // max(10, round(2 * entries**0.5))))
     return width // each, each
 
 
