@@ -1,12 +1,15 @@
 """Checks whether the agent and the models of a run answer.
 
-Each is called once, without any text from the job, and a key is sent only to its own host.
+Each is called once, with no message from the job, and a key is sent only to its own host. An agent is asked for what its
+protocol begins with: a session, its agent card, or its list of models.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -14,7 +17,7 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.evaluation.wiring.doctor import Finding, status_of, unreachable
+from bioeval_tui.evaluation.wiring.doctor import PROBE_S, Finding, status_of, unreachable
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.parts import with_mode
@@ -42,12 +45,29 @@ def _agent(makers: Makers) -> Finding:
     if not makers.agent_url:
         return Finding("agent", "works", "a function in Python, which is called in the run")
     try:
-        if not makers.pays_agent:
-            return _asked("agent", makers.agent_url)
-        key = makers.agent_key()
+        if makers.pays_agent:
+            return _asked("agent", f"{makers.agent_url}/models", makers.agent_key())
+        if (begins := _BEGINS.get(makers.job.target.protocol)) is None:
+            return _asked("agent", makers.agent_url, posts=True)
+        asyncio.run(_opened(makers))
     except BioevalError as error:
         return Finding("agent", "broken", clean_line(str(error)))
-    return _asked("agent", f"{makers.agent_url}/models", key)
+    except TimeoutError as error:
+        return Finding("agent", "broken", f"{host_of(makers.agent_url)} {unreachable(error)}")
+    return Finding("agent", "works", f"{host_of(makers.agent_url)} {begins}")
+
+
+_BEGINS = {"rest": "opened a session", "a2a": "sent its agent card"}
+"""What the answer is by which an agent shows that it speaks a protocol. The others begin with a message."""
+
+
+async def _opened(makers: Makers) -> None:
+    agent = makers.agent("withheld", 1)
+    try:
+        async with asyncio.timeout(PROBE_S):
+            await agent.open()
+    finally:
+        await agent.aclose()
 
 
 def _model(makers: Makers, role: ModelRole) -> Finding:
@@ -60,7 +80,8 @@ def _model(makers: Makers, role: ModelRole) -> Finding:
     return _asked(role, f"{where.base_url.rstrip('/')}/models", where.api_key)
 
 
-def _asked(name: str, url: str, key: str | None = None) -> Finding:
+def _asked(name: str, url: str, key: str | None = None, *, posts: bool = False) -> Finding:
+    """Return whether a URL answers GET; where it `posts`, it may refuse that, but it must be there."""
     headers: Mapping[str, str] = {"Authorization": f"Bearer {key}"} if key else {}
     host = host_of(url)
     try:
@@ -69,4 +90,6 @@ def _asked(name: str, url: str, key: str | None = None) -> Finding:
         return Finding(name, "broken", f"{host} {unreachable(error)}")
     if key and status in (401, 403):
         return Finding(name, "broken", f"{host} refuses the key ({status})")
+    if status == 404 or (status >= 400 and not posts):
+        return Finding(name, "absent", f"{host} answers, but not {urlsplit(url).path or '/'} ({status})")
     return Finding(name, "works", f"{host} answers ({status})")

@@ -198,7 +198,7 @@ def status_of(url: str, headers: Mapping[str, str] | None = None) -> int:
 def unreachable(error: Exception) -> str:
     """Return why a host did not answer, as a phrase that follows its name."""
     match error:
-        case httpx2.TimeoutException():
+        case httpx2.TimeoutException() | TimeoutError():
             return f"does not answer within {PROBE_S:g} s"
         case httpx2.ConnectError():
             return "cannot be reached"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -38,6 +39,14 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200 if self.path.endswith("/models") else 404)
         self.end_headers()
 
+    def do_PUT(self) -> None:
+        self.server.seen.append((self.path, self.headers.get("Authorization"), 0))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        assert json.loads(body).keys() == {"user", "chatbot"}
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"sessionId": "s"}')
+
     def log_message(self, *about: object) -> None:
         """Say nothing."""
 
@@ -68,7 +77,26 @@ def test_testing_connections_sends_one_request_each_and_the_key_to_its_host_only
         ("evaluator", "works"),
         ("judge", "works"),
     ]
-    assert server.seen == [("/", None, 0), *[("/v1/models", "Bearer sk-1", 0)] * 2]
+    assert found[0].said.endswith(" opened a session")
+    assert server.seen == [("/api/v1/chat/sessions", None, 0), *[("/v1/models", "Bearer sk-1", 0)] * 2]
+
+
+@pytest.mark.parametrize(
+    ("target", "state", "said"),
+    [
+        ("protocol: a2a", "broken", "404"),
+        ("protocol: ag-ui", "absent", "answers, but not /agent (404)"),
+        ("protocol: openai, model: m", "works", "answers (200)"),
+    ],
+)
+def test_a_web_server_that_answers_is_not_yet_an_agent(
+    server: Server, tmp_path: Path, target: str, state: str, said: str
+) -> None:
+    job = tmp_path / "job.yml"
+    text = f"target: {{user: u, chatbot: c, {target}, url: '{server.url}/agent'}}\naspirationalAverage: 1\nfacts: []\ntasks: [{{task: t, rules: [{{pattern: x}}]}}]\n"
+    job.write_text(text + "evaluator: {kind: scripted, lines: [{say: x}]}\nscorer: {kind: rules}\n", "utf-8")
+    (agent,) = connections(RunRequest(jobs=(job,)), settings(tmp_path))
+    assert (agent.state, said in agent.said) == (state, True), agent.said
 
 
 def test_missing_settings_are_reported_and_no_key_is_sent_to_another_host(
@@ -80,7 +108,7 @@ def test_missing_settings_are_reported_and_no_key_is_sent_to_another_host(
     agent, evaluator = connections(
         RunRequest(jobs=(job,), agent_url="http://127.0.0.1:9"), settings(tmp_path, OPENAI_API_KEY="sk-1")
     )
-    assert (agent.state, agent.said) == ("broken", "127.0.0.1:9 cannot be reached")
+    assert (agent.state, agent.said) == ("broken", "127.0.0.1:9 refused the connection")
     assert evaluator.state == "broken"
     assert "--allow-host" in evaluator.said
     assert server.seen == []
