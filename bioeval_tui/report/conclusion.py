@@ -20,7 +20,7 @@ from bioeval_tui.report.numbers import FEWEST, number, signed
 from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.report.summary import Summary, summarise_runs
-from bioeval_tui.score import penalty_of
+from bioeval_tui.score import contributions, penalty_of
 from bioeval_tui.text import clean_line, plural, shorten, upper_first
 
 Outcome = Literal[
@@ -202,7 +202,7 @@ def _agent_trouble(run: LoadedRun) -> Conclusion | None:
     scores = _scores(run)
     if first.ended.reason == "timed_out":
         return Conclusion("timed_out", f"The conversation ran out of time {how}{detail}: {scores}.")
-    return Conclusion("agent_failed", f"The agent failed {how}{detail}: {scores}.")
+    return Conclusion("agent_failed", f"The agent failed {how}{detail}: {scores}{_lost(run)}.")
 
 
 def _finding(run: LoadedRun) -> Conclusion:
@@ -330,6 +330,18 @@ def _penalty(run: LoadedRun) -> str:
     low, high = (penalty_of(failures) for failures in sorted(both))
     where = _in(run, CONDITIONS[0] if both[0] > both[1] else CONDITIONS[1])
     return f"; {high - low:.2f} of it is the penalty for {plural(max(both), 'failed request')} {where}"
+
+
+def _lost(run: LoadedRun) -> str:
+    """Return what failed requests take from the scores; empty if they take nothing, or if there are several trials."""
+    if run.started.trials > 1:
+        return ""
+    lost = [
+        f"by {taken:.2f} {_in(run, talk.key.condition)}"
+        for talk in run.talks
+        if talk.score and (taken := -contributions(talk.score.parts, talk.score.penalty)["penalty"])
+    ]
+    return f"; failed requests lowered this {' and '.join(lost)}" if lost else ""
 
 
 def _fails(run: LoadedRun) -> str:

@@ -55,6 +55,9 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk(tasks=None)], [KNOWS], "judge_failed", "The judge failed in the conversation without the facts (the judge was away)"),
         ([Talk()], [Talk(holds=(None,))], "not_measured", "In the conversation with the facts the agent has no score: assertion not measured"),
         ([Talk(reason="agent_failed", fault="agent")], [KNOWS], "agent_failed", "failed at turn 1 in the conversation without the facts"),
+        ([replace(FAILS, failures=1)], [Talk(reason="agent_failed", fault="agent", failures=3, fact=True)], "agent_failed",
+         "the agent scores 0.13 without the facts and 0.50 with the facts; failed requests lowered this by 0.30 without the facts"
+         " and by 0.50 with the facts."),
         ([Talk(reason="timed_out", fault="agent")], [KNOWS], "timed_out", "ran out of time at turn 1"),
         ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x")], [KNOWS], "evaluator_failed", "stepped out of its role at turn 2"),
         ([Talk(reason="evaluator_failed", fault="infrastructure")], [KNOWS], "evaluator_failed", "The simulated user failed at turn 1"),
