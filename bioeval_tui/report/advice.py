@@ -9,6 +9,8 @@ from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.estimates import proportion
 from bioeval_tui.report.statistics.paired import Difference
 from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
+from bioeval_tui.report.statistics.variance_components import ASSUMED
+from bioeval_tui.text import plural
 
 EFFECTS = (0.1, 0.05, 0.02, 0.01)
 """The differences to plan for: the first one that the pairs so far cannot be expected to show."""
@@ -58,6 +60,17 @@ def needed(found: Difference, effect: float) -> int:
     return next(
         n for n in count(least) if ratio * (t_quantile(level, n - 1) + t_quantile(POWER, n - 1)) <= sqrt(n)
     )
+
+
+def trials_words(trials: int) -> str:
+    """Return whether so many trials give an interval, and how wide it is to be expected."""
+    enough = max(trials, FEWEST)
+    deviation = sqrt(ASSUMED.within)
+    half = t_quantile((1 + LEVEL) / 2, enough - 1) * deviation / sqrt(enough)
+    about = f"an interval of about ±{half:.2f}, if trials vary by {deviation:.2f}"
+    if trials >= FEWEST:
+        return f"{trials} trials give {about}"
+    return f"{plural(trials, 'trial')}: no interval; {FEWEST} give {about}"
 
 
 def _held(found: Difference) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 from bioeval_tui.evaluation.prices import Prices
 from bioeval_tui.files import write_beside
@@ -11,6 +12,7 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison
 from bioeval_tui.report.comparison import ConditionComparison, compare
 from bioeval_tui.report.conclusion import conclude, conclude_batch
+from bioeval_tui.report.costs import spent
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import load_run
@@ -100,7 +102,8 @@ def preview(path: Path) -> RunPreview:
     Raises:
         RecordingError: it cannot be read.
     """
-    state = load_run(path).state
+    run = load_run(path)
+    state = run.state
     held = list(state.conversations.values())
     scored = [(talk.score.score, talk) for talk in held if talk.score and talk.score.score is not None]
     talk = min(scored, key=lambda one: one[0])[1] if scored else (held[-1] if held else None)
@@ -109,6 +112,8 @@ def preview(path: Path) -> RunPreview:
     names: dict[str, str] = {condition: state.condition_name(condition) for condition in CONDITIONS}
     if talk is None:
         return RunPreview(found.sentence, names=names, brief=found.brief, trials=trials)
+    times = [talk.ended.duration_ms / 1000 for talk in held if talk.ended and talk.ended.duration_ms]
+    cost = spent((run, talk) for talk in held).dollars
     return RunPreview(
         found.sentence,
         talk.key.condition,
@@ -117,4 +122,6 @@ def preview(path: Path) -> RunPreview:
         names,
         found.brief,
         trials,
+        fmean(times) if times else None,
+        None if cost is None else cost / len(held),
     )

@@ -22,14 +22,13 @@ from bioeval_tui.report.statistics.planning import (
     trials_for_width,
 )
 from bioeval_tui.report.statistics.variance_components import (
+    ASSUMED,
     VarianceComponents,
     paired_components,
     variance_components,
 )
 from bioeval_tui.text import plural
 
-ASSUMED = VarianceComponents(0.03, 0.04)
-"""Assumed without a run: standard deviations of 0.17 between cases and 0.20 between trials of a case."""
 CORRELATION = 0.5
 """Assumed correlation of two agents' case means: cases that are hard for one tend to be hard for the other."""
 

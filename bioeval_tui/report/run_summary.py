@@ -70,6 +70,10 @@ class RunPreview:
     brief: str = ""
     """The sentence in a few words."""
     trials: int = 0
+    seconds: float | None = None
+    """How long a conversation took on average."""
+    dollars: float | None = None
+    """What a conversation cost on average; None if a part of it is unknown."""
 
     @property
     def name(self) -> str:

@@ -169,7 +169,9 @@ class FakeServices:
     async def preview(self, run_id: str) -> RunPreview:
         """Return what was found."""
         gain = ("assertion “reminder exists”", "+0.24")
-        return RunPreview(f"What {run_id} found.", "withheld", (gain,), brief="too few", trials=2)
+        return RunPreview(
+            f"What {run_id} found.", "withheld", (gain,), brief="too few", trials=2, seconds=10.0, dollars=0.1
+        )
 
     findings: Sequence[Finding] = ()
 

@@ -60,9 +60,12 @@ async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> 
         assert "2 conditions: 2 conversations" in screen_text(app)
         await pilot.press("right", "right", "tab", *"http://a:1", "down", *"m1,m2", "down", "down", *"big")
         await pilot.press(
-            "down", *"j1;j2", "down", "backspace", "3", "down", "4", "down", "down", "right", "down", "space"
-        )
+            "down", *"j1;j2", "down", "backspace", "3", "down", *"qsy?", "down", "right"
+        )  # letters on a choice do nothing
+        await pilot.press("down", "right", "down", "space", "down", "4")
         await loaded(app, pilot)
+        assert "3 trials: no interval; 5 give an interval of about ±0.25" in screen_text(app)
+        assert "judging by the last run, 3 take about 2 m 00 s and $1.20 and 5 take" in screen_text(app)
         assert "2 models × 2 conditions × 3 repeats: 12 conversations" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))
@@ -114,7 +117,7 @@ async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, 
         app.screen.query_one("#repeats").focus()
         await loaded(app, pilot)
         assert "↑ ↓ next" in screen_text(app)  # in a line, too
-        await pilot.press("down", "down", "left")
+        await pilot.press("down", "left")
         await loaded(app, pilot)
         text = screen_text(app)
         assert "‹ facts supplied only: no mean, no uplift ›" in text

@@ -40,6 +40,10 @@ class VarianceComponents:
         )
 
 
+ASSUMED = VarianceComponents(0.03, 0.04)
+"""Assumed without a run: standard deviations of 0.17 between cases and 0.20 between trials of a case."""
+
+
 def variance_components(groups: Mapping[str, Sequence[float]]) -> VarianceComponents | None:
     """Return the components of one agent's scores, given by case; a negative estimate is 0.
 

@@ -11,9 +11,12 @@ from urllib.parse import urlsplit
 
 from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
 from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.report.advice import trials_words
+from bioeval_tui.report.numbers import FEWEST
+from bioeval_tui.report.run_summary import RunPreview
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.shared.cells_view import Cell, score
+from bioeval_tui.tui.shared.cells_view import Cell, duration, score
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, number_key, text_key
 from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.tui.shared.times import when
@@ -173,6 +176,11 @@ class RunForm:
         return _number(self.concurrency)
 
     @property
+    def has_more(self) -> bool:
+        """Whether any of the questions that are folded at first has an answer."""
+        return (self.order, self.at_once, self.concurrency, self.spans) != ("job", "no", "", "job")
+
+    @property
     def drawn(self) -> int | None:
         """The size of the random sample of cases; None if empty or not a number."""
         return _number(self.sample, MOST_CASES)
@@ -211,8 +219,8 @@ CHOICES: dict[str, dict[str, str]] = {
         "random": "random for each trial",
     },
     "at_once": {
-        "no": "no: one condition after the other",
-        "yes": "yes: both at the same time; the agent must keep sessions apart",
+        "no": "one after the other",
+        "yes": "at the same time; the agent must keep sessions apart",
     },
     "spans": {
         "job": "as set in the job",
@@ -233,7 +241,7 @@ def wrong(form: RunForm, *, needs_code: bool = False) -> str:
     if form.trials is None:
         return f"repeats: give a whole number from 1 to {MOST_REPEATS:,}"
     if form.concurrency.strip() and form.at_most is None:
-        return f"at once: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
+        return f"conversations: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
     if form.sample.strip() and form.drawn is None:
         return f"sample: give a whole number from 1 to {MOST_CASES:,}, or nothing"
     if form.played == "job" and len(_names(form.evaluator)) > 1:
@@ -253,7 +261,29 @@ def size_words(form: RunForm, cases: int = 0) -> str:
     parts += [plural(held, "condition"), *([plural(trials, "repeat")] if trials > 1 else [])]
     total = "" if is_choice else f": {plural(models * max(1, cases) * held * trials, 'conversation')}"
     at_most = f", at most {form.at_most} at once" if form.at_most else ""
+    if form.at_most and form.at_most > 1 and form.at_once == "no":
+        at_most += "; those that share a knowledge graph run one after another"
     return f"{' × '.join(parts)}{total}{at_most}"
+
+
+def estimate_words(form: RunForm, earlier: RunPreview | None, cases: int = 0) -> str:
+    """Return the interval to expect from the form's repeats and, from the job's newest run, their time and cost."""
+    if form.trials is None or cases:
+        return ""
+    words = trials_words(form.trials)
+    if earlier is None or earlier.seconds is None:
+        return words
+    runs = max(1, len(form.model_names)) * len(form.held)
+    told = [
+        f"{one} {_took(earlier, one * runs)}"
+        for one in dict.fromkeys((form.trials, max(FEWEST, form.trials)))
+    ]
+    return f"{words}\njudging by the last run, {' and '.join(told)}"
+
+
+def _took(earlier: RunPreview, conversations: int) -> str:
+    cost = "" if not earlier.dollars else f" and ${earlier.dollars * conversations:.2f}"
+    return f"take about {duration((earlier.seconds or 0.0) * conversations)}{cost}"
 
 
 def request(job: JobItem, form: RunForm) -> RunRequest:

@@ -22,6 +22,12 @@ from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.spec import RunRequest
+    from bioeval_tui.report.run_summary import RunPreview
+
+
+SIGNS = {"works": Cell("✓", "good"), "absent": Cell("!", "warn"), "broken": Cell("✗", "bad")}
+"""The sign of what testing the connections found."""
+MORE = {"no": "hidden: order, concurrency, spans", "yes": "shown: order, concurrency, spans"}
 
 
 class RunField(FormField):
@@ -44,7 +50,10 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         & #row-url, & #row-evaluator, & #row-judge { display: none; }
         &.-url #row-url { display: block; }
         &.-models #row-evaluator, &.-models #row-judge { display: block; }
+        & #row-order, & #row-at_once, & #row-concurrency, & #row-spans { display: none; }
+        &.-more #row-order, &.-more #row-at_once, &.-more #row-concurrency, &.-more #row-spans { display: block; }
         &.-single #row-order { display: none; }
+        & #told { height: auto; color: $quiet; }
         &.-narrow #hint { margin-top: 0; }
         & #answers { height: auto; max-height: 4; }
     }
@@ -54,6 +63,8 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         super().__init__()
         self._job = job
         self._form = form
+        self._earlier: RunPreview | None = None
+        """The newest run of the job, once it was read: what a conversation takes."""
 
     @property
     def heading(self) -> str:
@@ -65,7 +76,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         form = self._form
         with Vertical(classes="dialog--body"):
             yield self._choice("agent", "agent", form.agent)
-            yield self._line("address", "url", form.url, "http://127.0.0.1:8081")
+            yield self._line("address", "url", form.url, "where the agent listens, with http:// or https://")
             yield self._line(
                 "agent's models", "models", form.models, "from the job; separate several with commas"
             )
@@ -75,19 +86,21 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             )
             yield self._line("judge", "judge", form.judge, "model; separate several with commas for a panel")
             yield self._line("repeats", "repeats", form.repeats, "1")
-            yield self._line(
-                "at once", "concurrency", form.concurrency, "1; maximum concurrent conversations"
-            )
             yield self._choice("conditions", "conditions", form.conditions)
-            yield self._choice("order", "order", form.order)
-            yield self._choice("parallel", "at_once", form.at_once)
             if self._job.cases:
                 yield self._line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7")
                 yield self._line("sample", "sample", form.sample, "all; how many to draw at random")
-            yield self._choice("spans", "spans", form.spans)
             if self._job.needs_code:
                 yield self._line("code", "code", form.code, "folder with the job's Python functions")
+            yield self.row("more", Choice(MORE, "yes" if form.has_more else "no", id="more"))
+            yield self._choice("order", "order", form.order)
+            yield self._choice("both conditions", "at_once", form.at_once)
+            yield self._line(
+                "conversations", "concurrency", form.concurrency, "1; how many may run at the same time"
+            )
+            yield self._choice("spans", "spans", form.spans)
             yield Static(id="hint", markup=False)
+            yield Static(id="told", markup=False)
             yield Static(id="answers", markup=False)
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
@@ -99,7 +112,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
     @property
     def form(self) -> jobs_view.RunForm:
         """The form as filled in so far."""
-        choices = {choice.id: choice.value for choice in self.query(Choice)}
+        choices = {choice.id: choice.value for choice in self.query(Choice) if choice.id != "more"}
         typed = {field.id: field.value for field in self.query(Input)}
         return jobs_view.RunForm(**cast("dict[str, Any]", {**choices, **typed}))
 
@@ -109,12 +122,33 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         self.set_class(form.agent == "url", "-url")
         self.set_class(form.played == "job", "-models")
         self.set_class(form.conditions != "both", "-single")
+        self.set_class(self.query_one("#more", Choice).value == "yes", "-more")
         problem = jobs_view.wrong(form, needs_code=self._job.needs_code)
         return (
             Cell(problem, "bad" if trying else "warn")
             if problem
             else Cell(jobs_view.size_words(form, self._job.cases), "quiet")
         )
+
+    def on_mount(self) -> None:
+        """Read what a conversation of this job took."""
+        self.run_worker(self._read_earlier(), group="earlier")
+
+    async def _read_earlier(self) -> None:
+        services = self.bioeval.services
+        try:
+            runs = await services.runs()
+            ended = next((r for r in runs if r.job == self._job.name and r.status == "completed"), None)
+            self._earlier = await services.preview(ended.run_id) if ended is not None else None
+        except (BioevalError, OSError):
+            return  # only the estimate is missing
+        self.tell()
+
+    def tell(self, *, trying: bool = False) -> None:
+        """Say what the run gives, takes and costs, too."""
+        super().tell(trying=trying)
+        told = jobs_view.estimate_words(self.form, self._earlier, self._job.cases)
+        self.query_one("#told", Static).update(told)
 
     def action_test(self) -> None:
         """Ask the agent and the models once whether they answer."""
@@ -134,8 +168,8 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         self._say_answers(
             [
                 Cell(
-                    f"{'✗' if found.state == 'broken' else '✓'} {found.part}: {found.said}",
-                    "bad" if found.state == "broken" else "good",
+                    f"{SIGNS[found.state].text} {found.part}: {found.said}",
+                    SIGNS[found.state].tone,
                 )
                 for found in findings
             ]

@@ -47,7 +47,6 @@ class FormDialog(Dialog[Form]):
         & .form--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
         & .form--row > Input:focus { background: $block-cursor-blurred-background; }
         & #hint { height: auto; margin-top: 1; }
-        &.-wide .form--row { margin-bottom: 1; }
     }
     """
 

@@ -141,7 +141,7 @@ def test_a_rehearsal_with_the_sample_agent_needs_no_address() -> None:
         (RunForm(repeats="0"), "repeats"),
         (RunForm(repeats="²"), "repeats"),
         (RunForm(repeats="99999999999999999999"), "repeats"),
-        (RunForm(concurrency="many"), "at once"),
+        (RunForm(concurrency="many"), "conversations"),
         (RunForm(sample="0"), "sample"),
         (RunForm(evaluator="a, b"), "evaluator"),
     ],
