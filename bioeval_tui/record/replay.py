@@ -175,19 +175,20 @@ def _longest(event: RunEvent) -> float:
     return LONGEST_PREPARATION_S if prepares else LONGEST_WAIT_S
 
 
-WORDS_PER_S = 6.5
+WORDS_PER_S = 7.0
 """Reading speed in words; repeated text takes a fifth of the time."""
-_LONGEST_READ_S = 3.6
+_LONGEST_READ_S = 3.0
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
 """The number of seconds over which an agent's answer appears; less for a short one."""
-_INTRODUCTION_S, _CAPTION_S, _SCORE_S, _FACT_S = 4.0, 3.5, 2.0, 1.0
-"""How long the introduction, a caption, a score and a disclosed fact are shown, in seconds."""
+_INTRODUCTION_S, _CAPTION_S, _JUDGE_S, _SCORE_S, _FACT_S, _PASSED_S = 5.0, 2.5, 1.5, 3.0, 1.0, 2.5
+"""How long the introduction, a conversation's caption, the judge at work, a score, a disclosed fact and assertions that have
+just passed are shown, in seconds."""
 
 
 def reading_times(events: Sequence[RunEvent]) -> list[float]:
     """Return when each event is due at reading pace: by its length, not by its recorded time.
 
-    A conversation starts after a pause for its caption; a user's message appears at once, an agent's is streamed, and then it
+    The introduction precedes the first conversation, a caption each other one; a user's message appears at once, an agent's is streamed, and then it
     is read. Repeated texts are skipped quickly.
     """
     said: set[tuple[str, str]] = set()
@@ -196,10 +197,20 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
         for event in events
         if isinstance(event, MessageCompleted)
     }
-    due, times = 0.0, []
+    due, pause, times = 0.0, 0.0, []
+    failed: set[tuple[object, ...]] = set()
     for event in events:
+        if not isinstance(event, AssertionChecked):
+            due, pause = due + pause, 0.0
         match event:
-            case ConversationStarted():
+            case AssertionChecked() if not event.final:
+                check = (event.condition, event.trial, event.index)
+                if event.status == "failed":
+                    failed.add(check)
+                elif event.status == "passed" and check in failed:
+                    failed.remove(check)
+                    pause = _PASSED_S
+            case ConversationStarted() if said:
                 due += _CAPTION_S
             case MessageStarted():
                 due += 0.2 if words.get((event.condition, event.trial, event.message)) in said else 0.5
@@ -208,7 +219,7 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
                 quick = 5 if (role, text) in said else 1
                 due += _STREAMING_S * len(event.text) / max(len(text), _STREAMED_AT_LEAST) / quick
             case MessageCompleted():
-                seconds = min(0.5 + len(event.content.split()) / WORDS_PER_S, _LONGEST_READ_S)
+                seconds = min(0.3 + len(event.content.split()) / WORDS_PER_S, _LONGEST_READ_S)
                 if event.role == "assistant":  # much of it was read while it was streamed
                     seconds = max(0.6, seconds - _STREAMING_S)
                 due += seconds / 5 if (event.role, event.content) in said else seconds
@@ -216,12 +227,14 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
             case FactDisclosed():
                 due += _FACT_S
             case ConversationScored():
-                due += _SCORE_S
+                due += _JUDGE_S
             case _:
                 pass
         times.append(due)
         if isinstance(event, RunStarted):
-            due += _INTRODUCTION_S
+            pause = _INTRODUCTION_S
+        elif isinstance(event, ConversationScored):
+            pause = _SCORE_S
     return times
 
 
@@ -236,7 +249,7 @@ def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list
     passed: dict[int, float | None] = {}
     for number, event in enumerate(events):
         match event:
-            case MessageCompleted():
+            case MessageCompleted() if not event.signs_off:  # only the agent's answer makes it a turn
                 turn = event.turn
             case AssertionChecked() if not event.final:
                 turn = event.after_turn

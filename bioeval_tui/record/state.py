@@ -124,6 +124,12 @@ class ConversationState:
         return self.case.title if self.case is not None else f"trial {self.key.trial}"
 
     @property
+    def turns(self) -> int:
+        """The number of the newest turn. A sign-off that the agent is not sent is no turn."""
+        newest = self.messages[-1] if self.messages else None
+        return newest.turn - (newest.done and not self.sent(newest)) if newest else 0
+
+    @property
     def latencies_ms(self) -> list[float]:
         """The agent's latencies in ms, one per turn, in order."""
         return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]

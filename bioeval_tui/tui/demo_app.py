@@ -53,13 +53,13 @@ class TryYourOwn(Dialog[str]):
     HEADING: ClassVar[str] = "Now try your own"
     BINDINGS: ClassVar[list[BindingType]] = bindings("try-your-own")
     DEFAULT_CSS = """
-    TryYourOwn > .dialog--box { width: 84; }
+    TryYourOwn > .dialog--box { width: 92; max-width: 100%; }
     """
 
     def compose_body(self) -> Iterable[Widget]:
         """The commands."""
         commands = (
-            ("bioeval-tui new job.yml", "write a job by answering a few questions"),
+            ("bioeval-tui new job.yml", "write a job by answering questions"),
             ("bioeval-tui run job.yml --agent-url URL", "evaluate your agent with it"),
             ("bioeval-tui grade FILE.jsonl", "grade submissions for medals"),
             ("bioeval-tui demo --show batch", "compare several models"),

@@ -184,7 +184,6 @@ TABLE: tuple[Key, ...] = (
     Key("score-card", "escape", "close", "close", "Go back to the conversations"),
     Key("score-card", "tab", "other", "other", "Show the other condition"),
     Key("score-card", "v", "review", "review", "Accept the judge's scores or give others"),
-    Key("score-card", "5", "medals", "medals", "Go to the medal table", name="app.medals"),
     Key("score-card", "r", "again", "run again", "Run the same job again"),
     Key("score-card", "y", "app.share", "copy", "Copy the card, or save a picture of the screen with its caption"),
     Key("try-your-own", "enter", "own_jobs", "jobs", "Go to the jobs, including the samples", name="jobs"),
@@ -334,6 +333,11 @@ def table() -> Sequence[Key]:
     """Return every row: the keys that go to screens, then the others."""
     going = [
         Key("app", entry.key, f"go('{entry.mode}')", entry.label, entry.tooltip, entry is screens.SCREENS[0])
+        for entry in screens.SCREENS
+    ]
+    # The card covers the live screen when a run ends, and leaving it must work as everywhere.
+    going += [
+        Key("score-card", entry.key, f"app.go('{entry.mode}')", entry.label, entry.tooltip, HIDDEN)
         for entry in screens.SCREENS
     ]
     return [*going, *TABLE]

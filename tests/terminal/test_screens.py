@@ -35,7 +35,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.closes_box()
         screen.opens_box("mm=", "B compared with A", "too few to tell")
         screen.closes_box()
-        screen.opens_box(ENTER, "withheld", "mean (published formula)")
+        screen.opens_box(ENTER, "withheld", "mean of both")
         screen.closes_box()
         screen.types("4", "› Benchmarks", "oncology/breast-cancer", "g grade")
         screen.opens_box(ENTER, "esc close")
@@ -55,7 +55,7 @@ def test_a_job_can_be_run_from_the_dialog(tmp_path: Path) -> None:
     ):
         screen.sees("› Jobs    4 jobs", "✓ ready", "enter run")
         screen.types(ENTER, "Run cohort_question", "enter start")
-        screen.types(ENTER, "› Live › cohort_question", "Socrates")
+        screen.types(ENTER, "› Live › cohort_question", "▌user")
         screen.types(" ", "PAUSED")
         screen.opens_box("q", "leave it running", "stop it")
         screen.press(b"X")
@@ -110,7 +110,7 @@ def test_a_run_that_was_left_can_be_watched_and_cancelled(tmp_path: Path) -> Non
     job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
     with no_engine_left(tmp_path), sample_agent(tmp_path) as url:
         with Screen("run", job, "--rehearsal", "--agent-url", url, data_dir=tmp_path) as screen:
-            screen.sees("› Live › medication_reminder", "Socrates")
+            screen.sees("› Live › medication_reminder", "▌user")
             screen.types(" ", "PAUSED")
             screen.opens_box("q", "leave it running", "stop it")
             screen.closes_box()
@@ -121,7 +121,7 @@ def test_a_run_that_was_left_can_be_watched_and_cancelled(tmp_path: Path) -> Non
             assert recording is not None
             assert f"bioeval-tui watch {recording.stem}" in screen.printed
         with Screen("watch", recording.stem, data_dir=tmp_path) as watching:
-            watching.sees("› Live › medication_reminder", "Socrates", "PAUSED")
+            watching.sees("› Live › medication_reminder", "▌user", "PAUSED")
             watching.types("C", "CANCELLED")
             wait_for(lambda: not recording.with_suffix(".live").exists(), "the engine to end")
             watching.press(b"q")
@@ -131,8 +131,8 @@ def test_a_run_that_was_left_can_be_watched_and_cancelled(tmp_path: Path) -> Non
 @pytest.mark.long
 def test_a_replay_can_be_stepped_to_its_evidence_and_score_card(tmp_path: Path) -> None:
     with Screen("runs", "replay", RUN, data_dir=recorded(tmp_path)) as screen:
-        screen.sees("› Live › medication_reminder", "REPLAY", "Socrates")
-        screen.opens_box("E", "mean (published formula)", "uplift by facts")
+        screen.sees("› Live › medication_reminder", "REPLAY", "▌user")
+        screen.opens_box("E", "mean of both", "uplift by facts")
         screen.closes_box()
         screen.clicks_until("1× nothing was deleted", "enter open")
         screen.clicks("3× a reminder exists")
@@ -143,7 +143,7 @@ def test_a_replay_can_be_stepped_to_its_evidence_and_score_card(tmp_path: Path) 
         screen.types(ENTER, " of 13, facts ")
         screen.closes_box()
         screen.types("p")
-        screen.sees("Socrates", without="─ Assertions")
+        screen.sees("▌user", without="─ Assertions")
         screen.types(ESC, "─ Assertions")
         screen.press(b"q")
         assert screen.left() == ExitCode.OK

@@ -90,3 +90,12 @@ async def test_a_key_stops_the_tour_and_gives_you_the_screens(tmp_path: Path) ->
         for _ in range(20):
             await pilot.pause(0.01)
         assert app.current_mode == "runs", "nothing moves by itself any more"
+
+
+async def test_quitting_while_a_box_opens_is_no_crash(tmp_path: Path) -> None:
+    async with demo(tmp_path) as (app, pilot):
+        await until(pilot, lambda: app.run_state is not None and app.run_state.ended is not None)
+        app.push_screen(TryYourOwn())
+        app.live.action_score_card()
+        app.exit()
+    assert app.crash is None

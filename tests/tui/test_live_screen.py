@@ -80,7 +80,7 @@ async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
         await until(pilot, lambda: isinstance(app.screen, ScoreCard))
         await loaded(app, pilot)
         text = screen_text(app)
-        assert "mean (published formula)  needs both conditions" in text
+        assert "mean of both     needs both conditions" in text
         assert "uplift by facts           needs both conditions" in text
         assert not_held not in text
         assert "other" not in text.splitlines()[-1]
@@ -123,7 +123,7 @@ async def test_in_a_narrow_terminal_panels_are_tabs() -> None:
         assert "Set a reminder" in screen_text(app)
         await pilot.press("i", "i")
         await pilot.pause()
-        assert "first token" in screen_text(app)
+        assert "p90" in screen_text(app)
         await pilot.press("i")
         await pilot.pause()
         assert "reminder exists" in screen_text(app)

@@ -33,7 +33,7 @@ async def test_the_score_card_shows_both_scores_their_mean_and_rehearsal(size: t
     async with card(size) as (app, _):
         text = screen_text(app)
         assert "rehearsal: evaluator scripted, judge rules" in text
-        assert "mean (published formula)  0.62" in text
+        assert "mean of both     0.62" in text
         assert "tone (not in score)" in text
         assert "no reminder was made" in text, "the lower score is explained first"
 

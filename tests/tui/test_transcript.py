@@ -103,8 +103,8 @@ async def test_speaker_text_and_latency_are_columns() -> None:
     talk = conversation("Remind me at 9?")
     say(talk, "Which **time zone**?", latency_ms=1340.0, first_token_ms=310.0)
     async with shown(talk) as (transcript, _):
-        assert lines(transcript)[0].startswith("▌Socrates  Remind me at 9?")
-        assert lines(transcript)[1].startswith("┃agent     Which time zone?")
+        assert lines(transcript)[0].startswith("▌user   Remind me at 9?")
+        assert lines(transcript)[1].startswith("┃agent  Which time zone?")
         assert lines(transcript)[1].endswith("▸0.3 s  1.3 s")
 
 
@@ -138,6 +138,7 @@ async def test_events_are_shown_with_their_message() -> None:
         "■ signed off · 4 turns · took 1 m 48 s",
     ):
         assert words in page
+    assert "Bye." not in page  # the agreed words of a sign-off say nothing to a reader
 
 
 async def test_a_pending_answer_shows_how_long_it_takes() -> None:
@@ -370,8 +371,8 @@ async def test_selected_text_is_the_text_of_the_message() -> None:
         everything = transcript.get_selection(Selection(None, None))
         assert everything is not None
         assert [line for line in everything[0].splitlines() if line] == ["one **two** three", "four", "five"]
-        start = _offset_at(transcript, 15, 0)
-        end = _offset_at(transcript, 13, 1)
+        start = _offset_at(transcript, 12, 0)
+        end = _offset_at(transcript, 10, 1)
         some = transcript.get_selection(Selection.from_offsets(start, end))
         assert some is not None
         assert some[0].splitlines() == ["two three", "fo"]
@@ -385,9 +386,9 @@ def _offset_at(transcript: Transcript, x: int, y: int) -> Offset:
 
 async def test_text_selected_with_the_mouse_can_be_copied_and_stays_readable() -> None:
     async with shown(conversation("one two three", "four")) as (transcript, pilot):
-        await pilot.mouse_down(Transcript, offset=(15, 0))
-        await pilot.hover(Transcript, offset=(12, 1))
-        await pilot.mouse_up(Transcript, offset=(12, 1))
+        await pilot.mouse_down(Transcript, offset=(12, 0))
+        await pilot.hover(Transcript, offset=(9, 1))
+        await pilot.mouse_up(Transcript, offset=(9, 1))
         await pilot.pause()
         assert transcript.screen.get_selected_text() == "two three\nfo"
         for segment in transcript.render_line(0):
@@ -398,14 +399,14 @@ async def test_text_selected_with_the_mouse_can_be_copied_and_stays_readable() -
 async def test_selected_code_is_copied_without_its_border() -> None:
     async with shown(conversation("```\nfirst\nsecond\n```")) as (transcript, _):
         assert "│ first" in lines(transcript)[0]
-        selection = Selection.from_offsets(_offset_at(transcript, 0, 0), _offset_at(transcript, 17, 1))
+        selection = Selection.from_offsets(_offset_at(transcript, 0, 0), _offset_at(transcript, 14, 1))
         assert transcript.get_selection(selection) == ("first\nseco", "\n")
 
 
 async def test_a_selection_survives_new_messages() -> None:
     talk = conversation("one two", "four")
     async with shown(talk) as (transcript, _):
-        selection = Selection.from_offsets(_offset_at(transcript, 11, 0), _offset_at(transcript, 14, 0))
+        selection = Selection.from_offsets(_offset_at(transcript, 8, 0), _offset_at(transcript, 11, 0))
         say(talk, "five\n\nsix")
         transcript.update({3})
         assert transcript.get_selection(selection) == ("one", "\n")

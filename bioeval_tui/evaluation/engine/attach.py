@@ -182,7 +182,8 @@ class ReplayedRun:
 
     def _take(self, events: Sequence[RunEvent]) -> None:
         self._events = events
-        self.marks = turn_ends(events, self._timing)
+        if self._source is None or isinstance(events[-1], RunEnded):  # until then, the total would grow
+            self.marks = turn_ends(events, self._timing)
 
     async def _read(self, source: FollowedRun) -> None:
         """Read events as the engine writes them; the player yields them when they are due."""

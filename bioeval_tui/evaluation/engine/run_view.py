@@ -84,7 +84,7 @@ class Playback(Protocol):
 
     @property
     def marks(self) -> Sequence[TurnMark]:
-        """The places to go to, in order: the beginning, every turn, the end. Empty before the first event."""
+        """The places to go to, in order: the beginning, every turn, the end. Empty until the run has ended."""
         ...
 
     @property

@@ -13,7 +13,7 @@ from bioeval_tui.text import plural, shorten, upper_first
 from bioeval_tui.tui.shared.cells_view import Cell, score
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.state import ConversationState, RunState
+    from bioeval_tui.record.state import ConversationState, MessageState, RunState
 
 LONGEST_TITLE = 60
 
@@ -45,7 +45,8 @@ def caption(state: RunState, trial: int) -> str:
         return _after(state, conversation)
     if not conversation.messages:
         return f"{begins}: {_knows(state, conversation)}."
-    return _moment(state, conversation, trial) or f"{begins}: {_knows(state, conversation)}."
+    knows = f"{begins}: {_knows(state, conversation)}."
+    return _moment(state, conversation, trial) or _checked(begins, conversation) or knows
 
 
 def _knows(state: RunState, conversation: ConversationState) -> str:
@@ -81,11 +82,32 @@ def _moment(state: RunState, conversation: ConversationState, trial: int) -> str
     parting = rows.parting(state, trial)
     if parting is not None and newest.message in (parting, parting + 1):
         return "The conversations differ from here. Until now, they were the same, word for word."
+    if _asks(conversation, newest):
+        return "The agent asks. This user knows no facts, so the agent has to go on without the answer."
     if newest.signs_off:
         return (
             "The user signs off. The judge reads the conversation, and every assertion is checked once more."
         )
     return ""
+
+
+def _asks(conversation: ConversationState, newest: MessageState) -> bool:
+    """Whether a user who knows nothing was just asked, not merely greeted, or avoids the answer."""
+    asked = conversation.messages[-2] if newest.role == "user" and len(conversation.messages) > 1 else newest
+    withheld = conversation.key.condition == "withheld"
+    return withheld and asked.role == "assistant" and asked.turn > 1 and asked.done and "?" in asked.text
+
+
+def _checked(begins: str, conversation: ConversationState) -> str:
+    """Return how many assertions hold since the last turn but the first; an empty string before that."""
+    checks = conversation.latest_checks()
+    turns = {check.after_turn for check in checks}
+    if turns <= {0, 1} or len(turns) > 1:
+        return ""
+    failed = [check.title for check in checks if check.status != "passed"]
+    passed = len(checks) - len(failed)
+    hold = f"{passed} of {plural(len(checks), 'assertion')} {'holds' if passed == 1 else 'hold'}"
+    return f"{begins}: after turn {turns.pop()}, {hold}{f', not yet {_title(failed[0])}' if failed else ''}."
 
 
 def _after(state: RunState, conversation: ConversationState) -> str:

@@ -11,7 +11,7 @@ from textual.content import Content
 from bioeval_tui.tui.live.heads_view import Head
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.tones import paint, spread
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -95,4 +95,4 @@ def framed_head(head: Head, active: bool, width: int) -> Content:
         room = width - start.cell_length - end.cell_length
         if room >= 0:
             return Content.assemble(start, ("─" * room, "$line"), end)
-    return paint(name)
+    return spread(paint(name), paint(" ", head.score), width)

@@ -135,7 +135,7 @@ def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
         value = conversation.score.score if conversation.score else None
         tone = score_tone(value) if sign.tone == "plain" else sign.tone
         return Cell(f"{sign.text.split()[0]} {score(value)}", tone)
-    turn = conversation.messages[-1].turn if conversation.messages else 0
+    turn = conversation.turns
     return Cell(f"‖ turn {turn}", "warn") if is_paused(state, condition) else Cell(f"● turn {turn}", "busy")
 
 
@@ -167,7 +167,7 @@ def _newest_turn(state: RunState, condition: Condition) -> OperatorActed | None:
 def _conversation_state(state: RunState, conversation: ConversationState, now: datetime | None) -> Cell:
     if conversation.ended is not None:
         ending = _ENDINGS[conversation.ended.how]
-        count = plural(conversation.messages[-1].turn if conversation.messages else 0, "turn")
+        count = plural(conversation.turns, "turn")
         if conversation.phase == "judging" and conversation.score is None and state.ended is None:
             return Cell(f"{ending.text} · {count} · judge reads…", "busy")
         return Cell(f"{ending.text} · {count}", ending.tone)
@@ -177,7 +177,7 @@ def _conversation_state(state: RunState, conversation: ConversationState, now: d
         return Cell("● preparing the session…", "busy")
     newest = conversation.messages[-1]
     imported = state.started is not None and state.started.source is not None
-    where = f"turn {newest.turn}{'' if imported else f' of at most {conversation.max_messages // 2}'}"
+    where = f"turn {conversation.turns}{'' if imported else f' of at most {conversation.max_messages // 2}'}"
     if is_paused(state, conversation.key.condition) and newest.done:
         return Cell(f"‖ paused · {where}", "warn")
     doing = _doing(state, conversation, now)

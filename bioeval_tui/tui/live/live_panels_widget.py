@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
 
 NAME_WIDTH = 10
-FIGURES = ("avg", "p90", "max", "first")
-"""The latency statistics of one condition, in this order."""
+FIGURES = ("avg", "p90", "max")
+"""The latency statistics of one condition, in this order, in seconds."""
 
 
 class Look(NamedTuple):
@@ -98,11 +98,9 @@ class LatencyPanel(Panel):
         def foot(width: int) -> Content:
             column = max(6, min(7, (width - NAME_WIDTH) // len(FIGURES)))
             titles = " " * NAME_WIDTH + "".join(f"{name:>{column}}" for name in FIGURES)
-            token = next((word for word in (" token (median)", " token") if len(titles + word) <= width), "")
-            lines = [paint(Cell(titles + token, "quiet")).truncate(width)]
+            lines = [paint(Cell(titles, "quiet")).truncate(width)]
             for name, times in summaries:
-                shown = (times.average_ms, times.p90_ms, times.max_ms, times.first_token_ms)
-                figures = (_second(ms, column) for ms in shown)
+                figures = (_second(ms, column) for ms in (times.average_ms, times.p90_ms, times.max_ms))
                 title = left(Cell(state.condition_name(name, NAME_WIDTH - 1), "quiet"), NAME_WIDTH - 1)
                 lines.append(paint(title, " ", *figures).truncate(width))
             return Content("\n").join(lines)
@@ -117,8 +115,6 @@ class LatencyPanel(Panel):
 
 
 def _second(ms: float | None, width: int) -> Cell:
-    if ms is not None and ms < 95:
-        return Cell(f"{f'{ms:.0f} ms':>{width}}")
     return Cell(
         f"{'–' if ms is None else f'{ms / 1000:.1f}':>{width}}", "plain" if ms is not None else "quiet"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
@@ -149,10 +150,10 @@ class ScoreCard(Dialog[CardEvidence]):
     def _rest(self) -> Content:
         mean = score_card_view.mean(self._state, self._trial)
         return Content.assemble(
-            ("mean (published formula)  ", "$quiet"),
+            ("mean of both     ", "$quiet"),
             (mean, "bold"),
             "\n",
-            ("uplift by facts           ", "$quiet"),
+            ("uplift by facts  ", "$quiet"),
             paint(score_card_view.total_uplift(self._state, self._trial)),
         )
 
@@ -327,7 +328,7 @@ class ScoreCard(Dialog[CardEvidence]):
     def on_screen_resume(self) -> None:
         """Show the scores after reviews, now and whenever the card is shown again."""
         if self._state.started is not None:
-            self.run_worker(self._reviewed(self._state.started.run_id), group="reviewed")
+            self.run_worker(partial(self._reviewed, self._state.started.run_id), group="reviewed")
 
     async def _reviewed(self, run_id: str) -> None:
         try:
@@ -338,10 +339,6 @@ class ScoreCard(Dialog[CardEvidence]):
         line.display = found is not None
         words = score_card_view.reviewed_words(self._state, found, wide=self._wide) if found else []
         line.update(paint(*words))
-
-    async def action_medals(self) -> None:
-        """Go to the medal table; the card stays open below."""
-        await self.bioeval.action_go("medals")
 
     def action_again(self) -> None:
         """Start the same run once more."""

@@ -170,7 +170,7 @@ def rows(state: RunState, trial: int) -> list[Row]:
     both = report_rows.talks(state, trial)
     return [
         *_task_rows(state, trial, both),
-        _tone_row(both),
+        *_tone_rows(both),
         *_assertion_rows(state, trial, both),
         _time_row(state, trial, both),
         _failure_row(both),
@@ -215,14 +215,17 @@ def _task_detail(conversation: ConversationState | None, task: TaskScored | None
     return lines
 
 
-def _tone_row(both: report_rows.Talks) -> Row:
+def _tone_rows(both: report_rows.Talks) -> list[Row]:
+    """Return the row of the judge's tone; none if no judge gave one."""
     values = {
         c: conversation.verdict.tone if conversation and conversation.verdict else None
         for c, conversation in both.items()
     }
+    if all(tone is None for tone in values.values()):
+        return []
     cells = {c: Cell(score(tone), "quiet") for c, tone in values.items()}
     about = [Cell("The judge's rating of the agent's tone. It is not part of the score.", "quiet")]
-    return Row(Cell("  tone (not in score)", "quiet"), cells, details=dict.fromkeys(both, about))
+    return [Row(Cell("  tone (not in score)", "quiet"), cells, details=dict.fromkeys(both, about))]
 
 
 def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row]:
@@ -374,7 +377,7 @@ def as_text(state: RunState, trial: int) -> str:
     lines = [conclusion(state).text, subject(state), *(note.text for note in notes(state))]
     lines += [f"{name}\t{value}" for name, value in headline(state, trial)]
     lines += [
-        f"mean (published formula)\t{mean(state, trial)}",
+        f"mean of both\t{mean(state, trial)}",
         f"uplift by facts\t{total_uplift(state, trial).text}",
         "\t".join(["", *map(state.condition_name, both), *(["uplift"] if compared else [])]),
     ]

@@ -56,7 +56,7 @@ def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int, state
         same = [m.turn for m in marks if (m.condition, m.trial) == (mark.condition, mark.trial)]
         talk = state.conversation(mark.condition, mark.trial) if state else None
         # The next turn may have begun before the last check of this one: the heading shows it, too.
-        turn = talk.messages[-1].turn if talk and talk.messages else mark.turn
+        turn = min(talk.turns if talk else mark.turn, max(same))
         which = [state.condition_name(mark.condition)] if state and width >= ROOMY else []
         which += [f"trial {mark.trial}"] if trials else []
         where = ", ".join([*which, f"turn {turn} of {max(same)}"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
 from textual.dom import DOMNode
@@ -40,6 +41,11 @@ class BaseScreen(Screen[None]):
         super().__init__()
         self.key_owners = KeyOwners(self)
         self._applied: tuple[bool, ...] = ()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Ignore the mount while the application is leaving: it has added no widgets."""
+        if self.children or not isinstance(event, events.Mount):
+            await super().on_event(event)
 
     def on_mount(self) -> None:
         """Apply the user's keys."""

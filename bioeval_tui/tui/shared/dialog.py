@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingsMap, BindingType
 from textual.containers import Vertical
@@ -55,6 +56,11 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         super().__init__()
         self.key_owners = KeyOwners(self)
         """Widgets of the screen below whose keys apply here, too."""
+
+    async def on_event(self, event: events.Event) -> None:
+        """Ignore the mount while the application is leaving: it has added no widgets."""
+        if self.children or not isinstance(event, events.Mount):
+            await super().on_event(event)
 
     def on_mount(self) -> None:
         """Apply the user's keys."""

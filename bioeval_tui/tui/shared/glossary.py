@@ -18,7 +18,10 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("3×", "the weight of an assertion"),
 )
 WORDS: tuple[tuple[str, str], ...] = (
-    ("turn", "a message of the user and the agent's answer; a job's `maxTurns` counts both as messages"),
+    (
+        "turn",
+        "a message of the user and the agent's answer, so a sign-off is none; a job's `maxTurns` counts both as messages",
+    ),
     ("elapsed", "the time since the run started"),
     ("playback", "the position and length of a replay, in which long silences are shortened"),
     ("target", "what the job wants the average answer to take (`aspirationalAverage`)"),
@@ -34,9 +37,9 @@ WORDS: tuple[tuple[str, str], ...] = (
         "score",
         "points for timing (1), tasks (2) and assertions (4) as a share of 7, minus a penalty for failed requests",
     ),
-    ("mean", "the mean of both conditions' scores, as in the published formula"),
+    ("mean of both", "the mean of both conditions' scores, which the published formula reports"),
     ("tone", "the judge's rating of the agent's tone; not part of any score"),
-    ("evaluator", "plays the user: a model, a script or a person; called Socrates unless the job names it"),
+    ("evaluator", "plays the user: a model, a script or a person"),
     ("sign-off", "the words with which the user ends a conversation"),
     ("judge", "reads the transcript and scores the tasks: models or rules"),
     ("rehearsal", "a script plays the user and rules replace the judge: nothing leaves the machine"),

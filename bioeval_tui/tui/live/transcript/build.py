@@ -34,14 +34,21 @@ class Choices:
     """Whether there is an empty line between all messages, for an audience at a distance."""
 
 
-def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[Block]:
-    """Return the blocks of a message: failed attempts, text, events and given facts."""
+def message_blocks(
+    item: Item, message: MessageState, choices: Choices, *, bare_sign_off: bool = False
+) -> list[Block]:
+    """Return the blocks of a message: failed attempts, text, events and given facts.
+
+    The agreed words of a bare sign-off mean nothing to a reader, so only that it signs off is shown.
+    """
     blocks = [Block("gap")] if _parted(message, choices) else []
     if message.message == choices.parting:
         blocks.append(Block("parting", "the conversations differ from here"))
     first = len(blocks)
     blocks.extend(_failures(message))
-    blocks.extend(_text(item, message))
+    blocks.extend(
+        [Block("note", "signs off", sign="■", style="note")] if bare_sign_off else _text(item, message)
+    )
     if choices.show_events:
         for index, event in _shown_events(message):
             fold = Fold("event", message.message, index)
@@ -49,7 +56,7 @@ def message_blocks(item: Item, message: MessageState, choices: Choices) -> list[
         blocks.extend(_spans(message, choices))
     blocks.extend(_violations(message, choices))
     opening = blocks[first]
-    opening.speaker = clean_line(message.speaker, 60) or message.role
+    opening.speaker = "user" if message.role == "user" else "agent"
     opening.role = "operator" if message.operator else message.role
     for block in blocks[first:]:
         block.side = opening.role
@@ -128,8 +135,7 @@ def tail_blocks(conversation: ConversationState) -> list[Block]:
     sign, sentence, style = _ENDINGS[ended.how]
     if ended.fault not in ("none", "agent") and ended.fault not in sentence:
         sentence += f", fault: {ended.fault}"
-    turns = conversation.messages[-1].turn if conversation.messages else 0
-    counts = f"{plural(turns, 'turn')} · took {duration(ended.duration_ms)}"
+    counts = f"{plural(conversation.turns, 'turn')} · took {duration(ended.duration_ms)}"
     blocks = [Block("gap"), Block("note", f"{sentence} · {counts}", sign=sign, style=style)]
     if ended.detail:
         blocks.append(Block("note", clean_line(ended.detail), style="note"))
@@ -140,6 +146,8 @@ def _text(item: Item, message: MessageState) -> Iterator[Block]:
     text = message.text
     marks = _marks(message)
     if not text.strip():
+        if any(failure.wait_ms is None for failure in message.failures):
+            return  # the side gave up: nothing more will come
         if message.done:
             yield Block("note", "(empty message)", style="note", marks=marks)
         else:

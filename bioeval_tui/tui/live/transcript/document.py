@@ -6,10 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from rich.cells import cell_len
-
 from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.text import clean_line
 from bioeval_tui.tui.live.transcript.blocks import Block, Fold, Item, Line
 from bioeval_tui.tui.live.transcript.build import (
     Choices,
@@ -19,7 +16,7 @@ from bioeval_tui.tui.live.transcript.build import (
     tail_blocks,
 )
 from bioeval_tui.tui.live.transcript.heights import Heights
-from bioeval_tui.tui.live.transcript.paint import MAX_SPEAKER, Painter
+from bioeval_tui.tui.live.transcript.paint import Painter
 
 MAX_PAINTED = 400
 """Blocks whose painted lines are kept."""
@@ -45,7 +42,6 @@ class Document:
         self.painter: Painter | None = None
         self.items: list[Item] = []
         self.numbers: dict[int, int] = {}
-        self.speaker_cells = 5
         self._heights = Heights()
         self._painted: OrderedDict[Block, None] = OrderedDict()
         self._ends = False
@@ -73,15 +69,12 @@ class Document:
         if conversation is not self.conversation:
             self.choices.opened.clear()
         self.conversation = conversation
-        self.speaker_cells = 5
         messages = conversation.messages if conversation is not None else []
         self.items = [Item(None), *[Item(message) for message in messages]]
         self._ends = conversation is not None and conversation.ended is not None
         if self._ends:
             self.items.append(Item(None))
         self.numbers = {message.message: index for index, message in enumerate(messages, 1)}
-        for speaker in {message.speaker for message in messages}:
-            self._widen(speaker)
         self._painted.clear()
         self._heights = Heights([1] * len(self.items))
 
@@ -100,7 +93,7 @@ class Document:
     def take(self, numbers: Iterable[int]) -> Spot | None:
         """Read messages that changed or were added; return the first block that changed.
 
-        None means that `show` must be called: messages are gone, or a speaker needs a wider column.
+        None means that `show` must be called, because messages are gone.
         """
         conversation = self.conversation
         if conversation is None:
@@ -109,13 +102,12 @@ class Document:
         if len(conversation.messages) < known or (self._ends and len(conversation.messages) != known):
             return None
         for message in conversation.messages[known:]:
-            if self._widen(message.speaker):
-                return None
             self.items.append(Item(message))
             self.numbers[message.message] = len(self.items) - 1
             self._heights.append(self._estimate(self.items[-1]))
         first = Spot(known + 1, 0, 0)
-        for index in [0, *[self.numbers[number] for number in numbers if number in self.numbers]]:
+        before = [known] if known < len(conversation.messages) else []  # it is no longer the last
+        for index in [0, *before, *[self.numbers[number] for number in numbers if number in self.numbers]]:
             block = self.rebuild(index)
             if block is not None:
                 first = min(first, Spot(index, block, 0))
@@ -240,7 +232,9 @@ class Document:
     def _build(self, index: int) -> int | None:
         item = self.items[index]
         if item.message is not None:
-            fresh = message_blocks(item, item.message, self.choices)
+            assert self.conversation is not None
+            bare = item.message.done and not self.conversation.sent(item.message)
+            fresh = message_blocks(item, item.message, self.choices, bare_sign_off=bare)
         elif index == 0:
             fresh = head_blocks(self.conversation, self.choices)
         else:
@@ -269,10 +263,3 @@ class Document:
         if self.painter is None or block.kind in ("gap", "note", "waiting"):
             return 1
         return self.painter.estimate(block.text)
-
-    def _widen(self, speaker: str) -> bool:
-        cells = min(MAX_SPEAKER, cell_len(clean_line(speaker, 60)))
-        if cells <= self.speaker_cells:
-            return False
-        self.speaker_cells = cells
-        return True

@@ -167,10 +167,10 @@ class PageView(ScrollView):
         self._laid_out_in = self.scrollable_content_region.size
         styles = {name: self._style(name.replace(".", "-")) for name in STYLE_NAMES}
         styles["base"] = self.rich_style
-        as_now = (width, self._page.speaker_cells, tuple(styles.values()))
+        as_now = (width, tuple(styles.values()))
         if again or as_now != self._laid_out:
             self._laid_out = as_now
-            self._page.lay_out(Painter(width, self._page.speaker_cells, styles))
+            self._page.lay_out(Painter(width, styles))
             self.refresh()
         self._settle()
         if self._wanted is not None:

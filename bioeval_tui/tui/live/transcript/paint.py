@@ -18,7 +18,8 @@ from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.code import coloured
 from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown, finished
 
-MAX_SPEAKER = 12
+SPEAKER = 5
+"""Width of `user` and `agent`, in cells."""
 MARK_CELLS = 9
 """Cells kept free at the right for a latency: a space, then up to `59.9 s…`, then a space."""
 
@@ -36,9 +37,9 @@ RULE = "│ "
 class Painter:
     """Paints blocks at one width in one set of colours. `styles` maps names to Rich styles (see `STYLES`)."""
 
-    def __init__(self, width: int, speaker_cells: int, styles: Mapping[str, Style]) -> None:
+    def __init__(self, width: int, styles: Mapping[str, Style]) -> None:
         self.width = max(12, width)
-        self.speaker_cells = max(2, min(MAX_SPEAKER, speaker_cells, self.width // 4))
+        self.speaker_cells = max(2, min(SPEAKER, self.width // 4))
         self.left = 1 + self.speaker_cells + 2
         self.right = MARK_CELLS if self.width >= NARROW else 1
         self.body = max(6, min(MAX_BODY, self.width - self.left - self.right))

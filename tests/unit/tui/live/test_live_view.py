@@ -48,7 +48,7 @@ def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recording_a
 
 def test_the_heading_of_a_finished_conversation_shows_its_score() -> None:
     head = heads_view.head(after(), "withheld", 1, None)
-    assert head.state.text == "■ signed off · 5 turns"
+    assert head.state.text == "■ signed off · 4 turns"
     assert head.score.text == "0.29"
 
 
@@ -75,7 +75,7 @@ def test_the_bar_of_a_replay_names_the_turn_as_the_heading_does() -> None:
     state = apply_all(RunState(), script[: middle.given])
     turn = heads_view.head(state, "withheld", 1, None).state.text.split()[2]
     words = timeline_view.label(marks, middle.given, middle.at_s, 120, state)
-    assert words.startswith(f"withheld, turn {turn} of 5   playback ")
+    assert words.startswith(f"withheld, turn {turn} of 4   playback ")
     assert timeline_view.label(marks, middle.given, middle.at_s, 80, state).startswith("turn ")
     assert middle.passed == rows.assertion_steps(state, "withheld", 1)[-1][1]
 
