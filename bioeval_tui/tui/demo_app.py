@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from textual import events
+from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -34,6 +34,9 @@ TICK_S = 0.25
 CARD_S, MEDALS_S, OWN_S = 10.0, 7.0, 9.0
 BATCH_S = 25.0
 """How long each of the last scenes is shown at the normal pace, in seconds."""
+MEDALS_CAPTION = "The other half: submissions for machine-learning tasks are graded against a leaderboard, with medals."
+GRADING = "grade-once"
+"""The group of the worker that grades before the medals are shown."""
 KEEPS_PLAYING = frozenset({"space", "s", "question_mark"})
 """Keys after which the demo keeps playing; any other key hands control to the viewer."""
 
@@ -157,7 +160,11 @@ class DemoApp(BioevalApp):
         if self.scene == "run":
             if self._has_run():
                 self._begin("card", CARD_S)
+                if self._graded:
+                    self._grade_once()
             return
+        if self.scene == "card" and any(worker.group == GRADING for worker in self.workers):
+            return  # the medals would keep the viewer waiting
         if self.scene == "medals" and self.current_mode == "medals" and self._medals.feed.is_grading:
             return  # there is nothing to look at yet
         if self.scene == "own" and not self._repeats:
@@ -165,6 +172,13 @@ class DemoApp(BioevalApp):
         self._left_s -= TICK_S
         if self._left_s <= 0:
             await self._next()
+
+    @work(group=GRADING)
+    async def _grade_once(self) -> None:
+        """Grade behind the score card: workers start and libraries load, so that the medals appear at once."""
+        async for row in self.services.medals():
+            if row is None:
+                return
 
     def _has_run(self) -> bool:
         state = self.run_state
@@ -180,6 +194,7 @@ class DemoApp(BioevalApp):
             self.pop_screen()
         if self.scene == "card" and self._graded:
             self._begin("medals", MEDALS_S)
+            self.notify(MEDALS_CAPTION, timeout=MEDALS_S / self._pace, markup=False)
             await self.action_go("medals")
             if not self._medals.table.entries:
                 self._medals.action_grade_samples()

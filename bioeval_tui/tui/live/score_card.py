@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -328,8 +327,9 @@ class ScoreCard(Dialog[CardEvidence]):
     def on_screen_resume(self) -> None:
         """Show the scores after reviews, now and whenever the card is shown again."""
         if self._state.started is not None:
-            self.run_worker(partial(self._reviewed, self._state.started.run_id), group="reviewed")
+            self._reviewed(self._state.started.run_id)
 
+    @work(group="reviewed")
     async def _reviewed(self, run_id: str) -> None:
         try:
             found = await self.bioeval.services.reviewed(run_id)
