@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Region
 
 from bioeval_tui.tui.live.heads_view import Head
 from bioeval_tui.tui.live.transcript import Transcript
@@ -62,8 +63,11 @@ class ConversationFrame(Vertical):
         """Show the frame's upper edge; `active` marks the conversation that keys act on."""
         self.set_class(active, "-active")
         title = framed_head(head, active, self.outer_size.width - 6)
-        if title != self.border_title:
-            self.border_title = title
+        if title != self._border_title:
+            # Assigned to `border_title`, each second would repaint the frame with its transcript.
+            self._border_title = title
+            edge = Region(0, 0, self.outer_size.width, 1)
+            self.refresh(edge.translate(-self.content_offset))
 
     def show_parting(self, message: int | None) -> None:
         """Mark the first message that the other condition does not share."""
