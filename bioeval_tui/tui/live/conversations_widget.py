@@ -127,6 +127,9 @@ class Conversations(Vertical):
                 frame.show_conversation(conversation, change)
                 if now is not None and change is not None and not change.only_text:
                     frame.transcript.tick(now)
+
+    def show_new_spans(self) -> None:
+        """Show spans that arrive while the waterfall is open."""
         if self._waterfall is not None and self._waterfall.is_attached:
             self._waterfall.show_new()
 

@@ -51,6 +51,14 @@ class Changes:
         if change.message is not None:
             known.messages.add(change.message)
 
+    def add(self, later: Changes) -> None:
+        """Add the changes of a later frame."""
+        self.run |= later.run
+        for key, change in later.conversations.items():
+            known = self.conversations.setdefault(key, ConversationChange())
+            known.kinds |= change.kinds
+            known.messages |= change.messages
+
     @property
     def only_text(self) -> bool:
         """Whether only streamed text arrived."""

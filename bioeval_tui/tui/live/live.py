@@ -16,7 +16,7 @@ from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import control_view, heads_view, notices_view
 from bioeval_tui.tui.live.conversations_widget import Conversations
-from bioeval_tui.tui.live.feed import StateChanged
+from bioeval_tui.tui.live.feed import Changes, StateChanged
 from bioeval_tui.tui.live.find_line_widget import FindLine
 from bioeval_tui.tui.live.operator_widget import Operator
 from bioeval_tui.tui.live.panel_deck_widget import PanelDeck
@@ -105,6 +105,7 @@ class LiveScreen(BaseScreen):
         self._left_card: Selection | None = None
         """The row of the score card from which the evidence was opened; `esc` returns there."""
         self._banner = ""
+        self._undrawn = Changes()
         for owner in (self.operator, self.replay, self.conversations, self.panels, self.stage, self.find):
             self.key_owners.add(owner, owner.KEYS)
 
@@ -198,19 +199,31 @@ class LiveScreen(BaseScreen):
         if self.state is None:
             return
         changes = event.changes
+        self._undrawn.add(changes)
         self.conversations.begun(changes.conversations)
-        running = self.has_class("-running")
-        self.conversations.take(changes.conversations)
-        if not changes.only_text or not running:
-            self._show_all()
+        if self.is_active:
+            self._draw()
+        self.conversations.show_new_spans()
         if "run_started" in changes.run:
             self._show_batch()
         self._show_end()
 
+    def on_screen_resume(self) -> None:
+        """Draw what happened behind a box or another screen, once this screen is back."""
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        """Draw what has changed. Behind a box nothing is drawn: the box's own keys come first."""
+        changes, self._undrawn = self._undrawn, Changes()
+        running = self.has_class("-running")
+        self.conversations.take(changes.conversations)
+        if not changes.only_text or not running:
+            self._show_all()
+
     def _tick(self) -> None:
         """Update clocks and the bar of a pending answer."""
         state = self.state
-        if not self.in_view or self.link.status in ("failed", "interrupted"):
+        if not self.is_active or self.link.status in ("failed", "interrupted"):
             return
         self._show_title()
         self.replay.show()
