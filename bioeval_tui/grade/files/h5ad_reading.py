@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from bioeval_tui.errors import InvalidSubmissionError, Problem
 from bioeval_tui.grade.batch import limits
 from bioeval_tui.text import clean_line
 
+_CUT_OFF = re.compile(r"truncated file: .*stored_eof = (\d+)")
 _SPARE = 64_000_000
 _EACH = 32
 """One element of a submission may unpack to `_SPARE` bytes and `_EACH` more for each value of the answers."""
@@ -55,8 +57,20 @@ def read_element(
     except (InvalidSubmissionError, MemoryError):
         raise
     except Exception as error:  # anndata and HDF5 may raise anything on a damaged file
-        reason = clean_line(str(error) or type(error).__name__, 160)
-        raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> InvalidSubmissionError:
+    """Return why HDF5 cannot read a file, in words of the file where possible."""
+    size = path.stat().st_size
+    if not size:
+        return InvalidSubmissionError("the file is empty")
+    reason = clean_line(str(error) or type(error).__name__, 160)
+    if whole := _CUT_OFF.search(reason):
+        reason = f"it is cut off, with {size:,} of {int(whole[1]):,} bytes"
+    elif not h5py.is_hdf5(path):
+        reason = "it is not an HDF5 file"
+    return InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}")
 
 
 def read_submission(path: Path, kind: str, key: str, *, values: int) -> tuple[Element | None, list[Problem]]:
@@ -108,16 +122,13 @@ def refuse_unreadable(path: Path) -> None:
     Raises:
         InvalidSubmissionError: it is not one; the message says why.
     """
-    if not path.stat().st_size:
-        raise InvalidSubmissionError("the file is empty")
     try:
         with _bounded(path, 0), h5py.File(path, "r") as file:
             missing = [axis for axis in ("obs", "var") if axis not in file]
     except (InvalidSubmissionError, MemoryError):
         raise
     except Exception as error:  # HDF5 may raise anything on a damaged file
-        reason = clean_line(str(error) or type(error).__name__, 160)
-        raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}") from None
+        raise _unreadable(path, error) from None
     if missing:
         raise InvalidSubmissionError(f"the file has no `{missing[0]}`, so it is not an AnnData file")
 

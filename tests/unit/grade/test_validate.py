@@ -206,9 +206,12 @@ def test_a_truncated_file_or_one_that_is_not_h5ad_is_reported(tmp_path: Path, la
     path = write(tmp_path / "guess.h5ad", TRUTH, CELLS, GENES)
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    assert "is not a readable h5ad file" in layers.findings(path)[0]
+    cut = f"it is cut off, with {len(data) // 2:,} of {len(data):,} bytes"
+    assert layers.findings(path) == [f"guess.h5ad is not a readable h5ad file: {cut}"]
     path.write_text("id,y\n")
-    assert "is not a readable h5ad file" in layers.findings(path)[0]
+    assert layers.findings(path) == ["guess.h5ad is not a readable h5ad file: it is not an HDF5 file"]
+    path.write_text("")
+    assert layers.findings(path) == ["the file is empty"]
 
 
 def test_a_link_to_the_answers_is_refused(tmp_path: Path, layers: H5ad) -> None:
