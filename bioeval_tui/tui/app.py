@@ -333,7 +333,10 @@ class BioevalApp(App[None]):
         copies += [*(known.copies() if known else ()), *tables(screen)]
         copies.append(Copied("this screen, as text", lambda: screen_text(self)))
         name = f"bioeval-tui-{self.current_mode}-{datetime.now():%Y-%m-%d-%H%M%S}.svg"
-        caption = (known.caption() or known.NAME) if known else ""
+        open_ones = [one for one in self.screen_stack[::-1] if isinstance(one, BaseScreen | Dialog)]
+        # A box without a caption of its own says which it is, and what the screen below says.
+        said = next((said for one in open_ones if (said := one.caption())), "")
+        caption = (known.caption() or f"{known.NAME}. {said}".rstrip(". ")) if known else ""
         picture = None if self.READ_ONLY else Picture((self._pictures or Path()) / name, _masked(caption))
         # Masking whole lines would miss a name that a row cuts off.
         copies = [copied._replace(what=_masked(copied.what)) for copied in copies]

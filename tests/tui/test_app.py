@@ -26,6 +26,7 @@ from bioeval_tui.tui.shared.help import HelpScreen
 from bioeval_tui.tui.shared.keys_dialog import KeysDialog
 from bioeval_tui.tui.shared.line_filter import SafeLines
 from bioeval_tui.tui.shared.places import PlacesDialog
+from bioeval_tui.tui.shared.share import ShareDialog
 from bioeval_tui.tui.shared.themes import THEMES
 
 
@@ -121,7 +122,11 @@ async def test_y_copies_the_table_or_saves_a_captioned_picture_where_you_choose(
         await pilot.press("y", "down", "enter")
         await until(pilot, lambda: app.clipboard.startswith("task\tdomain\tagent"))
         assert app.clipboard.count("\n") == len(sample_rows())
-        await pilot.press("y", "tab")
+        await pilot.press("comma", "y")
+        await until(pilot, lambda: isinstance(app.screen, ShareDialog))
+        below = app.screen.query_one("#caption", Input).value
+        assert below.startswith("Settings. Gold on oncology/breast-cancer"), "a box says what lies below"
+        await pilot.press("escape", "escape", "y", "tab")
         field = app.screen.query_one("#path", Input)
         field.value = str(tmp_path / "missing" / "board.svg")
         await pilot.press("enter")

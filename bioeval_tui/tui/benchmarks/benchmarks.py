@@ -157,6 +157,11 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         """A task's id."""
         return "the task's id", item.task_id
 
+    def caption(self) -> str:
+        """The task and its leaderboard."""
+        item = self.looked_at
+        return benchmarks_view.sentence(item, self.details.get(item.task_id)) if item else ""
+
     def action_prepare(self) -> None:
         """Prepare the task, showing its progress."""
         item = self.looked_at

@@ -170,6 +170,16 @@ def _board_lines(board: Board, width: int) -> list[Line]:
     return [*lines, []]
 
 
+def sentence(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
+    """Return the task, the size of its leaderboard, and the score that wins gold, in one sentence."""
+    board = detail.board if detail else None
+    if board is None:
+        return item.name
+    entries = plural(len(board.scores), "entry", "entries")
+    reach = "at most" if board.lower_is_better else "at least"
+    return f"{item.name} ({item.task_id}): gold needs a {item.metric} of {reach} {number(board.gold)}, among {entries}."
+
+
 def description(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
     """Return the description without a heading that only repeats the task's name."""
     text = detail.description if detail else ""

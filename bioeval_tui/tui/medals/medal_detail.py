@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.error_view import explain
 from bioeval_tui.tui.medals.findings import examine
 from bioeval_tui.tui.medals.medal_card_widget import MedalCard
-from bioeval_tui.tui.medals.medals_view import standing
+from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.dialog import Dialog
 
 if TYPE_CHECKING:
@@ -46,11 +48,19 @@ class MedalDetail(Dialog[None]):
         """Focus the card."""
         self.query_one(MedalCard).focus()
 
+    def copies(self) -> Sequence[Copied]:
+        """The submission, numbers unrounded."""
+        return (medals_view.copied(self._row),)
+
+    def caption(self) -> str:
+        """The conclusion on the submission."""
+        return conclude_grading(self._row.report).sentence if self._row.report else ""
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer findings only for an invalid file, and error views only for a scored one."""
         if action == "explain":
             return self._row.report is not None and self._row.report.valid_submission
-        return action != "validate" or standing(self._row) == "invalid"
+        return action != "validate" or medals_view.standing(self._row) == "invalid"
 
     def action_explain(self) -> None:
         """Show why the score is what it is."""

@@ -330,7 +330,7 @@ class MedalsScreen(BaseScreen):
         if self.grouped or entry is None:
             return ()
         return (
-            Copied("this submission, separated by tabs", lambda: tabbed([medals_view.exported(entry.row)])),
+            medals_view.copied(entry.row),
             Copied(
                 f"the submissions shown ({len(shown):,}), separated by tabs",
                 lambda: tabbed([medals_view.EXPORTED, *(medals_view.exported(one.row) for one in shown)]),
@@ -339,7 +339,7 @@ class MedalsScreen(BaseScreen):
 
     def caption(self) -> str:
         """The conclusion on the selected submission."""
-        report = self.looked_at.row.report if self.looked_at else None
+        report = self.looked_at.row.report if self.looked_at and not self.grouped else None
         return conclude_grading(report).sentence if report else ""
 
     def action_export(self) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.copying import Copied, tabbed
 from bioeval_tui.tui.shared.listing_view import Column
 
 if TYPE_CHECKING:
@@ -163,6 +164,11 @@ def exported(row: MedalRow) -> tuple[str | float | None, ...]:
         *((sure.low, sure.high, sure.gold, sure.silver, sure.bronze) if sure else (None,) * 5),
         *((sure.place_best, sure.place_worst) if sure else (None, None)),
     )
+
+
+def copied(row: MedalRow) -> Copied:
+    """Return a submission's values as a row for a spreadsheet."""
+    return Copied("this submission, separated by tabs", lambda: tabbed([exported(row)]))
 
 
 def _word(value: bool | None) -> str | None:

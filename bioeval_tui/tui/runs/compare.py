@@ -103,6 +103,10 @@ class CompareDialog(Dialog[None]):
         at = self._list.cursor
         return self._table[at] if at < len(self._table) else comparison_view.ComparisonRow([])
 
+    def caption(self) -> str:
+        """The conclusions."""
+        return " ".join(condition.sentence for condition in self._found.conditions)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One key toggles between differences and all rows."""
         if action in ("differences", "every_row"):

@@ -39,6 +39,16 @@ def test_rows_show_what_was_read_so_far() -> None:
     assert benchmarks_view.row(ITEMS["proteins/unfinished"], None)["entries"].text == "–"
 
 
+def test_a_picture_of_a_task_says_what_gold_needs() -> None:
+    item = ITEMS["oncology/breast-cancer"]
+    assert benchmarks_view.sentence(item, None) == item.name
+    said = benchmarks_view.sentence(item, DETAILS[item.task_id])
+    assert said.startswith(
+        f"{item.name} (oncology/breast-cancer): gold needs a {item.metric} of at least 0.9"
+    )
+    assert said.endswith(", among 1,043 entries.")
+
+
 def test_tasks_can_be_found_by_any_of_their_words() -> None:
     table = benchmarks_view.listing(DETAILS)
     table.fill(history.benchmarks())
