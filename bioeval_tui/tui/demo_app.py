@@ -34,7 +34,9 @@ TICK_S = 0.25
 CARD_S, MEDALS_S, OWN_S = 10.0, 7.0, 9.0
 BATCH_S = 25.0
 """How long each of the last scenes is shown at the normal pace, in seconds."""
-MEDALS_CAPTION = "The other half: submissions for machine-learning tasks are graded against a leaderboard, with medals."
+MEDALS_CAPTION = (
+    "The other half: submissions for machine-learning tasks are graded against a leaderboard, with medals."
+)
 GRADING = "grade-once"
 """The group of the worker that grades before the medals are shown."""
 KEEPS_PLAYING = frozenset({"space", "s", "question_mark"})

@@ -81,7 +81,7 @@ async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
         await loaded(app, pilot)
         text = screen_text(app)
         assert "mean of both     needs both conditions" in text
-        assert "uplift by facts           needs both conditions" in text
+        assert "uplift by facts  needs both conditions" in text
         assert not_held not in text
         assert "other" not in text.splitlines()[-1]
         await pilot.press("y", "y")
@@ -92,7 +92,7 @@ async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
 async def test_the_latencies_of_both_conditions_fit_the_narrowest_panel() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), (120, 35)) as (app, _):
         lines = screen_text(app).splitlines()
-        heading = next(number for number, line in enumerate(lines) if "avg" in line and "first" in line)
+        heading = next(number for number, line in enumerate(lines) if "avg" in line and "p90" in line)
         assert [" withheld " in lines[heading + 1], " supplied " in lines[heading + 2]] == [True, True]
 
 

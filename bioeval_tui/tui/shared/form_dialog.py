@@ -28,11 +28,11 @@ class FormField(Input):
 
 
 class FormChoice(Choice):
-    """A choice beside input lines. A letter or digit that was meant for one of them is not a command."""
+    """A choice beside input lines. Text that was meant for one of them is not a command."""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """Return whether a key is typed; Textual then leaves it out of all bindings but the choice's own."""
-        return character is not None and character.isalnum()
+        return character is not None and character.isprintable()
 
 
 class FormDialog(Dialog[Form]):
