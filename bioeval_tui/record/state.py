@@ -219,22 +219,9 @@ class RunState:
         parts = self._parts.get((case.name, case.persona))
         return cases.with_tasks_of(self.job, case) if parts is None else {**self.job, **parts}
 
-    def condition_name(self, condition: str, room: int | None = None) -> str:
-        """Return what a condition is called where there is little room: as the job names it, else `withheld`.
-
-        If the two names do not fit in `room` characters, the words at the end that both have are left out.
-        """
-        name = self._named(condition) or condition
-        if room is None:
-            return name
-        both = [(self._named(other) or other).split() for other in CONDITIONS]
-        if max(len(" ".join(words)) for words in both) > room:
-            alike = 0
-            while alike < min(map(len, both)) - 1 and both[0][-alike - 1] == both[1][-alike - 1]:
-                alike += 1
-            words = name.split()
-            name = " ".join(words[: len(words) - alike])
-        return shorten(name, room)
+    def condition_name(self, condition: str) -> str:
+        """Return what a condition is called where there is little room: as the job names it, else `withheld`."""
+        return self._named(condition) or condition
 
     def condition_title(self, condition: str) -> str:
         """Return what a condition is called: as the job names it, else `facts withheld`."""

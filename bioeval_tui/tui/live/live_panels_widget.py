@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live import heads_view, panels_view
-from bioeval_tui.tui.live.panel_widget import Panel, most_lines
+from bioeval_tui.tui.live.panel_widget import Panel
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
@@ -33,7 +34,7 @@ class Look(NamedTuple):
 
 
 def _names(state: RunState, conditions: Sequence[Condition], column: int) -> Content:
-    names = (Cell(state.condition_name(condition, column - 1), "quiet") for condition in conditions)
+    names = (Cell(state.condition_name(condition), "quiet") for condition in conditions)
     return Content.assemble(*(paint(" ", right(name, column - 1)) for name in names))
 
 
@@ -52,19 +53,28 @@ class TasksPanel(Panel):
                 right(panels_view.task_cell(row, c, conversation), NAME_WIDTH)
                 for c, conversation in conversations.items()
             ]
-            number = Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ")
-            return self.titled(number, row.title, Content.assemble(*cells), width)
+            title = left(row.title, width - NAME_WIDTH * len(cells) - 3)
+            return Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ", title, *cells)
 
-        def lines(width: int) -> int:
-            return most_lines((row.title for row in tasks), width - NAME_WIDTH * len(conversations) - 3)
+        titles = [f"{row.number} {row.title}" for row in tasks]
+
+        def foot(width: int) -> Content:
+            if not tasks:
+                return Content("the job has no tasks")
+            return _in_full(titles, width - NAME_WIDTH * len(conversations) - 1)
 
         self.set_panel(
             lambda _: _names(state, both, NAME_WIDTH),
             len(tasks),
             paint_row,
-            lambda _: Content("" if tasks else "the job has no tasks"),
-            lines=lines,
+            foot,
+            self.lines_below(len(tasks)),
         )
+
+
+def _in_full(titles: Sequence[str], room: int) -> Content:
+    """Return the titles that do not fit in `room` cells, a line each."""
+    return Content("\n").join([Content.styled(title, "$quiet") for title in titles if cell_len(title) > room])
 
 
 class LatencyPanel(Panel):
@@ -101,7 +111,7 @@ class LatencyPanel(Panel):
             lines = [paint(Cell(titles, "quiet")).truncate(width)]
             for name, times in summaries:
                 figures = (_second(ms, column) for ms in (times.average_ms, times.p90_ms, times.max_ms))
-                title = left(Cell(state.condition_name(name, NAME_WIDTH - 1), "quiet"), NAME_WIDTH - 1)
+                title = left(Cell(state.condition_name(name), "quiet"), NAME_WIDTH - 1)
                 lines.append(paint(title, " ", *figures).truncate(width))
             return Content("\n").join(lines)
 
@@ -130,6 +140,8 @@ class AssertionsPanel(Panel):
             [c.after_turn for row in checked for line in row.timelines.values() for c in line], default=0
         )
         longest = max([len(row.title) for row in checked], default=0)
+        titles = [f"{row.weight:g}× {row.title}" for row in checked]
+        below = self.lines_below(len(checked))
 
         def shown(width: int) -> tuple[int, str]:
             """Return how many turns fit, and the separator between them."""
@@ -144,31 +156,26 @@ class AssertionsPanel(Panel):
         def paint_row(index: int, width: int) -> Content:
             row = checked[index]
             marks = [right(_marks(row, c, turns, *shown(width)), column(width)) for c in look.conditions]
-            weight = Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ")
-            return self.titled(weight, row.title, Content.assemble(*marks), width)
-
-        def lines(width: int) -> int:
-            return most_lines(
-                (row.title for row in checked), width - column(width) * len(look.conditions) - 4
-            )
+            title = left(row.title, width - column(width) * len(marks) - 4)
+            return Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ", title, *marks)
 
         def foot(width: int) -> Content:
             count, _ = shown(width)
             newest = f"{turns - count + 1} to {turns}" if count < turns else ""
             fits = summary.cell_length + len("  turns ") + len(newest) <= width
             left_out = f"turns {newest}" if newest and fits else newest
-            return spread(summary, paint(Cell(left_out, "quiet")), width)
+            whole = _in_full(titles, width - column(width) * len(look.conditions) - 1).wrap(width)[
+                : below - 1
+            ]
+            whole += [Content("")] * (below - 1 - len(whole))
+            return Content("\n").join([*whole, spread(summary, paint(Cell(left_out, "quiet")), width)])
 
         uplift = panels_view.uplift(state, look.trial) if checked else Cell("the job has no assertions")
         summary = (
             paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
         )
         self.set_panel(
-            lambda width: _names(state, look.conditions, column(width)),
-            len(checked),
-            paint_row,
-            foot,
-            lines=lines,
+            lambda width: _names(state, look.conditions, column(width)), len(checked), paint_row, foot, below
         )
 
 

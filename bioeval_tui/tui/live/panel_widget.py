@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,16 +14,6 @@ from bioeval_tui.tui.shared.tones import left
 
 LinePainter = Callable[[int], Content]
 """Called with the width in cells; returns the line, or lines."""
-
-
-def wrapped(title: str, room: int) -> list[str]:
-    """Return the lines of a title in a column of `room` cells, of which the last stays empty."""
-    return [line.plain for line in Content(title).wrap(max(1, room - 1))]
-
-
-def most_lines(titles: Iterable[str], room: int) -> int:
-    """Return how many lines the longest of the titles needs."""
-    return max((len(wrapped(title, room)) for title in titles), default=1)
 
 
 class DrawnPanel(Widget):
@@ -70,16 +60,14 @@ class Panel(Vertical):
         yield self.rows
         yield self._foot
 
+    def lines_below(self, rows: int) -> int:
+        """Return the number of lines below the rows, where truncated titles are shown in full."""
+        return max(1, min(6, self.size.height - rows - 2))
+
     def set_panel(
-        self,
-        head: LinePainter,
-        count: int,
-        painter: RowPainter,
-        foot: LinePainter,
-        foot_lines: int = 1,
-        lines: Callable[[int], int] | None = None,
+        self, head: LinePainter, count: int, painter: RowPainter, foot: LinePainter, foot_lines: int = 1
     ) -> None:
-        """Show rows; `head` draws the text to the right of the panel's name. `lines` is that of `RowList.set_rows`."""
+        """Show rows; `head` draws the text to the right of the panel's name."""
 
         def heading(width: int) -> Content:
             end = head(width)
@@ -88,20 +76,4 @@ class Panel(Vertical):
         self._head.draw(heading)
         self._foot.styles.height = foot_lines
         self._foot.draw(foot)
-        self.rows.set_rows(count, painter, lines)
-
-    def titled(self, start: Content, title: str, end: Content, width: int) -> Content:
-        """Return a row with its title between `start` and `end`, on as many lines as rows have."""
-        room = width - start.cell_length - end.cell_length
-        words = wrapped(title, room)
-        height = self.rows.row_height
-        if len(words) > height:
-            words = [*words[: height - 1], " ".join(words[height - 1 :])]
-        first, *others = words
-        indent = " " * start.cell_length
-        return Content("\n").join(
-            [
-                Content.assemble(start, left(first, room), end),
-                *(Content.assemble(indent, left(w, room)) for w in others),
-            ]
-        )
+        self.rows.set_rows(count, painter)

@@ -1,7 +1,4 @@
-"""A list of rows, drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than 20.
-
-A row is one line, or several if its list has room for them.
-"""
+"""A list of one-line rows, drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than 20."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from bioeval_tui.tui.keys import bindings
 MOST_KEPT = 300
 """Number of drawn rows kept, so that scrolling by one row draws only one."""
 RowPainter = Callable[[int, int], Content]
-"""Called with a row's index and the width in cells; returns that row, of at most `RowList.row_height` lines."""
+"""Called with a row's index and the width in cells; returns that row."""
 
 
 class RowList(ScrollView, can_focus=True):
@@ -58,11 +55,10 @@ class RowList(ScrollView, can_focus=True):
         """The row at `index` was opened."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None, cursor: bool = True) -> None:
-        self._drawn: dict[tuple[int, int, Style], list[Strip]] = {}
+        self._drawn: dict[tuple[int, int, Style], Strip] = {}
         super().__init__(id=id, classes=classes)
         self._row_count = 0
         self._painter: RowPainter | None = None
-        self._lines: Callable[[int], int] | None = None
         self._has_cursor = cursor
         self._blurred_cursor = False
         self.cursor = 0
@@ -75,13 +71,6 @@ class RowList(ScrollView, can_focus=True):
     def row_count(self) -> int:
         """How many rows there are."""
         return self._row_count
-
-    @property
-    def row_height(self) -> int:
-        """How many lines each row has: as many as the longest one needs, if all rows then fit."""
-        if self._lines is None or not self._row_count or not self.size:
-            return 1
-        return max(1, min(self.size.height // self._row_count, self._lines(self.size.width)))
 
     def row_text(self, width: int = 160) -> str:
         """Return the row under the cursor as it would be drawn in `width` cells, for copying."""
@@ -98,37 +87,22 @@ class RowList(ScrollView, can_focus=True):
         """Mark the cursor's row even without the focus, for lists with a card that follows the cursor."""
         self._blurred_cursor = True
 
-    def set_rows(self, count: int, painter: RowPainter, lines: Callable[[int], int] | None = None) -> None:
-        """Show `count` rows drawn by `painter`; the cursor stays where it is, if it can.
-
-        `lines` is called with the width in cells, and returns how many lines the longest row needs.
-        """
+    def set_rows(self, count: int, painter: RowPainter) -> None:
+        """Show `count` rows drawn by `painter`; the cursor stays where it is, if it can."""
         grew = count > self._row_count
-        self._row_count, self._painter, self._lines = count, painter, lines
+        self._row_count = count
+        self._painter = painter
         self.cursor = max(0, min(self.cursor, count - 1))
-        self._measure()
-        if self.tail and grew and not self.has_focus:
-            self.scroll_end(animate=False, immediate=True)
-        self.refresh()
-
-    def _measure(self) -> None:
-        size = Size(self.scrollable_content_region.width, self._row_count * self.row_height)
+        size = Size(self.scrollable_content_region.width, count)
         if self.styles.is_auto_height or not self.size:
             self.virtual_size = size
         elif self.virtual_size != size:
             # As Textual does where only the scrollbars change: assigning would lay out the whole screen.
             self.set_reactive(RowList.virtual_size, size)
             self._scroll_update(size)
-
-    def on_resize(self) -> None:
-        """Give the rows as many lines as there is room for now."""
-        if self._lines is not None:
-            self._measure()
-            self.refresh()
-
-    def _show_cursor(self) -> None:
-        height = self.row_height
-        self.scroll_to_region(Region(0, self.cursor * height, 1, height), animate=False, immediate=True)
+        if self.tail and grew and not self.has_focus:
+            self.scroll_end(animate=False, immediate=True)
+        self.refresh()
 
     def move_to(self, index: int) -> None:
         """Put the cursor on `index` and scroll it into view."""
@@ -136,11 +110,11 @@ class RowList(ScrollView, can_focus=True):
             return
         before, seen = self.cursor, self.scroll_offset
         self.cursor = max(0, min(index, self._row_count - 1))
-        self._show_cursor()
+        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, immediate=True)
         # Two rows look different now; a list that scrolled is repainted from cached lines.
         if self.scroll_offset == seen:
-            self.refresh_row(before)
-            self.refresh_row(self.cursor)
+            self.refresh_line(before)
+            self.refresh_line(self.cursor)
         else:
             super().refresh(self.size.region)
         self.post_message(self.Highlighted(self, self.cursor))
@@ -162,7 +136,7 @@ class RowList(ScrollView, can_focus=True):
     def action_page(self, by: int) -> None:
         """Move the cursor by pages."""
         self.user_moved = True
-        self.move_to(self.cursor + by * max(1, self.size.height // self.row_height - 1))
+        self.move_to(self.cursor + by * max(1, self.size.height - 1))
 
     def action_edge(self, end: int) -> None:
         """Move the cursor to the first row or the last."""
@@ -176,7 +150,7 @@ class RowList(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor where the mouse points; on the cursor's own row, open it."""
-        index = (event.y + self.scroll_offset.y) // self.row_height
+        index = event.y + self.scroll_offset.y
         if not 0 <= index < self._row_count:
             return
         self.user_moved = True
@@ -188,28 +162,26 @@ class RowList(ScrollView, can_focus=True):
     def on_focus(self) -> None:
         """Bring the cursor into view, since it is drawn now."""
         if self._row_count:
-            self._show_cursor()
+            self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, immediate=True)
 
     def render_line(self, y: int) -> Strip:
         """Draw one visible line."""
         width = self.scrollable_content_region.width
-        height = self.row_height
-        index, line = divmod(y + self.scroll_offset.y, height)
+        index = y + self.scroll_offset.y
         if self._painter is None or index >= self._row_count:
             return Strip.blank(width, self.rich_style)
         style = self.visual_style
         if self._has_cursor and index == self.cursor and (self.has_focus or self._blurred_cursor):
             style = style + self.get_visual_style("rows--cursor")
         key = (index, width, style)
-        strips = self._drawn.get(key)
-        if strips is None:
-            lines = [text.truncate(width, pad=True) for text in self._painter(index, width).split()]
-            lines += [Content(" " * width)] * (height - len(lines))
-            strips = [Visual.to_strips(self, text, width, 1, style, pad=True)[0] for text in lines]
+        strip = self._drawn.get(key)
+        if strip is None:
+            line = self._painter(index, width).truncate(width, pad=True)
+            strip = Visual.to_strips(self, line, width, 1, style, pad=True)[0]
             if len(self._drawn) >= MOST_KEPT:
                 self._drawn.clear()
-            self._drawn[key] = strips
-        return strips[line]
+            self._drawn[key] = strip
+        return strip
 
     def refresh(
         self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
@@ -219,8 +191,8 @@ class RowList(ScrollView, can_focus=True):
             self._drawn.clear()
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
-    def refresh_row(self, index: int) -> None:
+    def refresh_line(self, y: int) -> None:
         """Redraw one row with its current content."""
-        for key in [key for key in self._drawn if key[0] == index]:
+        for key in [key for key in self._drawn if key[0] == y]:
             del self._drawn[key]
-        self.refresh_lines(index * self.row_height, self.row_height)
+        super().refresh_line(y)

@@ -141,20 +141,3 @@ def test_the_time_of_a_run_leaves_out_pauses_and_the_time_until_it_was_resumed()
     resumed = events.RunResumed(**of_run(100), program_version="0")
     apply_all(state, [resumed, events.RunEnded(**of_run(110), status="completed")])
     assert state.seconds() == 34
-
-
-@pytest.mark.parametrize(
-    ("names", "room", "shown"),
-    [
-        (("without the report", "with the report"), 9, ("without", "with")),
-        (("without the report", "with the report"), 18, ("without the report", "with the report")),
-        (("knows nothing", "knows all"), 9, ("knows no…", "knows all")),
-        (("same name", "same name"), 8, ("same", "same")),
-    ],
-)
-def test_condition_names_that_do_not_fit_lose_the_words_that_both_end_with(
-    names: tuple[str, str], room: int, shown: tuple[str, str]
-) -> None:
-    job = {"conditionNames": {"withheld": names[0], "supplied": names[1]}}
-    state = apply_all(RunState(), [recorded()[0].model_copy(update={"job": job})])
-    assert (state.condition_name("withheld", room), state.condition_name("supplied", room)) == shown
