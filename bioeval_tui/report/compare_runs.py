@@ -18,9 +18,9 @@ from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.report.statistics.paired import Difference
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, shorten
 
-GAINS, LAST, LONGEST = 4, 2, 400
+GAINS, LAST, LONGEST = 4, 2, 200
 """How much of the lowest conversation a preview shows: gains, messages, characters of each."""
 
 
@@ -118,7 +118,9 @@ def preview(path: Path) -> RunPreview:
         found.sentence,
         talk.key.condition,
         tuple((gain.what, gain.words) for gain in gains(state, talk)[:GAINS]),
-        tuple((message.role, clean_line(message.text, LONGEST)) for message in talk.messages[-LAST:]),
+        tuple(
+            (message.role, shorten(clean_line(message.text), LONGEST)) for message in talk.messages[-LAST:]
+        ),
         names,
         found.brief,
         trials,

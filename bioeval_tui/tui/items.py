@@ -41,6 +41,8 @@ class JobItem:
     last_run: datetime | None = None
     cases: int = 0
     """Number of cases, times personas; 0 for a job without cases."""
+    about: tuple[tuple[str, str], ...] = ()
+    """What it contains, in lines: `facts`, `The user lives in Sydney · …`."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:

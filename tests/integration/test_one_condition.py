@@ -62,7 +62,7 @@ def test_one_condition_is_run_scored_and_reported_without_a_mean(
     assert len(suites) == 1
     assert "facts supplied" in suites[0]
     listed = run("runs", "list", data_dir=data_dir).stdout
-    assert "✓ completed" in listed
+    assert "■ rehearsal" in listed
     gated = run("runs", "gate", path.stem, "--fail-under", "0.5", data_dir=data_dir)
     assert gated.returncode == 2
     assert f"{path.stem} has facts supplied only; give supplied:0.5" in gated.stderr

@@ -17,6 +17,7 @@ from bioeval_tui.tui.live.replay_dialog import ReplayDialog
 from bioeval_tui.tui.runs.compare import CompareDialog
 from bioeval_tui.tui.runs.passages import PassagesDialog
 from bioeval_tui.tui.runs.runs import RunsScreen
+from bioeval_tui.tui.shared.list_table_widget import TableHead
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.work import WorkDialog
 
@@ -179,14 +180,26 @@ async def test_a_wide_terminal_shows_the_run_and_its_trend() -> None:
         await loaded(app, pilot)
         text = screen_text(app)
         assert "means of 6 runs of this job" in text
-        assert "what the facts add" in text
+        assert "by the facts" in text
 
 
-async def test_a_narrow_terminal_shows_the_trend_in_one_line() -> None:
+async def test_a_narrow_terminal_shows_the_conclusion_below_the_table() -> None:
     async with opened(None, NARROW, services=given(), start="runs") as (app, pilot):
         await pilot.press("j")
-        await loaded(app, pilot)
-        assert "trend" in screen_text(app).splitlines()[-2]
+        await until(pilot, lambda: "What 20261120-090002-0002 found." in screen_text(app))
+
+
+@pytest.mark.parametrize("start", ["jobs", "runs", "benchmarks", "medals"])
+async def test_a_wider_terminal_never_shows_fewer_columns(start: str) -> None:
+    async with opened(None, (60, 40), services=given(), start=start) as (app, pilot):
+        seen: set[str] = set()
+        for width in (80, 100, 120, 135, 160, 200):
+            await pilot.resize_terminal(width, 40)
+            await loaded(app, pilot)
+            head = app.screen.query(TableHead).first()
+            now = set(head.render().plain.split())
+            assert now >= seen, f"{width}: {seen - now}"
+            seen = now
 
 
 async def test_a_run_that_ends_elsewhere_is_updated_and_the_cursor_stays_on_its_row() -> None:

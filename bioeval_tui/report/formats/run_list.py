@@ -17,7 +17,7 @@ from bioeval_tui.text import clean_line, shorten
 
 SIGNS = {
     "running": "● live",
-    "completed": "✓ completed",
+    "completed": "■ completed",
     "cancelled": "– cancelled",
     "failed": "✗ failed",
     "interrupted": "◐ interrupted",
@@ -113,9 +113,13 @@ def _reviewed(run: CataloguedRun) -> str:
 
 
 def status_words(run: CataloguedRun) -> str:
-    """Return a run's status. A completed run without a score is marked, because it did not succeed."""
-    if run.imported and run.status == "completed":
-        return "↓ imported"
-    if run.status != "completed" or run.measured:
+    """Return a run's status, as the screen of runs does: a completed run is marked if its agent failed or it has no score."""
+    if run.status != "completed":
         return SIGNS[run.status]
-    return "✗ agent failed" if "agent" in run.fault.split(", ") else "? not measured"
+    if run.imported:
+        return "↓ imported"
+    if "agent" in run.fault.split(", "):
+        return "✗ agent failed"
+    if not run.measured:
+        return "? not measured"
+    return "■ rehearsal" if run.rehearsal else SIGNS["completed"]

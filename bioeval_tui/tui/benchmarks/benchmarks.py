@@ -52,10 +52,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("benchmarks")
     DEFAULT_CSS = """
     BenchmarksScreen {
-        & #side { width: 44%; }
         & BenchmarkCard { height: 1fr; }
-        &.-narrow #side { display: none; }
-        &.-narrow.-tall #side { display: block; height: 55%; }
     }
     """
 

@@ -19,10 +19,11 @@ from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.wiring.case_file import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.sample.paths import sample_jobs
-from bioeval_tui.text import clean
+from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.items import JobItem
 
 if TYPE_CHECKING:
+    from bioeval_tui.evaluation.job.models import EvaluationJob
     from bioeval_tui.report.run_summary import RunSummary
 
 ENDINGS = (".yml", ".yaml")
@@ -33,6 +34,8 @@ FIRST_CASES = 100
 MOST_FILES = 2_000
 BUDGET_S = 0.3
 """Maximum time for checking new files before the results so far are returned."""
+MOST_LISTED, MOST_SHOWN = 20, 80
+"""Maximum number of a job's tasks, facts and assertions in its summary, and of characters of each."""
 HISTORY = 40
 """Number of a job's latest scores returned."""
 
@@ -139,6 +142,21 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         and all(error.field.endswith("function") for error in checked.errors),
         agent_url=(job.target.url or "") if job else "",
         sample=path.resolve().parent == sample_jobs().resolve(),
+        about=_about(job) if job else (),
+    )
+
+
+def _about(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
+    """Return what the job asks for, tells and checks."""
+    rows = (
+        ("tasks", [task.task for task in job.tasks]),
+        ("facts", job.facts),
+        ("asserts", [assertion.title for assertion in job.assertions]),
+    )
+    return tuple(
+        (what, " · ".join(clean_line(text, MOST_SHOWN) for text in texts[:MOST_LISTED]))
+        for what, texts in rows
+        if texts
     )
 
 

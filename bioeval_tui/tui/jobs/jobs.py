@@ -50,10 +50,8 @@ class JobsScreen(ListScreen[JobItem]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("jobs")
     DEFAULT_CSS = """
     JobsScreen {
-        & #side { layout: vertical; width: 42%; }
-        & #job-head { height: 2; padding: 0 2; text-wrap: nowrap; text-overflow: ellipsis; }
-        &.-narrow #side { height: 60%; }
-        &.-narrow #job-head { height: 1; }
+        & #side { layout: vertical; }
+        & #job-head { height: auto; max-height: 10; padding: 0 2; }
     }
     """
 
@@ -110,14 +108,18 @@ class JobsScreen(ListScreen[JobItem]):
         if item is None:
             return
         facts = jobs_view.facts_line(item, datetime.now(UTC), exact=self.exact)
-        head = [paint(Cell(home_relative(item.path), "strong")), paint(*facts)]
-        if not self.wide:
-            head = [paint(*facts, Cell(f"   {home_relative(item.path)}", "quiet"))]
+        width = self.query_one("#job-head").size.width
+        head = [paint(*facts, Cell(f"   {home_relative(item.path)}", "quiet")).truncate(width, ellipsis=True)]
+        head += [
+            paint(Cell(f"{what:<10}", "quiet"), Cell(text)).truncate(width, ellipsis=True)
+            for what, text in item.about
+        ]
         self.query_one("#job-head", Static).update(Content("\n").join(head))
         self.query_one(SourceView).show(item.path, item.text, item.problems)
 
     def on_resize(self) -> None:
         """Lay out the heading again."""
+        super().on_resize()
         self.call_after_refresh(lambda: self.look(self.looked_at))
 
     # Keys

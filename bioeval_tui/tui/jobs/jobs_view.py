@@ -11,12 +11,9 @@ from urllib.parse import urlsplit
 
 from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.report.advice import trials_words
-from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.run_summary import RunPreview
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.shared.cells_view import Cell, duration, score
+from bioeval_tui.tui.shared.cells_view import Cell, score
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, number_key, text_key
 from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.tui.shared.times import when
@@ -264,26 +261,6 @@ def size_words(form: RunForm, cases: int = 0) -> str:
     if form.at_most and form.at_most > 1 and form.at_once == "no":
         at_most += "; those that share a knowledge graph run one after another"
     return f"{' × '.join(parts)}{total}{at_most}"
-
-
-def estimate_words(form: RunForm, earlier: RunPreview | None, cases: int = 0) -> str:
-    """Return the interval to expect from the form's repeats and, from the job's newest run, their time and cost."""
-    if form.trials is None or cases:
-        return ""
-    words = trials_words(form.trials)
-    if earlier is None or earlier.seconds is None:
-        return words
-    runs = max(1, len(form.model_names)) * len(form.held)
-    told = [
-        f"{one} {_took(earlier, one * runs)}"
-        for one in dict.fromkeys((form.trials, max(FEWEST, form.trials)))
-    ]
-    return f"{words}\njudging by the last run, {' and '.join(told)}"
-
-
-def _took(earlier: RunPreview, conversations: int) -> str:
-    cost = "" if not earlier.dollars else f" and ${earlier.dollars * conversations:.2f}"
-    return f"take about {duration((earlier.seconds or 0.0) * conversations)}{cost}"
 
 
 def request(job: JobItem, form: RunForm) -> RunRequest:

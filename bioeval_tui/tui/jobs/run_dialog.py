@@ -12,10 +12,12 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.report.advice import trials_words
+from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells_view import Cell, duration
 from bioeval_tui.tui.shared.choice_widget import Choice
 from bioeval_tui.tui.shared.form_dialog import FormChoice, FormDialog, FormField
 from bioeval_tui.tui.shared.tones import paint
@@ -147,7 +149,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
     def tell(self, *, trying: bool = False) -> None:
         """Say what the run gives, takes and costs, too."""
         super().tell(trying=trying)
-        told = jobs_view.estimate_words(self.form, self._earlier, self._job.cases)
+        told = estimate_words(self.form, self._earlier, self._job.cases)
         self.query_one("#told", Static).update(told)
 
     def action_test(self) -> None:
@@ -184,3 +186,23 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             self.tell(trying=True)
         else:
             self.dismiss(self.form)
+
+
+def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: int = 0) -> str:
+    """Return the interval to expect from the form's repeats and, from the job's newest run, their time and cost."""
+    if form.trials is None or cases:
+        return ""
+    words = trials_words(form.trials)
+    if earlier is None or earlier.seconds is None:
+        return words
+    runs = max(1, len(form.model_names)) * len(form.held)
+    told = [
+        f"{one} {_took(earlier, one * runs)}"
+        for one in dict.fromkeys((form.trials, max(FEWEST, form.trials)))
+    ]
+    return f"{words}\njudging by the last run, {' and '.join(told)}"
+
+
+def _took(earlier: RunPreview, conversations: int) -> str:
+    cost = "" if not earlier.dollars else f" and ${earlier.dollars * conversations:.2f}"
+    return f"take about {duration((earlier.seconds or 0.0) * conversations)}{cost}"

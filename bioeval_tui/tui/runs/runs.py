@@ -18,7 +18,6 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live.panel_widget import DrawnPanel
 from bioeval_tui.tui.live.replay_dialog import ReplayDialog
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.runs import runs_view
@@ -43,19 +42,14 @@ class RunsScreen(ListScreen[RunSummary]):
         "Recorded runs, newest first. ● live marks runs in progress, here or in another terminal. The mean is"
         " that of both conditions, as in the published formula."
     )
-    LEAST = 18
+    LEAST = 20
+    SIDE = 56
     ON_ONE = frozenset({"mark", "replay", "review", "report", "delete", "exact"})
     NEEDS_ROWS = ListScreen.NEEDS_ROWS | ON_ONE
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
     DEFAULT_CSS = """
     RunsScreen {
-        & #side { width: 44; padding: 0 2; }
-        & #run-line { height: 1; padding: 0 2; display: none; }
-        &.-narrow #side { display: none; }
-        &.-narrow.-tall #side { display: block; height: 50%; }
-        &.-narrow.-filled #run-line { display: block; }
-        &.-narrow.-tall.-filled #run-line { display: none; }
-        &.-short #run-line { display: none; }
+        & #side { padding: 0 2; }
     }
     """
 
@@ -70,16 +64,6 @@ class RunsScreen(ListScreen[RunSummary]):
         """The run, and its job's trend."""
         with VerticalScroll(can_focus=False):
             yield Static(id="run-card", markup=False)
-
-    def compose_foot(self) -> Iterable[Widget]:
-        """A single line if there is no room."""
-        line = DrawnPanel()
-        line.id = "run-line"
-        yield line
-
-    def on_mount(self) -> None:
-        """Draw the line under the table."""
-        self.query_one("#run-line", DrawnPanel).draw(self._line)
 
     async def load(self) -> Sequence[RunSummary]:
         """Return the runs; unmark those that no longer exist."""
@@ -123,11 +107,12 @@ class RunsScreen(ListScreen[RunSummary]):
             self.query_one("#run-card", Static).update("")
             return
         found = self._previews.get(item.run_id)
-        lines = runs_view.card(item, self.listing.items, datetime.now(UTC), 40, found)
+        lines = runs_view.card(
+            item, self.listing.items, datetime.now(UTC), self.query_one("#run-card").size.width, found
+        )
         if found is None and item.status != "running" and self.in_view:
             self.run_worker(self._preview(item.run_id), group="preview", exclusive=True)
         self.query_one("#run-card", Static).update(Content("\n").join([paint(*line) for line in lines]))
-        self.query_one("#run-line", DrawnPanel).refresh()
 
     async def _preview(self, run_id: str) -> None:
         """Read the run's conclusion, and show it if the run is still selected."""
@@ -137,12 +122,6 @@ class RunsScreen(ListScreen[RunSummary]):
             return  # opening the run says what is wrong with its recording
         if self.looked_at is not None and self.looked_at.run_id == run_id:
             self.look(self.looked_at)
-
-    def _line(self, width: int) -> Content:
-        run = self.looked_at
-        if run is None:
-            return Content("")
-        return paint(*runs_view.short_line(run, self.listing.items, width)).truncate(width, ellipsis=True)
 
     # Keys
 

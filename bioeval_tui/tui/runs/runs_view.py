@@ -39,6 +39,7 @@ STATUS: dict[Status, Cell] = {
     "interrupted": Cell("◐ interrupted", "warn"),
 }
 AGENT_FAILED = Cell("✗ agent failed", "bad")
+REHEARSAL = Cell("■ rehearsal", "quiet")
 NO_SCORE = Cell("? not measured", "warn")
 IMPORTED = Cell("↓ imported")
 MARK = "◆"
@@ -50,7 +51,9 @@ def status_of(run: RunSummary) -> Cell:
         return IMPORTED
     if run.status == "completed" and "agent" in run.fault.split(", "):
         return AGENT_FAILED
-    return STATUS[run.status] if run.status != "completed" or run.measured else NO_SCORE
+    if run.status == "completed" and not run.measured:
+        return NO_SCORE
+    return REHEARSAL if run.status == "completed" and run.rehearsal else STATUS[run.status]
 
 
 def listing() -> Listing[RunSummary]:
@@ -59,7 +62,7 @@ def listing() -> Listing[RunSummary]:
 
 
 def _words(run: RunSummary) -> str:
-    played = "rehearsal" if run.rehearsal else run.model or ""
+    played = f"rehearsal {run.model or ''}" if run.rehearsal else run.model or ""
     fault = "no fault" if run.fault == "none" else f"fault {run.fault}"
     return f"{run.job} {status_of(run).text} {fault} {played} {run.run_id}"
 
@@ -82,7 +85,7 @@ def _keys(run: RunSummary) -> tuple[Key, ...]:
         number_key(gain),
         number_key(float(run.messages)),
         text_key("" if run.fault == "none" else run.fault),
-        text_key("" if run.rehearsal else run.model or ""),
+        text_key(run.model or ""),
     )
 
 
@@ -99,7 +102,7 @@ def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[st
         "uplift": uplift(run.uplift),
         "messages": Cell(f"{run.messages:,}", "quiet"),
         "fault": Cell("–", "quiet") if run.fault == "none" else Cell(run.fault, "warn"),
-        "model": Cell("rehearsal", "warn") if run.rehearsal else Cell(run.model or "–", "quiet"),
+        "model": Cell(run.model or "–", "quiet"),
     }
 
 
@@ -117,11 +120,11 @@ def card(
     run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, found: RunPreview | None = None
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion if known, and its job's trend."""
-    played = "rehearsal: no models used" if run.rehearsal else f"model {run.model or 'not known'}"
+    asked = f", {run.model} was not asked" if run.model else ""
+    played = f"rehearsal: no models used{asked}" if run.rehearsal else f"model {run.model or 'not known'}"
     began = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
     lines: list[Line] = [
-        [status_of(run)],
-        [Cell(run.job, "strong")],
+        [Cell(run.job, "strong"), Cell("  "), status_of(run)],
         *([[], [Cell(found.sentence, "strong")], []] if found else []),
         [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
@@ -178,7 +181,7 @@ def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:
         [
             Cell(f"{'uplift':<{width}}", "quiet"),
             uplift(run.uplift),
-            Cell("  what the facts add" if run.clean else "  not shown: not clean", "quiet"),
+            Cell("  by the facts" if run.clean else "  not shown: not clean", "quiet"),
         ],
     ]
 
@@ -222,12 +225,3 @@ def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> l
 def _before(history: Sequence[RunSummary], run: RunSummary) -> float | None:
     earlier = [one.score for one in history if one.started_at < run.started_at and one.score is not None]
     return earlier[-1] if earlier else None
-
-
-def short_line(run: RunSummary, runs: Sequence[RunSummary], width: int) -> list[Cell]:
-    """Return one line about a run, for terminals without room for the card."""
-    bars = spark([one.score for one in trend(runs, run.job)], 16)
-    text = [Cell(f"{run.run_id}  ", "quiet")]
-    if bars and width >= 60:
-        text += [Cell("trend ", "quiet"), Cell(f"{bars}  ", "busy")]
-    return [*text, Cell("rehearsal" if run.rehearsal else run.model or "", "quiet")]

@@ -38,18 +38,18 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     NEEDS_ROWS: ClassVar[frozenset[str]] = frozenset({"filter", "sort", "reverse"})
     LEAST: ClassVar[int] = 16
     AUTO_FOCUS = ""
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (150, "-wide")]  # noqa: RUF012
-    """The side is shown only if the table keeps all its columns."""
+    SIDE: ClassVar[int] = 40
+    """Least width of the side. It is beside the table only where the table keeps all its columns, otherwise below."""
     DEFAULT_CSS = """
     ListScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & #body { height: 1fr; display: none; layout: horizontal; }
-        & #side { width: 45%; border-left: solid $line; }
+        & #side { border-left: solid $line; }
         & #trouble { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
         &.-filled #body { display: block; }
         &.-filled #notice { display: none; }
         &.-narrow #body { layout: vertical; }
-        &.-narrow #side { width: 100%; border-left: none; border-top: solid $line; }
+        &.-narrow #side { height: 1fr; border-left: none; border-top: solid $line; }
         &.-short #side { display: none; }
     }
     """
@@ -58,6 +58,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         super().__init__()
         self.listing = listing
         self.table = ListTable(rows, listing.columns, self.LEAST)
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (self.table.least_width + self.SIDE, "-wide")]
         self.at_rest: AtRest = AtRest(self, self._rests)
         self.loaded = False
         self.failure = ""
@@ -87,10 +88,6 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         """Yield the widgets beside the table."""
         return ()
 
-    def compose_foot(self) -> Iterable[Widget]:
-        """Yield the widgets under the table."""
-        return ()
-
     def look(self, item: Item | None) -> None:
         """Follow the cursor."""
 
@@ -113,14 +110,13 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     # Life
 
     def compose_body(self) -> Iterable[Widget]:
-        """Lay out the error line, table, side pane, foot and filter."""
+        """Lay out the error line, table, side pane and filter."""
         yield Static(id="trouble", markup=False)
         yield Static(id="notice", markup=False)
         with Container(id="body"):
             yield self.table
             with Container(id="side"):
                 yield from self.compose_side()
-        yield from self.compose_foot()
         yield AskLine("filter", "text to look for", id="filter")
 
     def on_mount(self) -> None:
@@ -135,6 +131,19 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         if self.REFRESH_S:
             self.refresh_every(self.REFRESH_S)
         self.set_interval(TIMES_MOVE_S, self._move_times)
+
+    def on_resize(self) -> None:
+        """Lay out for the new size."""
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Give the side what the table does not need: at most 45 % of the width beside it, half of the height below it."""
+        width, height = self.size
+        wide = self.has_class("-wide")
+        beside = max(self.SIDE, min(width * 45 // 100, width - self.table.least_width))
+        self.query_one("#side").styles.width = beside if wide else "100%"
+        below = not wide and not self.has_class("-short")
+        self.table.styles.height = min(len(self._drawn) + 1, height // 2 - 1) if below else "1fr"
 
     def _move_times(self) -> None:
         """Redraw relative times."""
@@ -195,6 +204,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         place = at if at is not None else min(rows.cursor, max(0, len(listing.visible) - 1))
         if place != rows.cursor:
             rows.move_to(place)
+        self._lay_out()
         self.look(self.looked_at)
         self.show_words()
         self.refresh_bindings()

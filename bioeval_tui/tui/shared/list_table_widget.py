@@ -100,6 +100,11 @@ class ListTable(Vertical):
         self._head = TableHead(columns, least)
         rows.show_blurred_cursor()
 
+    @property
+    def least_width(self) -> int:
+        """The width at which every column is shown, with the padding and the scrollbar."""
+        return self._least + sum(column.width + 1 for column in self._columns[1:]) + 3
+
     def compose(self) -> ComposeResult:
         """Heading above rows."""
         yield self._head
