@@ -11,7 +11,7 @@ from textual.content import Content
 
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live import heads_view, panels_view
-from bioeval_tui.tui.live.panel_widget import Panel
+from bioeval_tui.tui.live.panel_widget import Panel, wrapped_row
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
 
-NAME_WIDTH = 10
+NAME_WIDTH = 11
 FIGURES = ("avg", "p90", "max")
 """The latency statistics of one condition, in this order, in seconds."""
 
@@ -33,9 +33,15 @@ class Look(NamedTuple):
     now: datetime | None
 
 
-def _names(state: RunState, conditions: Sequence[Condition], column: int) -> Content:
-    names = (Cell(state.condition_name(condition), "quiet") for condition in conditions)
-    return Content.assemble(*(paint(" ", right(name, column - 1)) for name in names))
+def _names(state: RunState, conditions: Sequence[Condition], column: int) -> list[Content]:
+    """Return the conditions' names in columns, over as many lines as they need."""
+    names = [Content(state.condition_name(condition)).wrap(column - 1) for condition in conditions]
+    height = max(map(len, names), default=1)
+    filled = [[Content("")] * (height - len(name)) + name for name in names]
+    lines = (
+        Content.assemble(*(right(name[line].rstrip(), column) for name in filled)) for line in range(height)
+    )
+    return [line.stylize("$quiet") for line in lines]
 
 
 class TasksPanel(Panel):
@@ -45,7 +51,7 @@ class TasksPanel(Panel):
         """Draw from the run."""
         tasks = rows.task_rows(state, look.trial)
         conversations = rows.talks(state, look.trial)
-        both = heads_view.conditions(state)
+        lines = self.lines_for([row.title for row in tasks], 3, NAME_WIDTH * len(conversations))
 
         def paint_row(index: int, width: int) -> Content:
             row = tasks[index]
@@ -53,28 +59,16 @@ class TasksPanel(Panel):
                 right(panels_view.task_cell(row, c, conversation), NAME_WIDTH)
                 for c, conversation in conversations.items()
             ]
-            title = left(row.title, width - NAME_WIDTH * len(cells) - 3)
-            return Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ", title, *cells)
-
-        titles = [f"{row.number} {row.title}" for row in tasks]
-
-        def foot(width: int) -> Content:
-            if not tasks:
-                return Content("the job has no tasks")
-            return _in_full(titles, width - NAME_WIDTH * len(conversations) - 1)
+            number = Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ")
+            return wrapped_row(number, row.title, cells, width, lines)
 
         self.set_panel(
-            lambda _: _names(state, both, NAME_WIDTH),
+            _names(state, heads_view.conditions(state), NAME_WIDTH),
             len(tasks),
             paint_row,
-            foot,
-            self.lines_below(len(tasks)),
+            lambda _: Content("" if tasks else "the job has no tasks"),
+            row_lines=lines,
         )
-
-
-def _in_full(titles: Sequence[str], room: int) -> Content:
-    """Return the titles that do not fit in `room` cells, a line each."""
-    return Content("\n").join([Content.styled(title, "$quiet") for title in titles if cell_len(title) > room])
 
 
 class LatencyPanel(Panel):
@@ -107,15 +101,16 @@ class LatencyPanel(Panel):
 
         def foot(width: int) -> Content:
             column = max(6, min(7, (width - NAME_WIDTH) // len(FIGURES)))
-            titles = " " * NAME_WIDTH + "".join(f"{name:>{column}}" for name in FIGURES)
+            room = max(NAME_WIDTH, width - column * len(FIGURES) - 1)
+            titles = " " * room + "".join(f"{name:>{column}}" for name in FIGURES)
             lines = [paint(Cell(titles, "quiet")).truncate(width)]
             for name, times in summaries:
                 figures = (_second(ms, column) for ms in (times.average_ms, times.p90_ms, times.max_ms))
-                title = left(Cell(state.condition_name(name), "quiet"), NAME_WIDTH - 1)
+                title = left(Cell(state.condition_name(name), "quiet"), room - 1)
                 lines.append(paint(title, " ", *figures).truncate(width))
             return Content("\n").join(lines)
 
-        self.set_panel(lambda _: goal, len(turns), paint_row, foot, 1 + len(summaries))
+        self.set_panel([goal], len(turns), paint_row, foot, 1 + len(summaries))
 
     def message_at(self, state: RunState, look: Look, index: int) -> int | None:
         """Return the number of the message that row `index` is about."""
@@ -139,9 +134,8 @@ class AssertionsPanel(Panel):
         turns = max(
             [c.after_turn for row in checked for line in row.timelines.values() for c in line], default=0
         )
-        longest = max([len(row.title) for row in checked], default=0)
-        titles = [f"{row.weight:g}× {row.title}" for row in checked]
-        below = self.lines_below(len(checked))
+        titles = [row.title for row in checked]
+        longest = max(map(cell_len, titles), default=0)
 
         def shown(width: int) -> tuple[int, str]:
             """Return how many turns fit, and the separator between them."""
@@ -153,30 +147,28 @@ class AssertionsPanel(Panel):
             count, between = shown(width)
             return max(NAME_WIDTH, count * (1 + len(between)) + 2)
 
+        width = self.size.width
+        lines = self.lines_for(titles, 4, column(width) * len(look.conditions))
+
         def paint_row(index: int, width: int) -> Content:
             row = checked[index]
             marks = [right(_marks(row, c, turns, *shown(width)), column(width)) for c in look.conditions]
-            title = left(row.title, width - column(width) * len(marks) - 4)
-            return Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ", title, *marks)
+            weight = Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ")
+            return wrapped_row(weight, row.title, marks, width, lines)
 
         def foot(width: int) -> Content:
             count, _ = shown(width)
             newest = f"{turns - count + 1} to {turns}" if count < turns else ""
             fits = summary.cell_length + len("  turns ") + len(newest) <= width
             left_out = f"turns {newest}" if newest and fits else newest
-            whole = _in_full(titles, width - column(width) * len(look.conditions) - 1).wrap(width)[
-                : below - 1
-            ]
-            whole += [Content("")] * (below - 1 - len(whole))
-            return Content("\n").join([*whole, spread(summary, paint(Cell(left_out, "quiet")), width)])
+            return spread(summary, paint(Cell(left_out, "quiet")), width)
 
         uplift = panels_view.uplift(state, look.trial) if checked else Cell("the job has no assertions")
         summary = (
             paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
         )
-        self.set_panel(
-            lambda width: _names(state, look.conditions, column(width)), len(checked), paint_row, foot, below
-        )
+        names = _names(state, look.conditions, column(width))
+        self.set_panel(names, len(checked), paint_row, foot, row_lines=lines)
 
 
 def _marks(row: rows.AssertionRow, condition: Condition, turns: int, shown: int, between: str) -> Content:

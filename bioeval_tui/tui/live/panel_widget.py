@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from bioeval_tui.tui.shared.rows_widget import RowList, RowPainter
-from bioeval_tui.tui.shared.tones import left
+from bioeval_tui.tui.shared.tones import left, right
 
 LinePainter = Callable[[int], Content]
 """Called with the width in cells; returns the line, or lines."""
@@ -60,20 +60,42 @@ class Panel(Vertical):
         yield self.rows
         yield self._foot
 
-    def lines_below(self, rows: int) -> int:
-        """Return the number of lines below the rows, where truncated titles are shown in full."""
-        return max(1, min(6, self.size.height - rows - 2))
+    def lines_for(self, titles: Sequence[str], start: int, cells: int) -> int:
+        """Return how many lines a row needs for these titles between `start` and `cells`, as far as all rows stay visible."""
+        under = self.size.width - start
+        needed = max((len(_wrap(title, under - cells, under)) for title in titles), default=1)
+        return max(1, min(needed, (self.size.height - 3) // max(1, len(titles))))
 
     def set_panel(
-        self, head: LinePainter, count: int, painter: RowPainter, foot: LinePainter, foot_lines: int = 1
+        self,
+        head: Sequence[Content],
+        count: int,
+        painter: RowPainter,
+        foot: LinePainter,
+        foot_lines: int = 1,
+        *,
+        row_lines: int = 1,
     ) -> None:
-        """Show rows; `head` draws the text to the right of the panel's name."""
-
-        def heading(width: int) -> Content:
-            end = head(width)
-            return Content.assemble(left("", width - end.cell_length), end)
-
-        self._head.draw(heading)
+        """Show rows of `row_lines` below the lines of `head`, which are aligned at the right."""
+        self._head.styles.height = len(head)
+        self._head.draw(lambda width: Content("\n").join([right(line, width) for line in head]))
         self._foot.styles.height = foot_lines
         self._foot.draw(foot)
-        self.rows.set_rows(count, painter)
+        self.rows.set_rows(count, painter, lines=row_lines)
+
+
+def wrapped_row(start: Content, title: str, cells: Sequence[Content], width: int, lines: int) -> Content:
+    """Return a row: `start`, the title over up to so many `lines`, and the cells at the end of the first."""
+    under = width - start.cell_length
+    room = under - sum(cell.cell_length for cell in cells)
+    first, *others = _wrap(title, room, under) if lines > 1 else [title]
+    others = [*others[: lines - 2], " ".join(others[lines - 2 :])] if len(others) >= lines else others
+    below = [Content.assemble(" " * start.cell_length, left(part, under)) for part in others]
+    return Content("\n").join([Content.assemble(start, left(first, room), *cells), *below])
+
+
+def _wrap(title: str, room: int, under: int) -> list[str]:
+    """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
+    first = Content(title).wrap(max(1, room))[0].plain
+    rest = title[len(first) :].strip()
+    return [first.rstrip(), *(line.plain.rstrip() for line in Content(rest).wrap(max(1, under)) if rest)]

@@ -1,4 +1,4 @@
-"""A list of one-line rows, drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than 20."""
+"""A list of rows, drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than 20."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bioeval_tui.tui.keys import bindings
 MOST_KEPT = 300
 """Number of drawn rows kept, so that scrolling by one row draws only one."""
 RowPainter = Callable[[int, int], Content]
-"""Called with a row's index and the width in cells; returns that row."""
+"""Called with a row's index and the width in cells; returns that row, a line of text for each of its lines."""
 
 
 class RowList(ScrollView, can_focus=True):
@@ -55,9 +55,10 @@ class RowList(ScrollView, can_focus=True):
         """The row at `index` was opened."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None, cursor: bool = True) -> None:
-        self._drawn: dict[tuple[int, int, Style], Strip] = {}
+        self._drawn: dict[tuple[int, int, Style], list[Strip]] = {}
         super().__init__(id=id, classes=classes)
         self._row_count = 0
+        self._lines = 1
         self._painter: RowPainter | None = None
         self._has_cursor = cursor
         self._blurred_cursor = False
@@ -87,13 +88,13 @@ class RowList(ScrollView, can_focus=True):
         """Mark the cursor's row even without the focus, for lists with a card that follows the cursor."""
         self._blurred_cursor = True
 
-    def set_rows(self, count: int, painter: RowPainter) -> None:
-        """Show `count` rows drawn by `painter`; the cursor stays where it is, if it can."""
+    def set_rows(self, count: int, painter: RowPainter, *, lines: int = 1) -> None:
+        """Show `count` rows of so many `lines`, drawn by `painter`; the cursor stays where it is, if it can."""
         grew = count > self._row_count
         self._row_count = count
-        self._painter = painter
+        self._painter, self._lines = painter, lines
         self.cursor = max(0, min(self.cursor, count - 1))
-        size = Size(self.scrollable_content_region.width, count)
+        size = Size(self.scrollable_content_region.width, count * lines)
         if self.styles.is_auto_height or not self.size:
             self.virtual_size = size
         elif self.virtual_size != size:
@@ -110,7 +111,7 @@ class RowList(ScrollView, can_focus=True):
             return
         before, seen = self.cursor, self.scroll_offset
         self.cursor = max(0, min(index, self._row_count - 1))
-        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, immediate=True)
+        self._scroll_to_cursor()
         # Two rows look different now; a list that scrolled is repainted from cached lines.
         if self.scroll_offset == seen:
             self.refresh_line(before)
@@ -136,7 +137,7 @@ class RowList(ScrollView, can_focus=True):
     def action_page(self, by: int) -> None:
         """Move the cursor by pages."""
         self.user_moved = True
-        self.move_to(self.cursor + by * max(1, self.size.height - 1))
+        self.move_to(self.cursor + by * max(1, self.size.height // self._lines - 1))
 
     def action_edge(self, end: int) -> None:
         """Move the cursor to the first row or the last."""
@@ -150,7 +151,7 @@ class RowList(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor where the mouse points; on the cursor's own row, open it."""
-        index = event.y + self.scroll_offset.y
+        index = (event.y + self.scroll_offset.y) // self._lines
         if not 0 <= index < self._row_count:
             return
         self.user_moved = True
@@ -162,26 +163,31 @@ class RowList(ScrollView, can_focus=True):
     def on_focus(self) -> None:
         """Bring the cursor into view, since it is drawn now."""
         if self._row_count:
-            self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, immediate=True)
+            self._scroll_to_cursor()
+
+    def _scroll_to_cursor(self) -> None:
+        region = Region(0, self.cursor * self._lines, 1, self._lines)
+        self.scroll_to_region(region, animate=False, immediate=True)
 
     def render_line(self, y: int) -> Strip:
         """Draw one visible line."""
         width = self.scrollable_content_region.width
-        index = y + self.scroll_offset.y
+        index, line = divmod(y + self.scroll_offset.y, self._lines)
         if self._painter is None or index >= self._row_count:
             return Strip.blank(width, self.rich_style)
         style = self.visual_style
         if self._has_cursor and index == self.cursor and (self.has_focus or self._blurred_cursor):
             style = style + self.get_visual_style("rows--cursor")
         key = (index, width, style)
-        strip = self._drawn.get(key)
-        if strip is None:
-            line = self._painter(index, width).truncate(width, pad=True)
-            strip = Visual.to_strips(self, line, width, 1, style, pad=True)[0]
+        strips = self._drawn.get(key)
+        if strips is None:
+            drawn = [text.truncate(width, pad=True) for text in self._painter(index, width).split()]
+            drawn += [Content("")] * (self._lines - len(drawn))
+            strips = Visual.to_strips(self, Content("\n").join(drawn), width, self._lines, style, pad=True)
             if len(self._drawn) >= MOST_KEPT:
                 self._drawn.clear()
-            self._drawn[key] = strip
-        return strip
+            self._drawn[key] = strips
+        return strips[line]
 
     def refresh(
         self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
@@ -192,7 +198,8 @@ class RowList(ScrollView, can_focus=True):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def refresh_line(self, y: int) -> None:
-        """Redraw one row with its current content."""
+        """Redraw the row at index `y` with its current content."""
         for key in [key for key in self._drawn if key[0] == y]:
             del self._drawn[key]
-        super().refresh_line(y)
+        for line in range(self._lines):
+            super().refresh_line(y * self._lines + line)
