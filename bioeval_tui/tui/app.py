@@ -25,6 +25,7 @@ from bioeval_tui.tui import screens
 from bioeval_tui.tui.keys import bindings, places
 from bioeval_tui.tui.shared import pictures
 from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.commands import Palette
 from bioeval_tui.tui.shared.copying import Copied, Picture, screen_text, tables
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.keymap import resolve, use_keys
@@ -33,8 +34,6 @@ from bioeval_tui.tui.shared.places import PlacesDialog
 from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES
 
 if TYPE_CHECKING:
-    from textual.command import Provider
-
     from bioeval_tui.evaluation.engine.spec import RunRequest
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
@@ -51,13 +50,6 @@ MOST_TOLD = 3
 
 OBJECTS_BETWEEN_COLLECTIONS = 10_000
 """Screens create few reference cycles, so the default threshold of 700 would cost more time than it frees memory."""
-
-
-def _commands() -> type[Provider]:
-    # Here and below: a screen is loaded when it is opened, after the first paint.
-    from bioeval_tui.tui.shared.commands import Actions
-
-    return Actions
 
 
 OnQuit = Literal["cancel", "ask", "leave"]
@@ -80,7 +72,6 @@ class BioevalApp(App[None]):
     captions: ClassVar[bool] = False
     """Whether the live screen shows captions."""
     DEFAULT_MODE = "live"
-    COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {_commands}  # type: ignore[assignment]
     CSS_PATH = Path(__file__).with_name("app.tcss")  # a relative path is taken from a subclass's own folder
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("app"),
@@ -173,10 +164,14 @@ class BioevalApp(App[None]):
     def delay_update(self, delay: float = 0.05) -> None:
         """Suspend repainting while a screen is composed for the first time.
 
-        Textual does so at every switch; a screen that was shown before is complete and appears at once.
+        Textual does so at every switch; a screen that was shown before is complete and appears at once, as a whole.
         """
-        if self._going_to not in self._screen_stacks:
+        stack = self._screen_stacks.get(self._going_to)
+        if stack is None:
             super().delay_update(delay)
+        else:
+            stack[-1].refresh()
+            stack[-1]._dirty_widgets.add(stack[-1])
 
     async def action_go_back(self) -> None:
         """Go to the screen before this one."""
@@ -286,9 +281,15 @@ class BioevalApp(App[None]):
 
     def action_help(self) -> None:
         """Show what the screen is for and every key that applies."""
+        # Here and below: a box is loaded when it is opened, after the first paint.
         from bioeval_tui.tui.shared.help import HelpScreen
 
         self.push_screen(HelpScreen(self.screen))
+
+    def action_command_palette(self) -> None:
+        """Show every action by its name."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette())
 
     def action_screens(self) -> None:
         """Show the list of screens. A click on the footer's `0…5` does the same."""

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.types import IgnoreReturnCallbackType
 
+from bioeval_tui.tui.shared.covered import covered
 from bioeval_tui.tui.shared.keys_footer_widget import hints
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from bioeval_tui.tui.shared.program import Program
 
 
@@ -52,3 +55,14 @@ class Actions(Provider):
 
     def _use(self, name: str) -> None:
         cast("Program", self.app).use_theme(name)
+
+
+class Palette(CommandPalette):
+    """Textual's palette, which shows its input at once, before the list."""
+
+    def __init__(self) -> None:
+        super().__init__(providers={Actions}, classes="-ready")
+
+    def render(self) -> RenderableType:
+        """Draw the screen behind the box."""
+        return covered(super().render())

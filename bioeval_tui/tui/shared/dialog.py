@@ -15,10 +15,13 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.covered import covered
 from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
 from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from bioeval_tui.tui.shared.copying import Copied
     from bioeval_tui.tui.shared.program import Program
 
@@ -83,6 +86,10 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     def caption(self) -> str:
         """Return the caption of a picture of this screen; empty if its title is enough."""
         return ""
+
+    def render(self) -> RenderableType:
+        """Draw the screen behind the box."""
+        return covered(super().render())
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""
