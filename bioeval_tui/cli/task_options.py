@@ -90,6 +90,8 @@ def settings_for(given: Mapping[str, Any]) -> Settings:
 
 def with_runs(settings: Settings, places: Sequence[Path]) -> tuple[Settings, Runs | None, tuple[Path, ...]]:
     """Return the runs of agents in these folders, settings with their tasks and data, and the other places."""
+    if not places:
+        return settings, None, ()
     from bioeval_tui.grade.runs import find_runs, is_runs  # pydantic and yaml: only if a folder is given
 
     folders = [place for place in places if is_runs(place)]

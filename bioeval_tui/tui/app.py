@@ -253,6 +253,12 @@ class BioevalApp(App[None]):
 
         self.push_screen(ReviewScreen(source))
 
+    def compare(self, a: str, b: str) -> None:
+        """Compare run B with run A."""
+        from bioeval_tui.tui.runs.compare import compare  # a box is loaded when it is opened
+
+        compare(self, a, b)
+
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
         """Show a conversation of a batch on the live screen; from there, `esc` goes back to the grid."""
         self.call_later(self._open_conversation, glance, batch_id)

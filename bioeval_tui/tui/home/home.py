@@ -25,7 +25,6 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.panel_widget import DrawnPanel
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.runs import runs_view
-from bioeval_tui.tui.runs.compare import compare
 from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -148,7 +147,7 @@ class HomeScreen(RefreshedScreen):
         self._draw()
         self.refresh_items()
         self.refresh_every(REFRESH_S)
-        self.call_after_refresh(lambda: self.run_worker(self._examine(), group="problems"))
+        self.after_paint(lambda: self.run_worker(self._examine(), group="problems"))
 
     def on_screen_resume(self) -> None:
         """Bring the lists up to date when the screen is shown again."""
@@ -300,7 +299,7 @@ class HomeScreen(RefreshedScreen):
             case "open":
                 program.open_run(partial(services.open_recording, entry.on[0]))
             case "compare":
-                compare(program, *entry.on)
+                program.compare(*entry.on)
             case "review":
                 program.review(ReviewSource(entry.on))
             case "job":

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.numbers import FEWEST, number
-from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.text import home_relative, plural
-from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.runs.runs_view import status_of
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, score_tone
 from bioeval_tui.tui.shared.times import ago
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import Finding
+    from bioeval_tui.report.run_summary import RunPreview, RunSummary
+    from bioeval_tui.tui.items import JobItem
 
 Line = list[Cell]
 RECENT, NEXT, PROBLEMS = 12, 5, 8

@@ -21,7 +21,6 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.replay_dialog import ReplayDialog
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.runs import runs_view
-from bioeval_tui.tui.runs.compare import compare
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
@@ -167,7 +166,7 @@ class RunsScreen(ListScreen[RunSummary]):
         """Compare the two marked runs; the older one is A."""
         began = {run.run_id: run.started_at for run in self.listing.items}
         a, b = sorted(self.marked, key=lambda run_id: began.get(run_id, datetime.now(UTC)))
-        compare(self.bioeval, a, b)
+        self.bioeval.compare(a, b)
 
     def action_batch(self) -> None:
         """Show the batch of this run."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.report.run_summary import RunPreview, RunSummary, Status
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.tui.shared.times import ago, when
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.run_summary import RunPreview, RunSummary, Status
 
 Line = list[Cell]
 TREND = 40

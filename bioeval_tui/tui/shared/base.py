@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
@@ -39,6 +39,8 @@ class BaseScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
+        # Textual parses every style sheet anew for a screen that does not know of the last change of the theme.
+        self._css_update_count = self.app._css_update_count
         self.key_owners = KeyOwners(self)
         self._applied: tuple[bool, ...] = ()
 
@@ -140,8 +142,12 @@ class RefreshedScreen(BaseScreen):
         """Load in the background after the next paint, unless that is already in progress."""
         if not self._loading:
             self._loading = True
-            # Loading imports modules in a thread, which would delay the paint.
-            self.call_after_refresh(lambda: self.run_worker(self._load_items(), group="items"))
+            self.after_paint(lambda: self.run_worker(self._load_items(), group="items"))
+
+    def after_paint(self, work: Callable[[], object]) -> None:
+        """Call `work` after the next paint: it imports modules in a thread, which would delay the paint."""
+        # By way of the application, because it paints nothing before it is composed.
+        self.app.call_later(self.call_after_refresh, work)
 
     async def _load_items(self) -> None:
         try:

@@ -104,6 +104,10 @@ class Program(Protocol):
         """Open what is to be reviewed."""
         ...
 
+    def compare(self, a: str, b: str) -> None:
+        """Compare run B with run A."""
+        ...
+
     async def show_job(self, path: str, *, repeats: int) -> None:
         """Go to a job file in the list of jobs; with `repeats`, open its run dialog with so many."""
         ...
