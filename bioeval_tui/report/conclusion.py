@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Literal
 
 from bioeval_tui.grade.task_report import TaskReport
@@ -54,6 +55,8 @@ _BRIEFS: dict[Outcome, str] = {
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _HELPS: dict[bool, Outcome] = {True: "facts_help", False: "facts_hurt"}
 LONGEST_DETAIL = 140
+LISTED = 4
+"""How many models a sentence lists, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +171,20 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
             "agent_unreached", f"The agent could not be reached, so nothing was measured: {detail}."
         )
     if ended.reason == "evaluator_failed":
+        alike = [other for other in without if other.ended and other.ended.reason == ended.reason]
         invalid = ended.fault == "evaluator"
         what = "stepped out of its role" if invalid and talk.violations else "failed"
-        consequence = "so that conversation says nothing about the agent"
+        about = "that conversation says" if len(alike) == 1 else "they say"
         return Conclusion(
-            "evaluator_failed", f"The simulated user {what} {_turn(talk)} {where} ({detail}), {consequence}."
+            "evaluator_failed",
+            f"The simulated user {what} {_places(run, alike)} ({detail}), so {about} nothing about the agent.",
         )
     if talk.verdict is not None and talk.verdict.error:
-        again = "the conversation is kept and can be judged again"
+        failed = [other for other in without if other.verdict is not None and other.verdict.error]
+        again = f"{'the conversation is' if len(failed) == 1 else 'the conversations are'} kept and can be judged again"
         return Conclusion(
             "judge_failed",
-            f"The judge failed {where} ({_short(talk.verdict.error)}), so there is no score; {again}.",
+            f"The judge failed {_places(run, failed, turns=False)} ({_short(talk.verdict.error)}), so there is no score; {again}.",
         )
     cause = _short(detail.partition("; ")[0])  # what to do about it is said below, in full
     if not scored and len({talk.score.reason for talk in without if talk.score}) == 1 and len(talks) > 1:
@@ -191,18 +197,19 @@ def _agent_trouble(run: LoadedRun) -> Conclusion | None:
     broken = [talk for talk in run.talks if talk.ended and talk.ended.reason in ("agent_failed", "timed_out")]
     if not broken:
         return None
-    first = broken[0]
-    assert first.ended is not None
-    detail = f" ({_short(first.ended.cause)})" if first.ended.cause else ""
-    count = len(run.state.conversations)
-    if len(broken) > 1 and count > 2:
-        how = f"in {len(broken)} of {count} conversations, first {_turn(first)} {_where(run, first)}"
-    else:
-        how = " and ".join(f"{_turn(talk)} {_where(run, talk)}" for talk in broken)
-    scores = _scores(run)
-    if first.ended.reason == "timed_out":
-        return Conclusion("timed_out", f"The conversation ran out of time {how}{detail}: {scores}.")
-    return Conclusion("agent_failed", f"The agent failed {how}{detail}: {scores}{_lost(run)}.")
+    failed = [talk for talk in broken if talk.ended and talk.ended.reason == "agent_failed"]
+    late = [talk for talk in broken if talk not in failed]
+    said = [f"the agent failed {_places(run, failed)}{_why(failed)}"] if failed else []
+    said += [f"the conversation ran out of time {_places(run, late)}{_why(late)}"] if late else []
+    return Conclusion(
+        "agent_failed" if failed else "timed_out",
+        f"{upper_first(' and '.join(said))}: {_scores(run)}{_lost(run)}.",
+    )
+
+
+def _why(talks: Sequence[ConversationState]) -> str:
+    cause = talks[0].ended.cause if talks[0].ended else ""
+    return f" ({_short(cause)})" if cause else ""
 
 
 def _finding(run: LoadedRun) -> Conclusion:
@@ -235,48 +242,51 @@ def _finding(run: LoadedRun) -> Conclusion:
 
 
 def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
-    withheld, supplied = (_mean(run, condition) for condition in CONDITIONS)
+    withheld, supplied = _paired_means(run)
     assert uplift.mean is not None
     knowing = "Knowing the facts of each case" if run.started.cases else f"Knowing {_count(given, 'fact')}"
     named = [f" {where}" if (where := _in(run, name)).startswith("in ") else "" for name in CONDITIONS]
     span = f"from {number(withheld)}{named[0]} to {number(supplied)}{named[1]}"
-    trials = len(uplift.estimate.points)
+    trials, planned = len(uplift.estimate.points), run.started.trials
+    used = f"{trials} of {planned} trials" if trials < planned else f"{trials} trials"
+    alone = "one trial" if planned == 1 else f"the only one of {planned} trials with both scores"
     if trials == 1:
         if round(uplift.mean, 2) == 0:
             if withheld == 1:
                 return Conclusion(
                     "perfect",
-                    "The agent scores 1.00 with and without the facts (one trial): nothing is left to gain.",
+                    f"The agent scores 1.00 with and without the facts ({alone}): nothing is left to gain.",
                 )
             return Conclusion(
                 "no_difference",
-                f"{knowing} makes no difference (one trial): the agent scores {number(withheld)} either way{_fails(run)}.",
+                f"{knowing} makes no difference ({alone}): the agent scores {number(withheld)} either way{_fails(run)}.",
             )
         helps = uplift.mean > 0
         verb, code = ("lifts" if helps else "lowers"), _HELPS[helps]
         return Conclusion(
-            code, f"{knowing} {verb} the agent {span} (one trial){_cause(run, helps, given)}{_penalty(run)}."
+            code, f"{knowing} {verb} the agent {span} ({alone}){_cause(run, helps, given)}{_penalty(run)}."
         )
     if uplift.verdict == "too few":
+        few = _count(trials, "trial") if trials == planned else f"{used} with both scores"
         return Conclusion(
             "too_few",
-            f"{upper_first(_scores(run))}; {_count(trials, 'trial')} are too few to tell what difference the facts make ({FEWEST} would give an interval).",
+            f"{upper_first(_scores(run))}; {few} are too few to tell what difference the facts make ({FEWEST} would give an interval).",
         )
     interval = uplift.estimate.interval
-    over = f" over {trials} trials"
+    over = f" over {used}"
     if uplift.estimate.all_equal:
-        over = f" in each of {trials} trials"
+        over = f" in each of {used}"
     elif interval is not None:
         over += f" (95 % interval of the difference {interval.words})"
     if uplift.verdict == "same" or withheld == supplied == 1:
         if withheld == 1:
             return Conclusion(
                 "perfect",
-                f"The agent scores 1.00 with and without the facts in each of {trials} trials: nothing is left to gain.",
+                f"The agent scores 1.00 with and without the facts in each of {used}: nothing is left to gain.",
             )
         return Conclusion(
             "no_difference",
-            f"{knowing} makes no difference: the agent scores {number(withheld)} either way in each of {trials} trials{_fails(run)}.",
+            f"{knowing} makes no difference: the agent scores {number(withheld)} either way in each of {used}{_fails(run)}.",
         )
     if uplift.verdict == "not distinguishable":
         return Conclusion(
@@ -285,6 +295,16 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
     helps = uplift.verdict == "better"
     verb, code = ("lifts" if helps else "lowers"), _HELPS[helps]
     return Conclusion(code, f"{knowing} {verb} the agent {span}{over}{_cause(run, helps, given)}.")
+
+
+def _paired_means(run: LoadedRun) -> tuple[float, float]:
+    """Return both conditions' means over the trials that have both scores."""
+    pairs = [
+        [talk.score.score if talk and talk.score else None for talk in rows.talks(run.state, trial).values()]
+        for trial in run.trials
+    ]
+    withheld, supplied = zip(*(pair for pair in pairs if None not in pair), strict=True)
+    return fmean(withheld), fmean(supplied)
 
 
 def _one_condition(run: LoadedRun) -> Conclusion:
@@ -368,7 +388,8 @@ def _best_of(summaries: Sequence[Summary], means: dict[str, float]) -> Conclusio
     ranked = sorted(measured, key=lambda found: -means[found.label])
     best, others = ranked[0], ranked[1:]
     names = _distinguished([found.label for found in summaries])
-    listed = ", ".join(f"{names[found.label]} {number(means[found.label])}" for found in ranked[:4])
+    listed = ", ".join(f"{names[found.label]} {number(means[found.label])}" for found in ranked[:LISTED])
+    listed += f", {len(ranked) - LISTED} more" if len(ranked) > LISTED else ""
     if not others:
         return Conclusion(
             "no_winner",
@@ -383,8 +404,18 @@ def _best_of(summaries: Sequence[Summary], means: dict[str, float]) -> Conclusio
     if all(found.verdict == "better" for found in apart):
         than = names[others[0].label] if len(others) == 1 else "every other model"
         least = min(found.mean or 0.0 for found in apart)
+        by = "by" if len(others) == 1 else "by at least"
         return Conclusion(
-            "winner", f"{names[best.label]} does better than {than}, by at least {signed(least)} ({listed})."
+            "winner", f"{names[best.label]} does better than {than}, {by} {number(least)} ({listed})."
+        )
+    close = [(other, found) for other, found in zip(others, apart, strict=True) if found.verdict != "better"]
+    if not any(round(point, 2) for _, found in close for point in found.estimate.points):
+        alike = " and ".join(names[found.label] for found in (best, *(other for other, _ in close)))
+        scores = number(means[best.label]) if len(close) == len(others) else listed
+        pairs = min(len(found.estimate.points) for _, found in close)
+        few = f"; {plural(pairs, 'pair')} of conversations are too few to tell more" if pairs < FEWEST else ""
+        return Conclusion(
+            "no_winner", f"No model can be called best: {alike} score the same ({scores}){few}."
         )
     fewest = min(len(found.estimate.points) for found in apart)
     if any(found.verdict == "too few" for found in apart):
@@ -469,6 +500,19 @@ def _mean(run: LoadedRun, condition: str) -> float | None:
 def _where(run: LoadedRun, talk: ConversationState) -> str:
     trial = f" of {talk.trial_words}" if run.started.trials > 1 else ""
     return f"in the conversation {_in(run, talk.key.condition).removeprefix('in ')}{trial}"
+
+
+def _places(run: LoadedRun, talks: Sequence[ConversationState], *, turns: bool = True) -> str:
+    """Return where something happened: in one conversation, in both, or in how many, and first in which."""
+    first, count = talks[0], len(run.state.conversations)
+    at = f"{_turn(first)} " if turns else ""
+    if len(talks) == 1:
+        return f"{at}{_where(run, first)}"
+    if len(talks) == count == 2 and len({_turn(talk) for talk in talks} if turns else {""}) == 1:
+        return f"{at}in both conversations"
+    if len(talks) == 2 and count == 2:
+        return " and ".join(f"{_turn(talk)} {_where(run, talk)}" for talk in talks)
+    return f"in {len(talks)} of {count} conversations, first {at}{_where(run, first)}"
 
 
 def _turn(talk: ConversationState) -> str:

@@ -51,6 +51,15 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk()], [KNOWS], "perfect", "scores 1.00 with and without the facts (one trial)"),
         ([FAILS] * 3, [KNOWS] * 3, "too_few", "; three trials are too few to tell what difference the facts make (5 would give an interval)."),
         ([Talk()], [Talk()], "facts_not_given", "The user gave the agent no fact"),
+        ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "facts_help", "from 0.43 to 1.00 (the only one of 5 trials with both"),
+        ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "; 4 of 5 trials with both scores are too few"),
+        ([Talk(ends=False)], [Talk(ends=False)], "not_measured", "nothing was scored, so the run has no result"),
+        ([Talk(tasks=None)] * 3, [Talk(tasks=None)] * 3, "judge_failed", "failed in 6 of 6 conversations, first in the conversation without"),
+        ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured", "No conversation has a score: assertion not measured"),
+        ([Talk(reason="timed_out")], [Talk(reason="agent_failed", failures=1)], "agent_failed", "and the conversation ran out of time at"),
+        ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)], "agent_failed",
+         "failed at turn 1 in both conversations: the agent scores 0.50 without the facts and 0.70 with the facts; failed requests cost "
+         "0.50 without the facts and 0.30 with the facts."),
         ([FAILS], [], "one_condition", "Without the facts, the only condition that was run, the agent scores 0.43 (one trial)"),
         ([Talk(tasks=None)], [KNOWS], "judge_failed", "The judge failed in the conversation without the facts (the judge was away)"),
         ([Talk()], [Talk(holds=(None,))], "not_measured", "In the conversation with the facts the agent has no score: assertion not measured"),
@@ -203,7 +212,7 @@ def test_a_model_that_beats_every_other_wins() -> None:
     runs = [run_of("small", [0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8])]
     found = conclude_batch(runs)
     assert found.outcome == "winner"
-    assert found.sentence.startswith("large does better than small, by at least +0.50")
+    assert found.sentence.startswith("large does better than small, by 0.50")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +220,12 @@ def test_a_model_that_beats_every_other_wins() -> None:
     [
         ([0.3, 0.9, 0.5], [0.8, 0.3, 0.6], "cannot be distinguished from chance"),
         ([0.3], [0.8], "2 pairs of conversations are too few to tell"),
-        ([0.5] * 3, [0.5] * 3, "cannot be distinguished from chance"),
+        ([0.5] * 3, [0.5] * 3, "a and b score the same (0.50)."),
+        (
+            [0.5] * 2,
+            [0.5] * 2,
+            "a and b score the same (0.50); 4 pairs of conversations are too few to tell more.",
+        ),
     ],
 )
 def test_no_model_wins_by_chance(one: list[float], other: list[float], says: str) -> None:
