@@ -310,13 +310,19 @@ def _paired_means(run: LoadedRun) -> tuple[float, float]:
 def _one_condition(run: LoadedRun) -> Conclusion:
     only = run.state.only_condition
     assert only is not None
-    value = _mean(run, only)
-    best = "nothing is left to gain" if value == 1 else _most_to_gain(run, only)
-    why = f": {best}" if best else ""
-    return Conclusion(
-        "one_condition",
-        f"{upper_first(_in(run, only))}, the only condition that was run, the agent scores {number(value)}{_over(run)}{why}.",
-    )
+    score = next(found for found in summarise_runs([run])[0].conditions if found.condition == only).score
+    where, used = upper_first(_in(run, only)), len(score.points)
+    says = f"{where}, the only condition that was run, the agent scores {number(score.mean)}"
+    if run.started.trials == 1:
+        best = "nothing is left to gain" if score.mean == 1 else _most_to_gain(run, only)
+        return Conclusion("one_condition", f"{says} (one trial){f': {best}' if best else ''}.")
+    if score.all_equal:
+        sure = f"in each of {used} trials"
+    elif score.interval is not None:
+        sure = f"over {used} trials (95 % interval {score.interval.words}, {score.interval.scope})"
+    else:
+        sure = f"over {plural(used, 'trial')}, too few for an interval"
+    return Conclusion("one_condition", f"{says} {sure}.")
 
 
 def _cause(run: LoadedRun, helps: bool, given: int) -> str:
