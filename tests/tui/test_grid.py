@@ -232,5 +232,9 @@ async def test_the_history_opens_the_batch_of_a_run() -> None:
         await pilot.press("A")
         await shown(app, pilot)
         assert ("batch", "b1") in services.asked
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "live" and app.live.from_grid)
         await pilot.press("escape")
+        await shown(app, pilot)
+        await pilot.press("escape")  # up to where the batch was opened from, not to the conversation again
         await until(pilot, lambda: app.current_mode == "runs" and not isinstance(app.screen, GridScreen))

@@ -80,6 +80,8 @@ class GridScreen(BaseScreen):
         self._began: tuple[float, int] | None = None
         """When the grid was opened, and how many conversations had ended by then."""
         self._failure = ""
+        self.leads_up = False
+        """Whether going back leaves the run shown below it, too."""
         self._ranked: Sequence[Glance] | None = None
         self._standings = ""
 
@@ -290,7 +292,7 @@ class GridScreen(BaseScreen):
         self._draw()
         self.grid.focus()
 
-    def action_back(self) -> None:
+    async def action_back(self) -> None:
         """Clear the filter; without one, go back."""
         if self._filter:
             self.query_one(AskLine).clear()
@@ -298,3 +300,5 @@ class GridScreen(BaseScreen):
             self._draw()
         else:
             self.dismiss(None)
+            if self.leads_up:
+                await self.bioeval.action_go_back()

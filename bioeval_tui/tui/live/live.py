@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.binding import BindingType
@@ -32,6 +32,7 @@ from bioeval_tui.tui.shared.tones import paint
 if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
+    from bioeval_tui.tui.batch.grid import GridScreen
     from bioeval_tui.tui.live.score_card import ScoreCard, Selection
     from bioeval_tui.tui.live.score_card_view import CardEvidence
     from bioeval_tui.tui.services import Opener
@@ -437,7 +438,7 @@ class LiveScreen(BaseScreen):
         if batch_id is not None and batch_id != self.batch_id:
             self.batch_id = batch_id
             if self.is_active:
-                self.action_grid()
+                self.action_to_grid()
 
     def action_grid(self) -> None:
         """Show every conversation."""
@@ -450,8 +451,9 @@ class LiveScreen(BaseScreen):
         self.app.push_screen(GridScreen(self._glances, self._open, now=lambda: link.now))
 
     def action_to_grid(self) -> None:
-        """Go back to the grid that the conversation was opened from."""
+        """Go back to the grid that the conversation was opened from; from there, back to the screen before this one."""
         self.action_grid()
+        cast("GridScreen", self.app.screen).leads_up = True
 
     async def _glances(self) -> AsyncIterator[Sequence[Glance]]:
         from bioeval_tui.tui.batch.batch_view import glances_of
