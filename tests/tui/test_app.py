@@ -26,8 +26,9 @@ from bioeval_tui.tui.shared.help import HelpScreen
 from bioeval_tui.tui.shared.keys_dialog import KeysDialog
 from bioeval_tui.tui.shared.line_filter import SafeLines
 from bioeval_tui.tui.shared.places import PlacesDialog
+from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.share import ShareDialog
-from bioeval_tui.tui.shared.themes import THEMES
+from bioeval_tui.tui.shared.tones import contrast
 
 
 async def test_quitting_a_demo_cancels_its_run() -> None:
@@ -140,14 +141,22 @@ async def test_y_copies_the_table_or_saves_a_captioned_picture_where_you_choose(
     assert caption.startswith("Gold on oncology/breast-cancer")
 
 
-@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
 @pytest.mark.long
-async def test_every_theme_draws_every_screen(theme: str) -> None:
+async def test_every_theme_draws_the_medals_and_its_selected_row_can_be_read() -> None:
     services = FakeServices(FakeView(scripted_run()), sample_rows())
-    async with opened(None, services=services, theme=theme) as (app, pilot):
-        await pilot.press("escape", "5")
+    async with opened(None, services=services, start="medals") as (app, pilot):
         await loaded(app, pilot)
-        assert "● gold" in screen_text(app)
+        rows = app.screen.query_one(RowList)
+        assert rows.has_focus
+        for theme in app.theme_names:
+            app.theme = theme
+            await pilot.pause()
+            assert "● gold" in screen_text(app)
+            selected = [(text, style) for text, style, _ in rows.render_line(rows.cursor) if text.strip()]
+            assert len({style.color for _, style in selected}) > 1
+            for text, style in selected:
+                ink, ground = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)
+                assert contrast(ink, ground) >= 4.5, (theme, text)
 
 
 async def test_the_command_palette_offers_the_screens_keys_and_the_themes() -> None:

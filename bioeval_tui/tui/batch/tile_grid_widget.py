@@ -19,7 +19,7 @@ from textual.style import Style
 from bioeval_tui.tui.batch.batch_view import CELL_HEIGHT, CELL_WIDTH
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.tones import STYLES
+from bioeval_tui.tui.shared.tones import STYLES, readable
 
 MOST_KEPT = 1000
 """Number of drawn tile slices kept."""
@@ -228,6 +228,7 @@ class TileGrid(ScrollView, can_focus=True):
         if found is None:
             base = frame.here if here else frame.style
             found = (base + self._get_style(style) if style else base).rich_style
+            found = readable(found) if here else found
             self._inks[style, here] = found
         return found
 

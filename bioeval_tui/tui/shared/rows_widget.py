@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Self
 
+from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
@@ -16,6 +17,7 @@ from textual.style import Style
 from textual.visual import Visual
 
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.tones import readable
 
 MOST_KEPT = 300
 """Number of drawn rows kept, so that scrolling by one row draws only one."""
@@ -176,7 +178,8 @@ class RowList(ScrollView, can_focus=True):
         if self._painter is None or index >= self._row_count:
             return Strip.blank(width, self.rich_style)
         style = self.visual_style
-        if self._has_cursor and index == self.cursor and (self.has_focus or self._blurred_cursor):
+        selected = self._has_cursor and index == self.cursor and (self.has_focus or self._blurred_cursor)
+        if selected:
             style = style + self.get_visual_style("rows--cursor")
         key = (index, width, style)
         strips = self._drawn.get(key)
@@ -184,6 +187,11 @@ class RowList(ScrollView, can_focus=True):
             drawn = [text.truncate(width, pad=True) for text in self._painter(index, width).split()]
             drawn += [Content("")] * (self._lines - len(drawn))
             strips = Visual.to_strips(self, Content("\n").join(drawn), width, self._lines, style, pad=True)
+            if selected:
+                strips = [
+                    Strip([Segment(text, ink and readable(ink)) for text, ink, _ in one], width)
+                    for one in strips
+                ]
             if len(self._drawn) >= MOST_KEPT:
                 self._drawn.clear()
             self._drawn[key] = strips

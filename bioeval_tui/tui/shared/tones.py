@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from rich.style import Style as RichStyle
+from textual.color import BLACK, WHITE, Color
 from textual.content import Content
 
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
@@ -25,6 +29,34 @@ STYLES: dict[Tone, str] = {
     "heat3": "on $success 22%",
     "heat4": "on $success 45%",
 }
+
+LEAST_CONTRAST = 4.5
+"""Between text and its background, as WCAG 2.2 requires (criterion 1.4.3)."""
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast ratio of two colours, 1 to 21, as WCAG 2.2 defines it."""
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(color: Color) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@lru_cache(maxsize=1024)
+def readable(style: RichStyle) -> RichStyle:
+    """Return the style with its text blended towards black or white, as far as it takes to be read on its background."""
+    if style.color is None or style.bgcolor is None:
+        return style
+    ink, ground = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)
+    end = max(BLACK, WHITE, key=lambda color: contrast(color, ground))
+    blended = (ink.blend(end, tenth / 10) for tenth in range(11))
+    best = next((color for color in blended if contrast(color, ground) >= LEAST_CONTRAST), end)
+    return style + RichStyle.from_color(best.rich_color)
 
 
 def paint(*cells: Cell | Content | str) -> Content:

@@ -58,8 +58,8 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured", "No conversation has a score: assertion not measured"),
         ([Talk(reason="timed_out")], [Talk(reason="agent_failed", failures=1)], "agent_failed", "and the conversation ran out of time at"),
         ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)], "agent_failed",
-         "failed at turn 1 in both conversations: the agent scores 0.50 without the facts and 0.70 with the facts; failed requests cost "
-         "0.50 without the facts and 0.30 with the facts."),
+         "failed at turn 1 in both conversations: the agent scores 0.50 without the facts and 0.70 with the facts; failed requests "
+         "lowered this by 0.50 without the facts and by 0.30 with the facts."),
         ([*[FAILS] * 3, *[KNOWS] * 3], [], "one_condition", "scores 0.71 over 6 trials (95 % interval 0.39 to 1.00, this job only, 6 trials)."),
         ([FAILS, KNOWS], [], "one_condition", "scores 0.71 over 2 trials, too few for an interval."),
         ([FAILS], [], "one_condition", "Without the facts, the only condition that was run, the agent scores 0.43 (one trial)"),
