@@ -27,7 +27,7 @@ class Action(NamedTuple):
 
 
 class Actions(Provider):
-    """Every action that a key has on the screen below, and the themes."""
+    """Every action that a key has on the screen below, except moving, and the themes."""
 
     async def discover(self) -> Hits:
         """Return every action, before anything is typed."""
@@ -44,10 +44,10 @@ class Actions(Provider):
 
     def _actions(self) -> Iterator[Action]:
         for hint in hints(self.screen, hidden=True):
-            if hint.action.removeprefix("app.") != "command_palette" and hint.words:
-                words = f"{hint.words.capitalize()}  ({hint.key})"
+            if hint.action.removeprefix("app.") != "command_palette" and hint.words and not hint.moves:
+                words = hint.words.capitalize()
                 run = partial(self.app.run_action, hint.action, hint.node)
-                yield Action(words, hint.tooltip, run)
+                yield Action(f"{words}  ({hint.key})", "" if hint.tooltip == words else hint.tooltip, run)
         app = cast("Program", self.app)
         yield Action("Change the keys", "List every key; press Enter to change one", app.action_change_keys)
         for name in app.theme_names:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Static
 
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.glossary import SIGNS, WORDS
 from bioeval_tui.tui.shared.keys_footer_widget import hints
+from bioeval_tui.tui.shared.labelled_widget import Labelled, Row
 
 
 class HelpScreen(Dialog[None]):
@@ -38,29 +38,21 @@ class HelpScreen(Dialog[None]):
 
     def compose_body(self) -> Iterable[Widget]:
         """What the screen is for, then its keys."""
+        rows: list[Row] = [("", (Cell(self._about),)), ("", ())] if self._about else []
+        rows += [(key, (Cell(words),)) for key, words in self._keys]
+        for title, entries in (("Signs", SIGNS), ("Words", WORDS)):
+            rows += [("", ()), ("", (Cell(title, "strong"),))]
+            rows += [(name, (Cell(meaning),)) for name, meaning in entries]
+        column = max(len(label) for label, _ in rows)
         with VerticalScroll(classes="dialog--body"):
-            if self._about:
-                yield Static(Content(self._about + "\n"), markup=False)
-            width = max((len(key) for key, _ in self._keys), default=0)
-            lines = [
-                Content.assemble((f"{key:>{width}}", "bold $text-accent"), "  ", words)
-                for key, words in self._keys
-            ]
-            yield Static(Content("\n").join(lines), markup=False)
-            yield Static(listed("Signs", SIGNS), markup=False)
-            yield Static(listed("Words", WORDS), markup=False)
+            text = Labelled(tone="busy")
+            text.show([(f"{label:>{column}}" if label else "", cells) for label, cells in rows], column + 2)
+            yield text
 
     def action_change_keys(self) -> None:
         """Open the dialog for changing keys."""
         self.dismiss(None)
         self.bioeval.action_change_keys()
-
-
-def listed(title: str, entries: Sequence[tuple[str, str]]) -> Content:
-    """Return a heading and the meaning of each entry, one below the other."""
-    width = max(len(name) for name, _ in entries)
-    lines = [Content.assemble((f"{name:>{width}}", "bold"), "  ", means) for name, means in entries]
-    return Content("\n").join([Content(""), Content.styled(title, "bold $text-accent"), *lines])
 
 
 def help_lines(screen: Screen[Any]) -> list[tuple[str, str]]:

@@ -49,6 +49,8 @@ class Hint(NamedTuple):
     place: int = 0
     tooltip: str = ""
     node: DOMNode | None = None
+    moves: bool = False
+    """Whether it only moves within the focused widget, as in every program."""
 
 
 def key_name(key: str) -> str:
@@ -72,7 +74,7 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
     """Return the keys that apply now, the focused widget's first, then in the order of the table.
 
     By default, only those that the footer shows, with one label for keys that belong together. With `hidden`, all of
-    them, each by itself.
+    them, each by itself; those that only move come last.
     """
     places = order()
     going = f"{SCREENS[0].key}…{SCREENS[-1].key}"
@@ -94,11 +96,12 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
         label = (node, words) if binding.group is not None and not hidden else action
         known = found.get(label)
         if known is None:
-            found[label] = Hint(name, words, action, everywhere, place, tooltip, node)
+            moves = binding.id is None and not binding.show
+            found[label] = Hint(name, words, action, everywhere, place, tooltip, node, moves)
         elif name not in known.key.split() and (hidden or (node, action) not in seen):
             found[label] = known._replace(key=f"{known.key} {name}")
         seen.add((node, action))
-    return sorted(found.values(), key=lambda hint: (hint.everywhere, hint.place))
+    return sorted(found.values(), key=lambda hint: (hint.moves, hint.everywhere, hint.place))
 
 
 def _is_typed(focused: Widget | None, key: str) -> bool:

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.tones import paint
 
 LEAST = 20
@@ -24,8 +24,10 @@ class Labelled(Widget):
     Labelled { height: auto; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None, tone: Tone = "quiet") -> None:
+        """`tone` is that of the labels."""
         super().__init__(id=id)
+        self._tone: Tone = tone
         self._rows: tuple[Row, ...] = ()
         self._column = 0
 
@@ -48,7 +50,7 @@ class Labelled(Widget):
         for label, cells in self._rows:
             text = paint(*cells)
             indent = self._column if label and width - self._column >= LEAST else 0
-            head = paint(Cell(label.ljust(self._column), "quiet")) if label else Content("")
+            head = paint(Cell(label.ljust(self._column), self._tone)) if label else Content("")
             if not indent:
                 text, head = Content.assemble(head, text), Content("")
             for wrapped in text.wrap(max(1, width - indent)) or [text]:
