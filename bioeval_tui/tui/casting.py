@@ -52,7 +52,9 @@ class _Filmed(ReplayedRun):
 
 
 class _FilmedApp(BioevalApp):
-    """The application in full colour, even if the terminal in which it runs has none."""
+    """The application in full colour, even if the terminal in which it runs has none; without keys, as nobody can press them."""
+
+    CSS = "KeysFooter { display: none; }"
 
     @property
     def few_colours(self) -> bool:
@@ -101,12 +103,16 @@ def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
     for place in turn_ends(events, timing):
         trial = f", trial {place.trial}" if several else ""
         named = "" if place.condition is None else state.condition_name(place.condition)
-        markers[place.given] = f"{named}{trial}, turn {place.turn}" if named else "start"
+        if named:
+            markers[place.given] = f"{named}{trial}, turn {place.turn}"
     markers[len(events)] = "end"
     messages = {number + 1 for number, event in enumerate(events) if isinstance(event, MessageCompleted)}
+    stops = sorted(messages | set(markers))
+    begins = stops[0]  # an audience need not wait for the first message
+    markers.setdefault(begins, "start")
     return [
-        _Stop(given, events[given - 1].seq, times[given - 1], markers.get(given, ""))
-        for given in sorted(messages | set(markers))
+        _Stop(given, events[given - 1].seq, times[given - 1] - times[begins - 1], markers.get(given, ""))
+        for given in stops
     ]
 
 

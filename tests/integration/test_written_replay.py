@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pyte
 import pytest
+from rich.style import Style
 
 from bioeval_tui.cli.written_replay import write_replay
 from bioeval_tui.errors import UsageError
+from bioeval_tui.record.events import MessageCompleted
 from bioeval_tui.record.masking.current import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules_file import load_rules
+from bioeval_tui.record.reading import read_recording
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui import casting
 from tests.unit.report.recorded import GOLDEN
@@ -32,6 +35,24 @@ def written(folder: Path, **asked: object) -> tuple[Path, Path]:
     }
     write_replay(settings, str(GOLDEN), {"cast": cast, "html": page}, **{**options, **asked})  # type: ignore[arg-type]
     return cast, page
+
+
+Cell = tuple[str, str, str, bool]
+"""A character, the colours of its front and back, and whether it is bold."""
+
+
+def seen_in(char: pyte.screens.Char) -> Cell | None:
+    """Return a cell of the emulator; None for the second half of a wide character."""
+    return (char.data, char.fg, char.bg, char.bold) if char.data else None
+
+
+def wanted(text: str, style: Style) -> list[Cell]:
+    """Return the cells that the application drew."""
+    front, back = (
+        "default" if colour is None or colour.is_default else colour.get_truecolor().hex.removeprefix("#")
+        for colour in (style.color, style.bgcolor)
+    )
+    return [(character, front, back, bool(style.bold)) for character in text]
 
 
 @pytest.mark.long
@@ -56,13 +77,21 @@ def test_a_written_replay_shows_the_screen_at_every_marker(
         assert wait >= 0
         if code == "o" and at < len(drawn):
             stream.feed(data)
-            shown = ["".join(text for text, _ in line).rstrip() for line in drawn[at].lines]
-            assert [line.rstrip() for line in screen.display] == shown
+            for row, line in enumerate(drawn[at].lines):
+                assert [cell for x in range(SIZE[0]) if (cell := seen_in(screen.buffer[row][x]))] == [
+                    cell for text, style in line for cell in wanted(text, style)
+                ]
             at += 1
         elif code == "m":
             seen.append(data)
             assert data == drawn[at - 1].marker
     assert seen[0] == "start"
+    said = next(
+        event.content for event in read_recording(GOLDEN).events if isinstance(event, MessageCompleted)
+    )
+    opening = "\n".join("".join(text for text, _ in line) for line in drawn[0].lines)
+    assert said[:20] in opening, "it opens on the first message"
+    assert "0…5" not in opening, "it names no keys, which nobody can press"
     assert "withheld, turn 3" in seen
     assert seen[-2:] == ["end", "score card"]
     assert "lifts the agent from 0.44 to 1.00" in "\n".join(screen.display)

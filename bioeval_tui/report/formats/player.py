@@ -9,10 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from rich.cells import cell_len
+from rich.color import Color
+from rich.color_triplet import ColorTriplet
 from rich.style import Style
 
 from bioeval_tui import __version__
@@ -20,18 +25,21 @@ from bioeval_tui.record.masking.current import masking
 from bioeval_tui.report.formats.asciicast import Line, TimedFrame
 
 PAGE_STYLE = """
-body { margin: 0; font: 15px/1.5 system-ui, sans-serif; background: #15171e; color: #d5d9e6; }
-main { width: max-content; max-width: 100%; margin: 0 auto; padding: 20px; box-sizing: border-box; }
+body { margin: 0; font: 15px/1.5 system-ui, sans-serif; }
+main { width: fit-content; max-width: 100%; margin: 0 auto; padding: 20px; box-sizing: border-box; }
+h1, #sentence, #keys { width: 0; min-width: 100%; }
 h1 { font-size: 17px; margin: 0; }
-#sentence { margin: 4px 0 14px; max-width: 60em; font-weight: 600; }
-#screen { font: 14px/1.25 "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace; margin: 0; overflow-x: auto; border-radius: 6px; outline: none; }
-#screen div { white-space: pre; height: 1.25em; }
-#bar { display: flex; gap: 10px; align-items: center; margin: 12px 0; }
-#place { flex: 1; }
-#bar button, #bar select { font: inherit; color: inherit; background: #2f3544; border: 0; border-radius: 4px; padding: 4px 10px; }
-#time { font-variant-numeric: tabular-nums; }
-#keys { color: #8a91a5; font-size: 13px; }
+#sentence { margin: 4px 0 14px; font-weight: 600; }
+#screen { line-height: 1.17; font-family: "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace; margin: 0; overflow-x: auto; border-radius: 6px; outline: none; }
+#screen div { white-space: pre; height: 1.17em; }
+#screen span { display: inline-block; height: 100%; }
+#bar { display: flex; flex-wrap: wrap; gap: 10px; align-items: center; margin: 12px 0; }
+#place { flex: 1; min-width: 8em; }
+#bar button, #bar select { font: inherit; color: inherit; background: color-mix(in srgb, currentColor 15%, transparent); border: 0; border-radius: 4px; padding: 4px 10px; }
+#keys { opacity: 0.7; font-size: 13px; }
 """
+CELL = 0.603
+"""Width of a character in a monospaced font, as a share of its size."""
 
 
 def player(frames: Sequence[TimedFrame], title: str, sentence: str) -> str:
@@ -44,7 +52,11 @@ def player(frames: Sequence[TimedFrame], title: str, sentence: str) -> str:
     script = environment.get_template("player.js").render()
     names: dict[Style, str] = {}
     data = json.dumps(_changes(frames, names), ensure_ascii=False, separators=(",", ":"))
-    style = PAGE_STYLE + "".join(f".{name} {{ {_css(one)} }}\n" for one, name in names.items())
+    style = (
+        PAGE_STYLE
+        + _fitted(frames[0][2])
+        + "".join(f".{name} {{ {_css(one)} }}\n" for one, name in names.items())
+    )
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
     return environment.get_template("player.html.jinja").render(
         policy=policy,
@@ -71,6 +83,28 @@ def _changes(frames: Sequence[TimedFrame], names: dict[Style, str]) -> list[list
         found.append([round(at_s, 2), marker, changed])
         shown = lines
     return found
+
+
+def _fitted(lines: Sequence[Line]) -> str:
+    """Return the rules that give the page the screen's colours, and fit the screen into the window."""
+    backs: Counter[ColorTriplet] = Counter()
+    fronts: set[ColorTriplet] = set()
+    for text, style in chain.from_iterable(lines):
+        backs[_triplet(style.bgcolor)] += len(text)
+        fronts.add(_triplet(style.color))
+    back = backs.most_common(1)[0][0]
+    front = max(fronts, key=lambda colour: abs(sum(colour) - sum(back)))  # the plainest to read
+    columns = sum(cell_len(text) for text, _ in lines[0])
+    size = f"min(18px, (100vw - 40px) / {columns * CELL:.1f}, (100vh - 230px) / {len(lines) * 1.17:.1f})"
+    scheme = "light" if sum(back) > sum(front) else "dark"
+    return (
+        f"body {{ color: {front.hex}; background: {back.hex}; color-scheme: {scheme}; }}\n"
+        f"#screen {{ font-size: max(5px, {size}); }}\n"
+    )
+
+
+def _triplet(colour: Color | None) -> ColorTriplet:
+    return colour.get_truecolor() if colour and not colour.is_default else ColorTriplet(128, 128, 128)
 
 
 def _css(style: Style) -> str:

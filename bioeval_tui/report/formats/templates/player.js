@@ -5,7 +5,6 @@ const screen = document.getElementById("screen");
 const place = document.getElementById("place");
 const button = document.getElementById("play");
 const select = document.getElementById("marker");
-const time = document.getElementById("time");
 const end = frames[frames.length - 1][0] + 4;
 const markers = frames.map((frame, at) => at).filter((at) => frames[at][1]);
 const rows = [];
@@ -23,11 +22,6 @@ function draw(changes) {
   }
 }
 
-function clock(seconds) {
-  const whole = Math.floor(seconds);
-  return String(Math.floor(whole / 60)).padStart(2, "0") + ":" + String(whole % 60).padStart(2, "0");
-}
-
 function show(seconds) {
   now = Math.max(0, Math.min(end, seconds));
   let wanted = 0;
@@ -35,7 +29,6 @@ function show(seconds) {
   if (wanted < shown) shown = -1;
   for (; shown < wanted; shown += 1) draw(frames[shown + 1][2]);
   place.value = now;
-  time.textContent = clock(now) + " / " + clock(end);
   const passed = markers.filter((at) => frames[at][0] <= now);
   select.value = String(passed.length ? passed[passed.length - 1] : markers[0]);
 }
@@ -68,7 +61,8 @@ select.addEventListener("change", () => { play(false); show(frames[Number(select
 button.addEventListener("click", () => play(!playing));
 document.addEventListener("keydown", (event) => {
   const keys = { " ": () => play(!playing), ArrowRight: () => turn(1), ArrowLeft: () => turn(-1), Home: () => show(0), End: () => show(end) };
-  if (keys[event.key] && event.target !== select) { event.preventDefault(); keys[event.key](); }
+  const other = event.ctrlKey || event.altKey || event.metaKey || event.target === select;
+  if (keys[event.key] && !other) { event.preventDefault(); keys[event.key](); }
 });
 show(0);
-play(true);
+if (!matchMedia("(prefers-reduced-motion: reduce)").matches) play(true);
