@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from bioeval_tui.cli.open_screen import run_app
 from bioeval_tui.cli.terminal import need_terminal
+from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.files import write_whole
@@ -70,6 +74,14 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
                 run_app(
                     DemoApp(services, open_view, shown, pace=pace, loop=loop, graded=False, on_quit="leave")
                 )
+            if name == "batch":
+                advice = "compare your own models: bioeval-tui run JOB.yml --model A --model B --repeat 5"
+            else:
+                advice = "evaluate your own agent: bioeval-tui new job.yml"
+            console = plain_console()
+            sentence = asyncio.run(services.conclusion([path.stem for path in paths]))
+            console.print(Text(sentence), soft_wrap=True)
+            console.print(Text(advice), soft_wrap=True)
         finally:
             services.close()
     return ExitCode.OK

@@ -23,6 +23,8 @@ from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.medals.medals import MedalsScreen
 from bioeval_tui.tui.review.review import ReviewScreen
 from bioeval_tui.tui.review.review_dialog import ReviewDialog
+from bioeval_tui.tui.review.review_items import ItemId, ReviewItem
+from bioeval_tui.tui.review.review_view import prefixes
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 OVERRIDE = ("S", *".8", "enter", "y", "enter")
@@ -32,6 +34,16 @@ async def press(app: BioevalApp, pilot: Pilot[None], *keys: str) -> None:
     for key in keys:
         await pilot.press(key)
     await loaded(app, pilot)
+
+
+def test_tasks_of_several_runs_say_which_run_they_are_of() -> None:
+    def items(*runs: tuple[str, str]) -> list[ReviewItem]:
+        return [ReviewItem(ItemId(place, None, 1, None), job, "a task") for place, job in runs]
+
+    assert prefixes(items(("a/20261122-142341-d299.jsonl", "triage"))) == {}
+    assert list(prefixes(items(("a", "triage"), ("b", "reminder"))).values()) == ["triage · ", "reminder · "]
+    alike = prefixes(items(("20261122-142341-d299", "triage"), ("20261122-142341-68df", "triage")))
+    assert list(alike.values()) == ["…d299 · ", "…68df · "]
 
 
 @asynccontextmanager

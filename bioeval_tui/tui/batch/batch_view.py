@@ -332,15 +332,17 @@ def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
 
 
 def name_of(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:
-    """Return job and model, each cut where both do not fit, but so that it differs from those `beside`."""
+    """Return job and model (of a single job, only the model), each cut where both do not fit, but not like those `beside`."""
     job, model = glance.job, glance.model
     if not model:
         return shorten(job, max(1, room))
+    jobs, models = {job: None}, {model: None}
+    for other in beside:
+        jobs[other.job] = models[other.model] = None
+    if len(jobs) == 1 and len(models) > 1:
+        return distinct(list(models), max(1, room))[model]
     if len(job) + len(model) + 3 > room:
         half = max(1, (room - 3) // 2)
-        jobs, models = {job: None}, {model: None}
-        for other in beside:
-            jobs[other.job] = models[other.model] = None
         model = distinct(list(models), max(half, room - 3 - len(job)))[model]
         job = distinct(list(jobs), max(1, room - 3 - len(model)))[job]
     return f"{job} · {model}"

@@ -76,26 +76,27 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         for name in (condition_of(everything, condition),)
     )
     lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'uplift':>8}{'p90':>9}", "quiet")]]
-    sure = True
+    drawn: set[str] = set()
     for name, held in rows:
         cells: Line = [Cell(f"{shown[name] or NO_MODEL:<{name_width}}", "strong")]
         for condition in CONDITIONS:
-            bar, has_interval = _bar(held, condition, room)
-            sure = sure and has_interval
+            bar, around = _bar(held, condition, room)
+            drawn.add(around)
             cells += bar
         low, high = (_mean(held, condition) for condition in CONDITIONS)
         ended = low is not None and high is not None and all(glance.rank in OVER for glance in held)
         gain = signed(high - low) if ended and low is not None and high is not None else "–"
         cells += [Cell(f"{gain:>8}", "plain" if ended else "quiet"), Cell(f"{_p90(held):>9}", "quiet")]
         lines.append(cells)
-    said = "├─●─┤ mean with its 95 % interval" if width >= ROOMY else "├─┤ 95 % interval"
-    if not sure:
-        said += (
-            "; ╶─●─╴ range, where there are too few values for one"
-            if width >= ROOMY
-            else "; ╶─╴ range, too few for one"
-        )
-    return [*lines, [Cell(" " * (name_width if width >= ROOMY else 0) + said, "quiet")]]
+    roomy = width >= ROOMY
+    said = ["● mean"]
+    said += ["├─┤ its 95 % interval"] if "interval" in drawn else []
+    said += (
+        ["╶─╴ range, where there are too few values for one" if roomy else "╶─╴ range"]
+        if "range" in drawn
+        else []
+    )
+    return [*lines, [Cell(" " * (name_width if roomy else 0) + "; ".join(said), "quiet")]]
 
 
 def _values(held: Sequence[Glance], condition: str) -> list[Sample]:
@@ -110,11 +111,11 @@ def _mean(held: Sequence[Glance], condition: str) -> float | None:
     return estimate(_values(held, condition)).mean
 
 
-def _bar(held: Sequence[Glance], condition: str, room: int) -> tuple[Line, bool]:
-    """Return a mean in figures and on the scale, and whether an interval, or nothing, is around it."""
+def _bar(held: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
+    """Return a mean in figures and on the scale, and what is around it: `interval`, `range` or nothing."""
     found = estimate(_values(held, condition))
     if found.mean is None:
-        return [Cell(f"{'–':>4} ", "quiet"), Cell("·" * room + "  ", "quiet")], True
+        return [Cell(f"{'–':>4} ", "quiet"), Cell("·" * room + "  ", "quiet")], ""
     low, high = min(found.points), max(found.points)
     if found.interval is not None:
         low, high = found.interval.low, found.interval.high
@@ -126,7 +127,7 @@ def _bar(held: Sequence[Glance], condition: str, room: int) -> tuple[Line, bool]
     cells[places[1]] = "●"
     tone = score_tone(found.mean)
     drawn = [Cell(f"{score(found.mean)} ", tone), Cell("".join(cells), tone), Cell("  ")]
-    return drawn, found.interval is not None or low == high
+    return drawn, "interval" if found.interval is not None else "range" if low < high else ""
 
 
 def _p90(held: Sequence[Glance]) -> str:

@@ -188,7 +188,7 @@ class GridScreen(BaseScreen):
     def _say(self, now: datetime | None) -> None:
         runs = len({glance.key.run_id for glance in self.glances})
         name = f"{'batch of ' if self.batch_id else ''}{plural(runs, 'run')}"
-        if not self._several and self.glances:
+        if len({glance.job for glance in self.glances}) == 1:
             name = f"{self.glances[0].job} · {name}" if runs > 1 else self.glances[0].job
         notes = batch_view.counts(self.glances, now, words=self.wide) if self.glances else []
         if self._filter:

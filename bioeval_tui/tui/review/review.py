@@ -94,6 +94,8 @@ class ReviewScreen(RefreshedScreen):
         self.blind = blind
         self.items: list[ReviewItem] = []
         self.shown: list[ReviewItem] = []
+        self._prefixes: dict[str, str] = {}
+        """What tells the items of several runs apart, by run."""
         self.seen: set[ItemId] = set()
         """Items whose judge's score was shown: a score given after that is not blind, even if it is hidden again."""
         self.only_to_do = False
@@ -167,6 +169,7 @@ class ReviewScreen(RefreshedScreen):
     def take(self, items: Sequence[ReviewItem]) -> None:
         """Show these items."""
         self.items = list(items)
+        self._prefixes = review_view.prefixes(self.items)
         self.redraw()
 
     # Drawing
@@ -192,11 +195,8 @@ class ReviewScreen(RefreshedScreen):
 
     def _row(self, index: int, width: int) -> Content:
         item = self.shown[index]
-        many = len({other.subject for other in self.items if other.row is None}) > 1
         number = f"{item.id.task} " if item.id.task else ""
-        title = (
-            f"{item.subject} · {number}{item.title}" if many and item.row is None else f"{number}{item.title}"
-        )
+        title = f"{self._prefixes.get(item.id.place, '')}{number}{item.title}"
         return Content.assemble(
             left(review_view.sign(item, self.me), 2),
             left(Cell(review_view.where(item, WHERE), "quiet"), WHERE),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bioeval_tui.record import reviews
@@ -58,6 +60,18 @@ def sign(item: ReviewItem, me: str) -> Cell:
     if mine is None:
         return Cell("·" if not item.opinions else "○", "quiet")
     return Cell("✓" if mine.action == "accept" else "✎", "good")
+
+
+def prefixes(items: Iterable[ReviewItem]) -> dict[str, str]:
+    """Return what tells the tasks of several runs apart: the job, or the end of the run's id; nothing for one run."""
+    subjects = {item.id.place: item.subject for item in items if item.row is None}
+    if len(subjects) < 2:
+        return {}
+    alike = Counter(subjects.values())
+    return {
+        place: f"{name if alike[name] == 1 else f'…{Path(place).stem[-4:]}'} · "
+        for place, name in subjects.items()
+    }
 
 
 def where(item: ReviewItem, width: int = 80) -> str:
