@@ -48,7 +48,7 @@ _BRIEFS: dict[Outcome, str] = {
     "agent_unreached": "the agent was not reached", "agent_failed": "the agent failed", "timed_out": "ran out of time",
     "evaluator_failed": "the simulated user failed", "judge_failed": "the judge failed", "not_measured": "not measured",
     "not_clean": "not clean: no uplift", "clean_unknown": "no uplift: starting states unknown",
-    "facts_help": "the facts help", "facts_hurt": "the facts hurt", "no_difference": "no clear difference",
+    "facts_help": "facts help", "facts_hurt": "facts hurt", "no_difference": "no clear difference",
     "perfect": "nothing left to gain", "too_few": "too few", "facts_not_given": "no fact was given",
     "no_facts": "no facts to give", "one_condition": "only one condition",
 }  # fmt: skip

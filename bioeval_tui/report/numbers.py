@@ -16,20 +16,20 @@ def number(value: float | None) -> str:
 
 def number3(value: float | None) -> str:
     """Return three decimals, or a dash."""
-    return DASH if value is None else f"{value:.3f}"
+    return DASH if value is None else signless(value, 3)
 
 
-def signless(value: float) -> str:
+def signless(value: float, decimals: int = 2) -> str:
     """Return the value with two decimals and `−` as the minus sign; 0.00 has no sign."""
-    text = f"{value:.2f}"
-    return "0.00" if text == "-0.00" else text.replace("-", "−")
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if not float(text) else text.replace("-", "−")
 
 
-def signed(value: float) -> str:
+def signed(value: float, decimals: int = 2) -> str:
     """Return the value with two decimals and its sign; 0 is `±0.00`."""
-    text = signless(value)
-    if text == "0.00":
-        return "±0.00"
+    text = signless(value, decimals)
+    if not float(text.replace("−", "-")):
+        return f"±{text}"
     return text if text.startswith("−") else f"+{text}"
 
 

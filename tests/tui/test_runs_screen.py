@@ -134,7 +134,7 @@ async def test_a_deleted_run_can_be_restored(size: tuple[int, int]) -> None:
         assert "undo" not in screen_text(app).splitlines()[-1]
         await pilot.press("down", "D")
         await until(pilot, lambda: "9 runs" in screen_text(app))
-        assert [n.message for n in app._notifications] == ["Moved 1 run to the trash; u restores it"]
+        assert [n.message for n in app._notifications] == ["Moved 1 run to the trash; in Runs, u restores it"]
         assert gone not in [run.run_id for run in app.screen.listing.items]  # type: ignore[attr-defined]
         await pilot.press("u")
         await until(pilot, lambda: "10 runs" in screen_text(app))
@@ -294,7 +294,7 @@ async def test_enter_on_a_compared_row_shows_both_passages_side_by_side(size: tu
         await loaded(app, pilot)
         assert "nothing was deleted" in screen_text(app).splitlines()[0]
         for name in "AB":
-            assert f"{name} · facts supplied · trial 1" in screen_text(app)
+            assert f"{name} · run " in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, CompareDialog))
 

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from bioeval_tui.report import words
 from bioeval_tui.report.comparison import Comparison, ConditionComparison
+from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.text import shorten
 
@@ -52,9 +53,9 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
     for part in side.parts:
         table.add_row(
             f"  {part.title}",
-            words.number(part.a.mean),
-            words.number(part.b.mean),
-            words.signed(part.difference.mean),
+            words.number3(part.a.mean),
+            words.number3(part.b.mean),
+            words.DASH if part.difference.mean is None else signed(part.difference.mean, 3),
         )
     for task in side.tasks:
         table.add_row(

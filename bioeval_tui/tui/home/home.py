@@ -235,7 +235,7 @@ class HomeScreen(RefreshedScreen):
         """Draw the jobs' scores over time or, without any runs, how an evaluation works."""
         height = self.query_one(".home--scores", DrawnPanel).size.height
         how = home_view.HOW if self._loaded else ()
-        lines = home_view.trends(self._runs, width, height) if self._runs else how
+        lines = home_view.trends(self._runs, width, height, datetime.now(UTC)) if self._runs else how
         return Content("\n").join([paint(*line) for line in lines])
 
     def _look(self) -> None:

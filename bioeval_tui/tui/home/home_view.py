@@ -10,7 +10,8 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.numbers import FEWEST, number
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.runs.runs_view import status_of
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, score_tone
+from bioeval_tui.tui.shared.cells_view import Cell, joined, score_tone
+from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.tui.shared.times import ago
 
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ RECENT, NEXT, PROBLEMS = 12, 5, 8
 """Maximum number of rows in each list."""
 LINES = 60
 """Number of lines of a job shown."""
-COLUMN, TALL = 3, 3
-"""A run's column in the plot of scores: its width with the gap after it, and its height."""
-EIGHTHS = " ▁▂▃▄▅▆▇█"
+LABELS = 34
+"""Width of what stands before and after the bars of a condition."""
 Does = Literal["", "sample", "open", "compare", "review", "job", "go"]
 """What enter does with what `HomeEntry.on` names: runs, or a job and, to run it, how often."""
 
@@ -140,7 +140,9 @@ def next_steps(
     before = next((run for run in ended[1:] if newest and run.job == newest.job), None)
     known = previews.get(newest.run_id) if newest is not None else None
     job = next((job for job in jobs if newest and job.name == newest.job and job.runnable), None)
-    if newest is not None and job is not None and known is not None and 0 < known.trials < FEWEST:
+    few = known is not None and 0 < known.trials < FEWEST
+    # The scripts and rules of a rehearsal give the same scores each time, and so may its agent.
+    if newest is not None and job is not None and known is not None and few and not newest.rehearsal:
         found.append(
             _next(
                 f"Run {newest.job} with {FEWEST} trials",
@@ -190,7 +192,7 @@ def next_steps(
                 f"{plural(never_run.assertions or 0, 'assertion')}. A dialog lets you choose how to run it.",
                 does="job",
                 on=(str(never_run.path), "1"),
-                text=never_run.text,
+                text="\n".join(f"{what}: {texts}" for what, texts in never_run.about),
             )
         )
     return [*found[:NEXT], first_steps()[2]]
@@ -233,34 +235,33 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
     return found
 
 
-def trends(runs: Iterable[RunSummary], width: int, height: int) -> list[Line]:
-    """Return the scores of each job's runs as columns, oldest first, for `width` × `height` cells; newest job first."""
-    by_job: dict[str, list[float | None]] = {}
+def trends(runs: Iterable[RunSummary], width: int, height: int, now: datetime) -> list[Line]:
+    """Return each job's scores by condition, oldest first, as bars with their newest and best value; the newest job first."""
+    by_job: dict[str, list[RunSummary]] = {}
     for run in runs:
         if run.status != "running":
-            score = run.scores[run.only_condition] if run.only_condition else run.score
-            by_job.setdefault(run.job, []).append(score)
+            by_job.setdefault(run.job, []).append(run)
     lines: list[Line] = []
     for job, newest_first in by_job.items():
-        values = newest_first[: max(1, width // COLUMN)][::-1]
-        known = [value for value in values if value is not None]
-        if not known or len(lines) + TALL + 1 > height:
+        shown = newest_first[: max(1, (width - LABELS) // 2)][::-1]
+        rows = [row for name in CONDITIONS if (row := _trend(name, [run.scores.get(name) for run in shown]))]
+        if not rows or len(lines) + len(rows) + 1 > height:
             continue
-        for level in reversed(range(TALL)):
-            lines.append(joined(_piece(value, level) for value in values))
-        said = f"last {number(known[-1])}, best {number(max(known))} of {plural(len(known), 'score')}"
-        lines.append([Cell(f"{job}  ", "strong"), Cell(said, "quiet")])
+        first = f", the first {ago(shown[0].started_at, now)}" if len(shown) > 1 else ""
+        lines += [[Cell(f"{job}  ", "strong"), Cell(f"{plural(len(shown), 'run')}{first}", "quiet")], *rows]
         if len(lines) < height:
             lines.append([])
     return lines
 
 
-def _piece(value: float | None, level: int) -> tuple[str, Tone]:
-    """Return the cells of a column at a level, counted from 0; `··` at level 0 for a run without a score."""
-    if value is None:
-        return ("·· " if level == 0 else "   "), "quiet"
-    eighths = max(1, round(value * TALL * 8)) - 8 * level
-    return EIGHTHS[max(0, min(8, eighths))] * 2 + " ", score_tone(value)
+def _trend(name: str, values: Sequence[float | None]) -> Line:
+    """Return the bars of a condition, `·` for a run without a score; nothing where no run has one."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return []
+    bars = joined((f"{spark([value], 1)} ", score_tone(value)) for value in values)
+    said = f" {number(known[-1])}" + (f", best {number(max(known))}" if len(known) > 1 else "")
+    return [Cell(f"  {name:<10}", "quiet"), *bars, Cell(said, "quiet")]
 
 
 def problems(

@@ -77,7 +77,7 @@ def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:
     """Return a job's cells by column name. `exact` shows when it ran last instead of how long ago."""
     last = job.scores[-1] if job.scores else None
     return {
-        "job": Cell(job.name, "plain" if job.runnable else "quiet"),
+        "job": Cell(f"{job.name}{' · sample' if job.sample else ''}", "plain" if job.runnable else "quiet"),
         "check": check(job),
         "tasks": _count(job.tasks),
         "facts": _count(job.facts),

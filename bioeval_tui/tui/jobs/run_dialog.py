@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.advice import trials_words
 from bioeval_tui.report.numbers import FEWEST
+from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.keys import bindings
@@ -197,12 +198,12 @@ def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: i
         return words
     runs = max(1, len(form.model_names)) * len(form.held)
     told = [
-        f"{one} {_took(earlier, one * runs)}"
+        f"{plural(one, 'trial')} {_took(earlier, one * runs)}"
         for one in dict.fromkeys((form.trials, max(FEWEST, form.trials)))
     ]
-    return f"{words}\njudging by the last run, {' and '.join(told)}"
+    return f"{words}\njudging by the last run: {', '.join(told)}"
 
 
 def _took(earlier: RunPreview, conversations: int) -> str:
     cost = "" if not earlier.dollars else f" and ${earlier.dollars * conversations:.2f}"
-    return f"take about {duration((earlier.seconds or 0.0) * conversations)}{cost}"
+    return f"about {duration((earlier.seconds or 0.0) * conversations)}{cost}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison
+from bioeval_tui.report.numbers import number3
 from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
@@ -176,10 +177,12 @@ def _moved(value: Compared) -> bool:
 
 
 def _value(value: Compared, label: int, reach: float, plot: int, tone: Tone = "plain") -> Line:
-    change = signed(value.change) if value.change is not None else "–"
+    precise = value.name.startswith("from ")  # a part is a small share of the score
+    change = signed(value.change, 3 if precise else 2) if value.change is not None else "–"
+    written = number3 if precise else score
     return [
         Cell(f"{shorten(value.name, label - 1):<{label}}", tone),
-        Cell(f"{score(value.a):>{NUMBER}}{score(value.b):>{NUMBER}}", tone),
+        Cell(f"{written(value.a):>{NUMBER}}{written(value.b):>{NUMBER}}", tone),
         Cell(f"{change:>{NUMBER + 1}}  ", tone),
         *([*forest(value, reach, plot - 2), Cell("  ")] if plot else []),
         _verdict(value),

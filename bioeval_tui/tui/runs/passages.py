@@ -52,7 +52,7 @@ class Passage(Vertical):
         started = state.started
         run = started.run_id if started else ""
         self.border_title = Content(
-            f"{self._called} · {state.condition_title(condition)} · trial {trial} · run {run}"
+            f"{self._called} · run {run} · trial {trial} · {state.condition_title(condition)}"
         )
         row = _row(state, trial, title)
         said = [score_card_view.conclusion(state)] if row is None else row.details.get(condition, [])

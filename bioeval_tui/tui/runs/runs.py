@@ -55,7 +55,8 @@ class RunsScreen(ListScreen[RunSummary]):
     def __init__(self) -> None:
         super().__init__(runs_view.listing(), RunRows())
         self.marked: list[str] = []
-        self._deleted = 0
+        self._deleted: list[str] = []
+        """The runs deleted from here, newest last."""
         self._previews: dict[str, RunPreview] = {}
         """The conclusions of ended runs that were selected, by id."""
 
@@ -130,7 +131,7 @@ class RunsScreen(ListScreen[RunSummary]):
             case "compare":
                 return len(self.marked) == 2
             case "undo":
-                return self._deleted > 0
+                return bool(self._deleted)
             case "batch":
                 return self.looked_at is not None and self.looked_at.batch_id is not None
             case "replay" | "review" | "report" | "delete":
@@ -206,17 +207,16 @@ class RunsScreen(ListScreen[RunSummary]):
     def action_delete(self) -> None:
         """Move this run to the trash. Marks are ignored: they are for comparing."""
         if (run := self.looked_at) is not None:
-            self.run_worker(self._delete([run.run_id]), group="delete")
+            self.run_worker(self._delete(run.run_id), group="delete")
 
-    async def _delete(self, run_ids: Sequence[str]) -> None:
+    async def _delete(self, run_id: str) -> None:
         try:
-            await self.bioeval.services.delete_runs(run_ids)
+            await self.bioeval.services.delete_runs([run_id])
         except (BioevalError, OSError) as error:
             self.tell(f"Could not delete: {error}", bad=True)
             return
-        self._deleted += 1
-        what = "it" if len(run_ids) == 1 else "them"
-        self.tell(f"Moved {plural(len(run_ids), 'run')} to the trash; {self.key('undo')} restores {what}")
+        self._deleted.append(run_id)
+        self.tell(f"Moved 1 run to the trash; in Runs, {self.key('undo')} restores it")
         self.refresh_items()
         self.refresh_bindings()
 
@@ -230,7 +230,9 @@ class RunsScreen(ListScreen[RunSummary]):
         except (BioevalError, OSError) as error:
             self.tell(f"Could not restore: {error}", bad=True)
             return
-        self._deleted = self._deleted - 1 if count else 0
+        restored = self._deleted.pop()
+        if count:
+            self.go_to(restored)
         self.tell(f"Restored {plural(count, 'run')}" if count else "Nothing to restore")
         self.refresh_items()
         self.refresh_bindings()

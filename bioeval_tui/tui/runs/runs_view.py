@@ -31,7 +31,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("mean", 6, True),
     Column("uplift", 7, True, 5),
     Column("messages", 8, True, 8),
-    Column("fault", 10, False, 6),
+    Column("fault", 14, False, 6),
     Column("model", 13, False, 7),
 )
 STATUS: dict[Status, Cell] = {

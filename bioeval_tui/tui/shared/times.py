@@ -41,7 +41,7 @@ def ago(then: datetime, now: datetime) -> str:
     seconds = (now - then).total_seconds()
     if seconds < 45:
         return "just now"
-    if seconds < 45 * 60:
+    if seconds < 59.5 * 60:
         return f"{max(1, round(seconds / 60))} min ago"
     if seconds < 22 * 3600:
         return f"{max(1, round(seconds / 3600))} h ago"

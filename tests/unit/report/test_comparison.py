@@ -199,7 +199,7 @@ def test_console_and_json_show_the_same_comparison() -> None:
     side = data["conditions"]["withheld"]
     assert side["sentence"] in text
     assert side["advice"] in text
-    assert re.search(r"  from tasks +0\.29 +0\.06 +−0\.23", text)
+    assert re.search(r"  from tasks +0\.286 +0\.057 +−0\.229", text)
     assert side["parts"][0]["name"] == "task"
     assert "[red]A[/] said" in text
     assert re.search(r"average answer +0\.50 s +0\.50 s +±0\.00 s", text)

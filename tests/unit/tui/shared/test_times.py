@@ -49,6 +49,8 @@ def test_a_duration_has_units(ms: float | None, shown: str) -> None:
     [
         (timedelta(seconds=5), "just now"),
         (timedelta(minutes=5), "5 min ago"),
+        (timedelta(minutes=59), "59 min ago"),
+        (timedelta(minutes=60), "1 h ago"),
         (timedelta(hours=3), "3 h ago"),
         (timedelta(hours=30), "yesterday"),
         (timedelta(days=6), "6 days ago"),
