@@ -41,11 +41,11 @@ class MannerRow:
 
     @property
     def found(self) -> str:
-        """Such as `12.6 [12.3, 12.8]`."""
+        """Such as `12.6 (12.3 to 12.8)`."""
         if self.measure.value is None:
             return "–"
         interval = self.measure.interval
-        around = f" [{self._said(interval.low)}, {self._said(interval.high)}]" if interval else ""
+        around = f" ({self._said(interval.low)} to {self._said(interval.high)})" if interval else ""
         return f"{self._said(self.measure.value)}{around}"
 
     @property

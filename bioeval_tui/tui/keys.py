@@ -95,7 +95,8 @@ TABLE: tuple[Key, ...] = (
     Key("live/operator", "C", "cancel_all", "cancel all", "Cancel the whole run"),
     Key("live", "U", "manner", "user", "Compare how the simulated user speaks with people", HIDDEN),
     Key("live", "A", "grid", "all", "Show all conversations, those that need attention first"),
-    Key("live", "escape", "leave", "back", "Go from a panel back to the conversation", HIDDEN),
+    Key("live", "escape", "leave", "back", "Go from a panel to the conversation, or to the screen before", HIDDEN),
+    Key("live", "w", "no_spans", "waterfall", "Say why there is no waterfall", HIDDEN, name="live.waterfall"),
     # Runs
     Key("runs", "m", "mark", "mark", "Mark this run; two marked runs can be compared"),
     Key("runs", "equals_sign", "compare", "compare", "Compare the two marked runs"),
@@ -293,7 +294,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "U": ("how the simulated user speaks", "manner"),
     "v": ("review", "review"),
     "V": ("validate", "validate"),
-    "w": ("exact times, or a turn's waterfall", "exact waterfall"),
+    "w": ("exact times, or a turn's waterfall", "exact waterfall no_spans"),
     "x": ("export to a file", "report export"),
     "X": ("cancel this one", "cancel answer"),
     "y": ("copy, or save a picture with its caption", "share first"),

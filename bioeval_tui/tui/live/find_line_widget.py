@@ -34,7 +34,9 @@ class FindLine(AskLine):
         ) and not watched.waits_for_presentation(action)
 
     def action_find(self) -> None:
-        """Open the line."""
+        """Open the line, and close what covers it."""
+        while self.app.screen is not self.screen:
+            self.app.pop_screen()
         self.open()
 
     def _mark(self, text: str) -> dict[Condition, int]:
@@ -98,7 +100,9 @@ class FindLine(AskLine):
         state = watched.state
         if state is not None and state.started is not None:
             trial = f", trial {watched.trial}" if state.started.trials > 1 else ""
-            self.remark(f"{at} of {count}, {state.condition_title(watched.condition)}{trial}")
+            whole = sum(self._in_trials(event.text).values())
+            more = f"; {whole} in all conversations" if whole > count else ""
+            self.remark(f"{at} of {count} in {state.condition_title(watched.condition)}{trial}{more}")
 
     def _is_through(self, condition: Condition) -> bool:
         """Whether the last match of a conversation has been reached."""

@@ -180,6 +180,8 @@ def _conversation_state(state: RunState, conversation: ConversationState, now: d
     where = f"turn {conversation.turns}{'' if imported else f' of at most {conversation.max_messages // 2}'}"
     if is_paused(state, conversation.key.condition) and newest.done:
         return Cell(f"‖ paused · {where}", "warn")
+    if operator_has(state, conversation.key.condition) and (newest.role == "user") != newest.done:
+        return Cell(f"✎ waiting for your message · {where}", "warn")
     doing = _doing(state, conversation, now)
     return Cell(f"● {where} · {doing}", "busy")
 
@@ -187,16 +189,12 @@ def _conversation_state(state: RunState, conversation: ConversationState, now: d
 def _doing(state: RunState, conversation: ConversationState, now: datetime | None) -> str:
     newest = conversation.messages[-1]
     if conversation.phase == "checking" or newest.done:
-        if operator_has(state, conversation.key.condition) and newest.role == "assistant":
-            return "waiting for your message"
         return "checking…"
     waited = ""
     if now is not None:
         waited = f" {max(0.0, (now - newest.started_at).total_seconds()):.1f} s"
     if newest.role == "assistant":
         return f"agent answers{waited}…"
-    if operator_has(state, conversation.key.condition):
-        return "waiting for your message"
     return f"evaluator thinks{waited}…"
 
 

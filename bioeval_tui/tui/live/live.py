@@ -370,6 +370,9 @@ class LiveScreen(BaseScreen):
                 return state is not None and control_view.applies(
                     action, state, self.link.status, watched.condition, watched.trial
                 )
+            case "no_spans":
+                waterfall = self.conversations.check_action("waterfall", ())
+                return bool(self.watched.has_begun and not waterfall and not watched.presenting)
             case "manner":
                 return state is not None and watched.has_begun and not watched.presenting
             case "grid":
@@ -383,10 +386,13 @@ class LiveScreen(BaseScreen):
                 return (self.panels.has_focus_within or not self.from_grid) == (action == "leave")
         return True
 
-    def action_leave(self) -> None:
-        """Return from a panel to the conversation, or from the presentation to the full screen."""
+    async def action_leave(self) -> None:
+        """Return from the presentation to the full screen, from a panel to the conversation, or to the screen before."""
         if self.watched.presenting:
             self.stage.action_stop_presenting()
+        elif not self.panels.has_focus_within and not self.replay.has_focus:
+            await self.bioeval.action_go_back()
+            return
         self.conversations.focus_conversation()
 
     def copies(self) -> Sequence[Copied]:
@@ -416,6 +422,10 @@ class LiveScreen(BaseScreen):
     def action_again(self) -> None:
         """Start the same run, or replay, once more."""
         self.bioeval.run_again()
+
+    def action_no_spans(self) -> None:
+        """Say why there is no waterfall."""
+        self.tell("This conversation has no spans. With --otlp, a run receives those of your agent.")
 
     def action_manner(self) -> None:
         """Show how the simulated user speaks."""
@@ -502,6 +512,7 @@ class LiveScreen(BaseScreen):
 
         card = ScoreCard(self.state, self.watched.trial, self._left_card)
         self._left_card = None
+        card.key_owners.add(self.find, self.find.KEYS)
         if self.watched.playback is not None:
             card.key_owners.add(self.replay, self.replay.KEYS)
         self.app.push_screen(card, partial(self._card_closed, card))

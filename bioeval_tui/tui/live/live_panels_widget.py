@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +10,7 @@ from textual.content import Content
 
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live import heads_view, panels_view
-from bioeval_tui.tui.live.panel_widget import Panel, wrapped_row
+from bioeval_tui.tui.live.panel_widget import Panel, names_head, wrapped_row
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
@@ -33,17 +32,6 @@ class Look(NamedTuple):
     now: datetime | None
 
 
-def _names(state: RunState, conditions: Sequence[Condition], column: int) -> list[Content]:
-    """Return the conditions' names in columns, over as many lines as they need."""
-    names = [Content(state.condition_name(condition)).wrap(column - 1) for condition in conditions]
-    height = max(map(len, names), default=1)
-    filled = [[Content("")] * (height - len(name)) + name for name in names]
-    lines = (
-        Content.assemble(*(right(name[line].rstrip(), column) for name in filled)) for line in range(height)
-    )
-    return [line.stylize("$quiet") for line in lines]
-
-
 class TasksPanel(Panel):
     """The checklist of tasks, with a column for each condition."""
 
@@ -63,7 +51,7 @@ class TasksPanel(Panel):
             return wrapped_row(number, row.title, cells, width, lines)
 
         self.set_panel(
-            _names(state, heads_view.conditions(state), NAME_WIDTH),
+            names_head(map(state.condition_name, heads_view.conditions(state)), NAME_WIDTH),
             len(tasks),
             paint_row,
             lambda _: Content("" if tasks else "the job has no tasks"),
@@ -167,7 +155,7 @@ class AssertionsPanel(Panel):
         summary = (
             paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
         )
-        names = _names(state, look.conditions, column(width))
+        names = names_head(map(state.condition_name, look.conditions), column(width))
         self.set_panel(names, len(checked), paint_row, foot, row_lines=lines)
 
 

@@ -20,7 +20,7 @@ from bioeval_tui.tui.shared.tones import paint
 if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
 
-LABEL, FOUND = 32, 24
+LABEL, FOUND = 32, 28
 
 
 class MannerDialog(Dialog[None]):
@@ -54,7 +54,8 @@ def manner_lines(found: Sequence[RunManner]) -> list[list[Cell]]:
     lines: list[list[Cell]] = []
     for one in found:
         conversations = plural(one.conversations, "conversation")
-        heads = f"{'95 % interval':<{FOUND}}people"
+        interval = any(row.measure.interval for row in one.rows)
+        heads = f"{'value (95 % interval)' if interval else 'value':<{FOUND}}people (middle 90 %)"
         lines.append([Cell(f"{f'{one.title}, {conversations}':<{LABEL}}", "strong"), Cell(heads, "quiet")])
         for row in one.rows:
             said = f"{row.found} !" if row.unlike else row.found
@@ -64,5 +65,5 @@ def manner_lines(found: Sequence[RunManner]) -> list[list[Cell]]:
             )
         lines.append([])
     if any(row.unlike for one in found for row in one.rows):
-        lines.append([Cell("! unlike these people", "warn")])
+        lines.append([Cell("! unlike these people: the whole interval is outside their middle 90 %", "warn")])
     return [*lines, [Cell(found[0].note, "quiet")]]

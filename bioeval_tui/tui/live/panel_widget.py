@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -82,6 +82,17 @@ class Panel(Vertical):
         self._foot.styles.height = foot_lines
         self._foot.draw(foot)
         self.rows.set_rows(count, painter, lines=row_lines)
+
+
+def names_head(names: Iterable[str], column: int) -> list[Content]:
+    """Return a heading with each name at the right of its column, over as many lines as the longest needs."""
+    wrapped = [Content(name).wrap(column - 1) for name in names]
+    height = max(map(len, wrapped), default=1)
+    filled = [[Content("")] * (height - len(lines)) + lines for lines in wrapped]
+    drawn = (
+        Content.assemble(*(right(lines[at].rstrip(), column) for lines in filled)) for at in range(height)
+    )
+    return [line.stylize("$quiet") for line in drawn]
 
 
 def wrapped_row(start: Content, title: str, cells: Sequence[Content], width: int, lines: int) -> Content:

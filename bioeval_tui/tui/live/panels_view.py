@@ -89,6 +89,12 @@ def marks(checks: Sequence[AssertionChecked]) -> dict[int, Cell]:
     return marks
 
 
+def latest_mark(row: rows.AssertionRow, condition: Condition) -> Cell:
+    """Return the mark of the newest check, the final one first; `·` before any."""
+    found = marks(row.timelines[condition])
+    return final_mark(row.finals[condition]) or (found[max(found)] if found else Cell("·", "quiet"))
+
+
 def final_mark(check: AssertionChecked | None) -> Cell | None:
     """Return the mark of the final check; None before it."""
     if check is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -18,7 +19,7 @@ from bioeval_tui.report.gains import gains
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
-from bioeval_tui.tui.live.panel_widget import DrawnPanel
+from bioeval_tui.tui.live.panel_widget import DrawnPanel, names_head
 from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
 
-COLUMN, WIDEST = 10, 14
-"""How wide a column is, and at most for a name that the job gives a condition."""
+COLUMN = 11
+"""Width of a column; a longer name of a condition wraps."""
 GAINS_SHOWN, BAR, PLOT_ROWS = 5, 6, 5
 
 
@@ -68,7 +69,7 @@ class ScoreCard(Dialog[CardEvidence]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
     DEFAULT_CSS = """
     ScoreCard {
-        & > .dialog--box { width: 100%; max-width: 132; height: auto; max-height: 100%; }
+        & > .dialog--box { width: 100%; max-width: 160; height: auto; max-height: 100%; }
         & .card--line { height: auto; }
         & #conclusion { height: auto; text-style: bold; margin-top: 1; }
         & #headline { height: 4; margin-top: 1; }
@@ -88,7 +89,8 @@ class ScoreCard(Dialog[CardEvidence]):
         & #faults { margin-top: 1; color: $quiet; height: 1; }
         &.-narrow {
             & > .dialog--box { height: 100%; }
-            & #headline { margin-top: 0; }
+            & .card--score { display: none; }
+            & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
             & .card--bars { margin: 0; }
             & #columns { layout: vertical; height: 1fr; }
             & #table { width: 100%; height: 1fr; }
@@ -147,11 +149,13 @@ class ScoreCard(Dialog[CardEvidence]):
         yield Static(Content(score_card_view.faults(self._state)), id="faults", markup=False)
 
     def _rest(self) -> Content:
+        if self._state.only_condition:
+            return Content.styled("mean and uplift need both conditions", "$quiet")
         mean = score_card_view.mean(self._state, self._trial)
         return Content.assemble(
             ("mean of both     ", "$quiet"),
             (mean, "bold"),
-            "\n",
+            "\n" if self._wide else "   ",
             ("uplift by facts  ", "$quiet"),
             paint(score_card_view.total_uplift(self._state, self._trial)),
         )
@@ -161,17 +165,13 @@ class ScoreCard(Dialog[CardEvidence]):
         bars = self.query_one(".card--bars", DrawnPanel)
         bars.styles.height = 2 * len(self._both) if self._wide else len(self._both) + 1
         bars.draw(self._bars)
-        self.query_one(".card--head", DrawnPanel).draw(self._head)
+        head = self.query_one(".card--head", DrawnPanel)
+        head.styles.height = len(names_head(map(self._state.condition_name, self._both), COLUMN))
+        head.draw(self._head)
         self._list.set_rows(len(self._rows), self._row)
         self._list.show_blurred_cursor()
         self._list.focus()
         self._show_condition()
-
-    @property
-    def _column(self) -> int:
-        """How wide a condition's column is."""
-        longest = max(len(self._state.condition_name(name)) for name in self._both)
-        return max(COLUMN, min(WIDEST, longest + 2))
 
     @property
     def _wide(self) -> bool:
@@ -179,28 +179,31 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _bars(self, width: int) -> Content:
         lines = []
+        column = max(COLUMN, *(cell_len(self._state.condition_name(name)) + 2 for name in self._both))
         for condition, conversation in self._both.items():
-            name = left(Cell(self._state.condition_name(condition), "quiet"), self._column - 1)
+            name = left(Cell(self._state.condition_name(condition), "quiet"), column - 1)
+            if not self._wide:  # in place of the large digits
+                value = Cell(score_parts_view.score_words(conversation), score_card_view.tone(conversation))
+                name = Content.assemble(name, right(value, 5))
             if conversation is None:
                 lines += [paint(name, " ", Cell("not run", "quiet")), Content("")]
                 continue
-            room = max(0, width - self._column)
+            room = max(0, width - name.cell_length - 1)
             lines.append(paint(name, " ", *score_parts_view.score_bar(conversation, room)))
             if self._wide or condition == self._condition:
                 lines.append(
-                    paint(" " * (self._column if self._wide else 0), *score_parts_view.legend(conversation))
+                    paint(" " * (column if self._wide else 0), *score_parts_view.legend(conversation))
                 )
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 
     def _head(self, width: int) -> Content:
-        names = [
-            Cell(
-                shorten(self._state.condition_name(name), self._column - 1),
-                "strong" if name == self._condition else "quiet",
-            )
-            for name in self._both
-        ]
-        return self._line(Cell(""), names, Cell("uplift", "quiet"), width)
+        names = [*map(self._state.condition_name, self._both), *(["uplift"] if len(self._both) > 1 else [])]
+        at = list(self._both).index(self._condition)
+        lines = []
+        for line in names_head(names, COLUMN):
+            start = COLUMN * at
+            lines.append(right(line.stylize("bold $foreground", start, start + COLUMN), width))
+        return Content("\n").join(lines)
 
     def _row(self, index: int, width: int) -> Content:
         row = self._rows[index]
@@ -209,7 +212,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _line(self, label: Cell, cells: list[Cell], uplift: Cell, width: int) -> Content:
         """Return a label, a column for each condition, and the difference if there are two."""
-        columns = [right(cell, self._column) for cell in cells]
+        columns = [right(cell, COLUMN) for cell in cells]
         columns += [right(uplift, COLUMN)] if len(cells) > 1 else []
         room = width - sum(column.cell_length for column in columns)
         return Content.assemble(left(label, room), *columns)
@@ -221,7 +224,7 @@ class ScoreCard(Dialog[CardEvidence]):
         lines = [
             paint(
                 Cell(
-                    f"{self._state.condition_name(self._condition)} {value}: what would raise it most",
+                    f"{self._state.condition_name(self._condition)} {value}: what raises it most",
                     "quiet",
                 )
             )
@@ -280,6 +283,8 @@ class ScoreCard(Dialog[CardEvidence]):
         row = self._rows[index]
         lines = row.details.get(self._condition) or [Cell("no further details", "quiet")]
         name = Content.styled(f"{self._state.condition_name(self._condition)}  ", "$quiet")
+        if self._wide:  # its row may have cut it
+            name = Content.assemble((f"{row.label.text.strip()}\n", "bold"), name)
         body = Content("\n").join([paint(line._replace(text=shorten(line.text, 400))) for line in lines[:5]])
         self.query_one("#details", Static).update(Content.assemble(name, body))
         self.refresh_bindings()

@@ -13,8 +13,9 @@ from textual.widget import Widget
 from textual.widgets import Digits, Static
 
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.report.rows import target_ms
+from bioeval_tui.report import rows
 from bioeval_tui.tui.live import heads_view, panels_view
+from bioeval_tui.tui.live.panel_widget import wrapped_row
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.cells_view import Cell, score_tone
 from bioeval_tui.tui.shared.tones import left, paint, right
@@ -39,11 +40,15 @@ LiveScreen.-presenting {
     &.-wide ReplayControls { dock: bottom; margin-bottom: 1; }
     &.-narrow Stage { height: auto; padding: 0 2; border-top: solid $line; }
     &.-narrow Talk { padding: 1 2 0 2; }
+    &.-narrow #stage-assertions { display: none; }
     &.-narrow StageChart { height: 4; padding-top: 0; }
     &.-short StageChart { display: none; }
 }
 """
 """The live screen while it presents."""
+
+
+MOST_ASSERTIONS, STAGE_WIDTH = 8, 39
 
 
 class StageScore(Vertical):
@@ -123,9 +128,9 @@ class StageChart(Widget):
 
     def show(self, state: RunState, trial: int, condition: Condition, now: datetime | None) -> None:
         """Draw from the run."""
-        rows = panels_view.latency_rows(state, trial, now)
-        shown = [(row.turn, row.bars[condition]) for row in rows if condition in row.bars]
-        target = target_ms(state)
+        turns = panels_view.latency_rows(state, trial, now)
+        shown = [(row.turn, row.bars[condition]) for row in turns if condition in row.bars]
+        target = rows.target_ms(state)
         if (shown, target) != (self._rows, self._target):
             self._rows, self._target = shown, target
             self.refresh()
@@ -147,6 +152,16 @@ class StageChart(Widget):
         return Content("\n").join(lines)
 
 
+def _assertions(state: RunState, trial: int, width: int) -> Content:
+    """Return a line for each of the first assertions: its newest mark in each condition, and what it says."""
+    lines = [Content.styled("assertions", "$foreground")]
+    for row in rows.assertion_rows(state, trial)[:MOST_ASSERTIONS]:
+        found = [paint(panels_view.latest_mark(row, condition)) for condition in heads_view.conditions(state)]
+        start = Content.assemble("  ", Content(" ").join(found), "  ")
+        lines.append(wrapped_row(start, row.title, (), width, 2))
+    return Content("\n").join(lines) if len(lines) > 1 else Content("")
+
+
 class Stage(Vertical):
     """Scores above, chart below, and the keys that begin and end a presentation.
 
@@ -159,6 +174,7 @@ class Stage(Vertical):
         display: none;
         & > Horizontal { height: auto; }
         & > #stage-conclusion { height: auto; padding-top: 1; text-style: bold; display: none; }
+        & > #stage-assertions { height: auto; padding-top: 1; }
     }
     """
 
@@ -170,6 +186,7 @@ class Stage(Vertical):
         self.watched = watched
         self._scores = [StageScore(condition) for condition in CONDITIONS]
         self._conclusion = Static(id="stage-conclusion", markup=False)
+        self._assertions = Static(id="stage-assertions", markup=False)
         self._chart = StageChart()
 
     def compose(self) -> ComposeResult:
@@ -177,10 +194,11 @@ class Stage(Vertical):
         with Horizontal():
             yield from self._scores
         yield self._conclusion
+        yield self._assertions
         yield self._chart
 
     def show(self) -> None:
-        """Refresh the scores, and the chart of the active condition."""
+        """Refresh the scores, the assertions, and the chart of the active condition."""
         watched = self.watched
         state, active = watched.state, watched.condition
         if state is None or not watched.presenting:
@@ -190,6 +208,7 @@ class Stage(Vertical):
             score.display = score.condition in held
             score.show(state, watched.trial, score.condition == active)
         self._chart.show(state, watched.trial, active, watched.link.now)
+        self._assertions.update(_assertions(state, watched.trial, self.size.width or STAGE_WIDTH))
         self._conclusion.display = state.ended is not None
         if state.ended is not None:
             self._conclusion.update(Content(cast("Program", self.app).conclude(state)))
