@@ -7,6 +7,8 @@ from typing import Literal
 
 from bioeval_tui.report.run_summary import RunSummary
 
+Change = Literal["fixed", "broken", "changed", "same", "not comparable"]
+"""What became of an assertion from A to B."""
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]
 
 
@@ -36,7 +38,7 @@ class ComparedCheck:
     weight: float
     a: float | None
     b: float | None
-    change: str
+    change: Change
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report import rows, samples
 from bioeval_tui.report.advice import advice
+from bioeval_tui.report.compared import Change
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.numbers import FEWEST
@@ -54,8 +55,8 @@ class AssertionComparison:
     """That of a change (exact signed-rank test over trials, or cases), corrected in the same way."""
 
     @property
-    def change(self) -> str:
-        """`fixed`, `broken`, `changed`, `same` or `not comparable`."""
+    def change(self) -> Change:
+        """What became of it from A to B."""
         if self.a is None or self.b is None or self.a.share is None or self.b.share is None:
             return "not comparable"
         if self.a.share == self.b.share:

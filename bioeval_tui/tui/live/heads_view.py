@@ -64,7 +64,7 @@ def title_state(
 
     A replay's position is on its bar. A `demo` has its own pace, so speed and time are left out.
     """
-    seconds = state.seconds(now)
+    seconds = run_seconds(state, now)
     after, elapsed = (
         ("", "") if seconds is None else (f" after {clock(seconds)}", f" · elapsed {clock(seconds)}")
     )
@@ -93,6 +93,17 @@ _RUN_ENDS: dict[str, tuple[str, Tone]] = {
     "cancelled": ("– CANCELLED", "warn"),
     "failed": ("! NOT MEASURED", "bad"),
 }
+
+
+def run_seconds(state: RunState, now: datetime | None = None) -> float | None:
+    """Return how long the run has worked; None before it started, and for an import, whose times may be its own."""
+    return None if state.started is None or state.started.source is not None else state.seconds(now)
+
+
+def which_trial(state: RunState, trial: int) -> str:
+    """Return the case, or `trial 2 of 3`; empty for the only trial."""
+    case, trials = state.case(trial), state.started.trials if state.started else 1
+    return case.title if case is not None else f"trial {trial} of {trials}" if trials > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

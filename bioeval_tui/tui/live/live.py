@@ -334,8 +334,7 @@ class LiveScreen(BaseScreen):
             waits=play.paused if play else False,
             demo=self.bioeval.captions,
         )
-        trial, trials, case = self.watched.trial, state.started.trials, state.case(self.watched.trial)
-        which = case.title if case is not None else f"trial {trial} of {trials}" if trials > 1 else ""
+        which = heads_view.which_trial(state, self.watched.trial)
         path = tuple(filter(None, (self.NAME, state.started.job_name, which)))
         self.title_bar.say(path, heads_view.title_notes(state), cell, f"run {state.started.run_id}")
 

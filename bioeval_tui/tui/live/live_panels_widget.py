@@ -85,7 +85,8 @@ class LatencyPanel(Panel):
             return Content.assemble(*pieces)
 
         summaries = [(c, rows.latency(state, c, look.trial)) for c in look.conditions]
-        goal = paint(Cell(f"s per turn   target {bars_view.TARGET} {target / 1000:.1f}", "quiet"))
+        wanted = f"   target {bars_view.TARGET} {target / 1000:.1f}" if target else ""
+        goal = paint(Cell(f"s per turn{wanted}", "quiet"))
 
         def foot(width: int) -> Content:
             column = max(6, min(7, (width - NAME_WIDTH) // len(FIGURES)))

@@ -120,8 +120,9 @@ class ScoreCard(Dialog[CardEvidence]):
 
     @property
     def heading(self) -> str:
-        """What was evaluated."""
-        return score_card_view.subject(self._state)
+        """What was evaluated, and which of its trials is shown; the conclusion is about all of them."""
+        which = heads_view.which_trial(self._state, self._trial)
+        return score_card_view.subject(self._state) + (f" · here: {which}" if which else "")
 
     def compose_body(self) -> Iterable[Widget]:
         """Scores, bars, rows, details."""

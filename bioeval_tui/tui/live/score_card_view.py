@@ -12,7 +12,7 @@ from bioeval_tui.report import rows as report_rows
 from bioeval_tui.report import words
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.live import panels_view
+from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.live.score_parts_view import score_words
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration, score, score_tone, seconds, uplift
 
@@ -55,7 +55,7 @@ def subject(state: RunState) -> str:
     if started.model and not started.rehearsal:
         parts.append(started.model)
     parts.append(plural(held, "conversation"))
-    seconds = state.seconds()
+    seconds = heads_view.run_seconds(state)
     if seconds is not None:
         parts.append(duration(seconds))
     return " · ".join(parts)

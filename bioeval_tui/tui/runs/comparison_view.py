@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison
+from bioeval_tui.report.compared import Change, Compared, ComparedCheck, ComparedCondition, RunComparison
 from bioeval_tui.report.numbers import number3
 from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.text import plural, shorten
@@ -26,7 +26,7 @@ VERDICTS: dict[str, Cell] = {
     "not distinguishable": Cell("· not yet distinguishable", "quiet"),
     "not measured": Cell("? not measured", "warn"),
 }
-CHANGES: dict[str, Cell] = {
+CHANGES: dict[Change, Cell] = {
     "fixed": Cell("▲ fixed", "good"),
     "broken": Cell("▼ broken", "bad"),
     "changed": Cell("◐ changed", "warn"),
