@@ -42,7 +42,7 @@ class JobItem:
     cases: int = 0
     """Number of cases, times personas; 0 for a job without cases."""
     about: tuple[tuple[str, str], ...] = ()
-    """What it contains, in lines: `facts`, `The user lives in Sydney · …`."""
+    """What it contains, in lines with a heading or none: `facts`, `The user lives in Sydney`."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:

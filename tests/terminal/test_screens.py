@@ -53,7 +53,7 @@ def test_a_job_can_be_run_from_the_dialog(tmp_path: Path) -> None:
         no_engine_left(tmp_path),
         Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=tmp_path) as screen,
     ):
-        screen.sees("› Jobs    4 jobs", "✓ ready", "enter run")
+        screen.sees("› Jobs    4 jobs", "✓ sample", "enter run")
         screen.types(ENTER, "Run cohort_question", "enter start")
         screen.types(ENTER, "› Live › cohort_question", "▌user")
         screen.types(" ", "PAUSED")

@@ -34,7 +34,7 @@ FIRST_CASES = 100
 MOST_FILES = 2_000
 BUDGET_S = 0.3
 """Maximum time for checking new files before the results so far are returned."""
-MOST_LISTED, MOST_SHOWN = 20, 80
+MOST_LISTED, MOST_SHOWN = 20, 300
 """Maximum number of a job's tasks, facts and assertions in its summary, and of characters of each."""
 HISTORY = 40
 """Number of a job's latest scores returned."""
@@ -154,9 +154,9 @@ def _about(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
         ("asserts", [assertion.title for assertion in job.assertions]),
     )
     return tuple(
-        (what, " · ".join(clean_line(text, MOST_SHOWN) for text in texts[:MOST_LISTED]))
+        (what if at == 0 else "", clean_line(text, MOST_SHOWN))
         for what, texts in rows
-        if texts
+        for at, text in enumerate(texts[:MOST_LISTED])
     )
 
 

@@ -46,12 +46,13 @@ class JobsScreen(ListScreen[JobItem]):
         "user may share and the assertions to check."
     )
     LEAST = 22
+    SIDE = 60
     NEEDS_ROWS = ListScreen.NEEDS_ROWS | {"run", "edit", "runs", "preview", "exact"}
     BINDINGS: ClassVar[list[BindingType]] = bindings("jobs")
     DEFAULT_CSS = """
     JobsScreen {
         & #side { layout: vertical; }
-        & #job-head { height: auto; max-height: 10; padding: 0 2; }
+        & #job-head { height: auto; max-height: 60%; padding: 0 2; }
     }
     """
 
@@ -109,7 +110,7 @@ class JobsScreen(ListScreen[JobItem]):
             return
         facts = jobs_view.facts_line(item, datetime.now(UTC), exact=self.exact)
         width = self.query_one("#job-head").size.width
-        head = [paint(*facts, Cell(f"   {home_relative(item.path)}", "quiet")).truncate(width, ellipsis=True)]
+        head = [paint(*facts), paint(Cell(home_relative(item.path), "quiet")).truncate(width, ellipsis=True)]
         head += [
             paint(Cell(f"{what:<10}", "quiet"), Cell(text)).truncate(width, ellipsis=True)
             for what, text in item.about

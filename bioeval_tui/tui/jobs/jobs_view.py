@@ -61,7 +61,7 @@ def _keys(job: JobItem) -> tuple[Key, ...]:
 
 
 def check(job: JobItem) -> Cell:
-    """Return the result of the check in a few words."""
+    """Return the result of the check in a few words; jobs that are included in the program are samples."""
     if not job.checked:
         return Cell("… checking", "quiet")
     if job.needs_code:
@@ -70,14 +70,14 @@ def check(job: JobItem) -> Cell:
         return Cell(f"✗ {plural(len(job.errors), 'error')}", "bad")
     if job.problems:
         return Cell(f"! {plural(len(job.problems), 'warning')}", "warn")
-    return Cell("✓ ready", "good")
+    return Cell("✓ sample" if job.sample else "✓ ready", "good")
 
 
 def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:
     """Return a job's cells by column name. `exact` shows when it ran last instead of how long ago."""
     last = job.scores[-1] if job.scores else None
     return {
-        "job": Cell(f"{job.name}{' · sample' if job.sample else ''}", "plain" if job.runnable else "quiet"),
+        "job": Cell(job.name, "plain" if job.runnable else "quiet"),
         "check": check(job),
         "tasks": _count(job.tasks),
         "facts": _count(job.facts),

@@ -189,11 +189,13 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
         found.append([label("score"), Cell(reviews.words(judged.score, after) + many, "strong")])
     if judged.score is not None and judged.reason:
         found.append([label("reason"), Cell(clean(judged.reason, 2000))])
-    for item_ in judged.evidence:
+    messages = item.conversation.messages if item.conversation is not None else []
+    turns = {message.message: message.turn for message in messages}
+    for quoted in judged.evidence:
         place = Cell("not in the transcript", "warn")
-        if item_.message is not None:
-            place = Cell(f"message {item_.message}", "quiet")
-        found.append([label("evidence"), Cell(f"“{shorten(item_.quote, 200)}” "), place])
+        if quoted.message in turns:
+            place = Cell(f"turn {turns[quoted.message]}", "quiet")
+        found.append([label("evidence"), Cell(f"“{shorten(quoted.quote, 200)}” "), place])
     return found
 
 

@@ -65,7 +65,7 @@ def listing() -> Listing[RunSummary]:
 
 
 def _words(run: RunSummary) -> str:
-    played = f"rehearsal {run.model or ''}" if run.rehearsal else run.model or ""
+    played = f"rehearsal {_asked_for(run)}" if run.rehearsal else run.model or ""
     fault = "no fault" if run.fault == "none" else f"fault {run.fault}"
     return f"{run.job} {status_of(run).text} {fault} {played} {run.run_id}"
 
@@ -88,7 +88,7 @@ def _keys(run: RunSummary) -> tuple[Key, ...]:
         number_key(gain),
         number_key(float(run.messages)),
         text_key("" if run.fault == "none" else run.fault),
-        text_key(run.model or ""),
+        text_key(_asked_for(run)),
     )
 
 
@@ -105,8 +105,13 @@ def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[st
         "uplift": uplift(run.uplift),
         "messages": Cell(f"{run.messages:,}", "quiet"),
         "fault": Cell("–", "quiet") if run.fault == "none" else Cell(run.fault, "warn"),
-        "model": Cell(run.model or "–", "quiet"),
+        "model": Cell(_asked_for(run) or "–", "quiet"),
     }
+
+
+def _asked_for(run: RunSummary) -> str:
+    """Return the agent's model; of a rehearsal only if it is one of a batch, where the models were named."""
+    return run.model or "" if not run.rehearsal or run.batch_id else ""
 
 
 def _score(value: float | None) -> Cell:
@@ -123,8 +128,12 @@ def card(
     run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, found: RunPreview | None = None
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion if known, and its job's trend."""
-    asked = f", {run.model} was not asked" if run.model else ""
-    played = f"rehearsal: no models used{asked}" if run.rehearsal else f"model {run.model or 'not known'}"
+    asked = f"; the agent was asked for {run.model}" if _asked_for(run) else ""
+    played = (
+        f"rehearsal: no evaluator, no judge model{asked}"
+        if run.rehearsal
+        else f"model {run.model or 'not known'}"
+    )
     began = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
     lines: list[Line] = [
         [Cell(run.job, "strong"), Cell("  "), status_of(run)],
