@@ -9,6 +9,7 @@ from typing import Any
 
 from fakes import FakeServices, FakeView
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widgets import Static
 
 from bioeval_tui.evaluation.engine.spec import RunRequest
@@ -69,10 +70,10 @@ async def press_without_effect(app: BioevalApp, pilot: Pilot[None], *keys: str) 
     assert screen_text(app) == text
 
 
-def screen_text(app: BioevalApp) -> str:
-    """Return the characters on screen, line by line."""
+def screen_text(app: BioevalApp, screen: Screen[Any] | None = None) -> str:
+    """Return the characters on screen, or on one behind it, line by line."""
     width, height = app.size
-    lines = app.screen._compositor.render_strips()
+    lines = (screen or app.screen)._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip)[:width] for strip in lines[:height])
 
 

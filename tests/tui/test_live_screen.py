@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from driving import NARROW, WIDE, loaded, opened, screen_text, until
@@ -14,9 +15,12 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.names import Condition
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.assertion_detail import AssertionDetail
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.help import HelpScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
 
@@ -397,6 +401,36 @@ async def test_help_lists_only_the_keys_that_apply(size: tuple[int, int]) -> Non
         assert "Let the evaluator play the user again" not in text
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.live)
+
+
+async def test_what_happens_behind_a_box_is_drawn_when_the_box_closes() -> None:
+    def behind(app: BioevalApp) -> str:
+        return re.sub(r"[\d.]+ s…", "", screen_text(app, app.live))  # the time of an answer that is awaited
+
+    view = FakeView(scripted_run(), hold_at=MID)
+    async with opened(view) as (app, pilot):
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await loaded(app, pilot)
+        covered, seen = behind(app), app.live.link.now
+        view.give(40)
+        await until(pilot, lambda: app.live.link.now != seen)
+        await loaded(app, pilot)
+        assert behind(app) == covered
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.live)
+        await loaded(app, pilot)
+        assert behind(app).splitlines()[:-1] != covered.splitlines()[:-1]
+
+
+async def test_a_new_score_or_clock_repaints_only_the_edge_of_its_conversation() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, _):
+        frame, state = app.live.conversations.frames["withheld"], app.live.state
+        assert state is not None
+        head = heads_view.head(state, "withheld", 1, app.live.link.now)
+        frame.show_head(replace(head, score=Cell("0.99")), frame.has_class("-active"))
+        assert {region.height for region in frame._exchange_repaint_regions()} == {1}
+        assert "0.99" in (frame.border_title or "")
 
 
 @pytest.mark.parametrize("size", [(20, 5), (1, 1), (40, 10), (119, 15)])

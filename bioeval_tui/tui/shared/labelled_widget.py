@@ -30,11 +30,13 @@ class Labelled(Widget):
         self._tone: Tone = tone
         self._rows: tuple[Row, ...] = ()
         self._column = 0
+        self._wrapped: tuple[int, list[Content]] | None = None
+        """The lines, and the width for which they were wrapped."""
 
     def show(self, rows: Sequence[Row], column: int) -> None:
         """Show these rows; texts begin after `column` cells."""
         if (tuple(rows), column) != (self._rows, self._column):
-            self._rows, self._column = tuple(rows), column
+            self._rows, self._column, self._wrapped = tuple(rows), column, None
             self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -46,6 +48,11 @@ class Labelled(Widget):
         return Content("\n").join(self._lines(self.size.width))
 
     def _lines(self, width: int) -> list[Content]:
+        if self._wrapped is None or self._wrapped[0] != width:
+            self._wrapped = width, self._wrap(width)
+        return self._wrapped[1]
+
+    def _wrap(self, width: int) -> list[Content]:
         lines: list[Content] = []
         for label, cells in self._rows:
             text = paint(*cells)
