@@ -171,7 +171,7 @@ TABLE: tuple[Key, ...] = (
     Key("help", "question_mark", "close", "close", "Close the help", HIDDEN, name="app.help"),
     Key("keys", "backspace,delete", "reset", "default key", "Restore the default key"),
     Key("keys", "slash", "filter", "filter", "Show only rows with this text"),
-    Key("medal-card", "enter", "explain", "errors", "Explain the score: residuals, classes, groups, attempts"),
+    Key("medal-card", "enter", "explain", "explain the score", "Explain the score: residuals, classes, groups, attempts"),
     Key("medal-card", "V", "validate", "validate", "List every problem with this file"),
     Key("quit", "l", "answer(False)", "leave it running", name="leave"),
     Key("quit", "X", "answer(True)", "stop it", name="stop"),

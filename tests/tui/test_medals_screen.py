@@ -381,6 +381,9 @@ async def test_grouping_by_agent_shows_each_agents_medals_and_rank() -> None:
         await pilot.press("tab")
         await until(pilot, lambda: "% 1–3" in screen_text(app))
         assert "any medal" in screen_text(app)
+        await pilot.press("end")
+        await until(pilot, lambda: "? not graded  oncology/breast-cancer" not in screen_text(app))
+        assert "submissions of biomni single-cell" in screen_text(app)
 
 
 async def test_nothing_is_graded_without_asking_and_samples_are_labelled() -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bioeval_tui.report import agents
 from bioeval_tui.tui.medals.medal_table_view import Entry, Tally
-from bioeval_tui.tui.medals.medals_view import Totals
+from bioeval_tui.tui.medals.medals_view import MEDALS, Totals, next_medal
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.listing_view import Column
 
@@ -21,8 +21,8 @@ GROUP_COLUMNS: tuple[Column, ...] = (
     Column("invalid", 8, True, 1),
     Column("not graded", 11, True, 4),
     Column("> median", 9, True, 3),
-    Column("pctl", 6, True),
-    Column("others as 0", 11, True),
+    Column("pctl valid", 10, True),
+    Column("pctl all", 8, True),
     Column("any medal", 14, True, 5),
     Column("rank", 10, False, 6),
 )
@@ -43,7 +43,7 @@ class Group(NamedTuple):
 
 
 def groups(entries: Iterable[Entry]) -> list[Group]:
-    """Return every agent, most gold first, then silver, bronze and percentile (others as 0); its domains by name."""
+    """Return every agent, most gold first, then silver, bronze and percentile of all; its domains by name, if there are several."""
     whole: dict[str, Tally] = {}
     parts: dict[str, dict[str, Tally]] = {}
     for entry in entries:
@@ -55,7 +55,7 @@ def groups(entries: Iterable[Entry]) -> list[Group]:
         ((agent, tally.totals()) for agent, tally in whole.items()), key=lambda pair: _rank(*pair)
     ):
         found.append(Group(agent, None, totals))
-        domains = parts[agent]
+        domains = parts[agent] if len(parts[agent]) > 1 else {}
         found += [Group(agent, domain, domains[domain].totals()) for domain in sorted(domains)]
     return found
 
@@ -77,6 +77,22 @@ def entries(table: Iterable[Entry]) -> list[agents.AgentEntry]:
         won = entry.standing in ("gold", "silver", "bronze")
         found.append(agents.AgentEntry(entry.row.agent, entry.row.task_id, percentile, won))
     return found
+
+
+def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Cell]]:
+    """Return a line for each of a group's submissions: medal, task, score and place, or why it has none."""
+    lines: list[list[Cell]] = [[Cell(f"submissions of {group.words}", "quiet")]]
+    for entry in submissions:
+        row, report = entry.row, entry.row.report
+        if row.agent != group.agent or group.domain not in (None, entry.domain):
+            continue
+        medal = MEDALS[entry.standing]
+        line = [Cell(f"{medal.text:<13}", medal.tone), Cell(f"{row.task_id:<28} ")]
+        if report is not None and entry.standing != "invalid":
+            place = f"place {report.place_words} " if report.place_words else ""
+            line += [Cell(f"{report.score_words:<20} ", "strong"), Cell(f"{place:<22}")]
+        lines.append([*line, next_medal(row)])
+    return lines
 
 
 def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[str, Cell]:
@@ -101,8 +117,8 @@ def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[s
         "invalid": count(by["invalid"], "bad"),
         "not graded": count(by["not_graded"], "warn"),
         "> median": count(totals.above_median, "plain"),
-        "pctl": Cell(average, "plain"),
-        "others as 0": Cell(zeros, "strong" if whole else "plain"),
+        "pctl valid": Cell(average, "plain"),
+        "pctl all": Cell(zeros, "strong" if whole else "plain"),
         "any medal": Cell(standing.medal_words if standing and whole else waiting),
         "rank": Cell(standing.rank.words.removeprefix("rank ") if standing and whole else waiting),
     }

@@ -145,19 +145,26 @@ def _crowded(found: Histogram, width: int) -> bool:
 
 
 def _picture(found: Histogram, bins: int, each: int, height: int, names: Mapping[str, str]) -> list[Line]:
-    """Return columns, axis, own score and names below each other."""
+    """Return the own score above columns and axis, and the marks' names below them."""
     width = bins * each
     places = {name: found.scale.column(score, width) for name, score in found.marks.items()}
+    own = found.own
+    pointed = found.scale.column(own, width) if own is not None and 0 <= found.scale.at(own) <= 1 else None
     return [
-        *_columns(found.counts(bins, each), each, height, places),
+        *([_pointer(found.scale, own, width)] if own is not None else []),
+        *_columns(found.counts(bins, each), each, height, places, pointed),
         _axis(places, width, cut=found.below > 0),
-        *([_pointer(found.scale, found.own, width)] if found.own is not None else []),
         *_labels({name: places[name] for name in names}, names, width),
     ]
 
 
-def _columns(counts: Sequence[int], each: int, height: int, places: Mapping[str, int]) -> list[Line]:
-    """Return the columns; each cell has the colour of the best medal that begins at it or left of it."""
+def _columns(
+    counts: Sequence[int], each: int, height: int, places: Mapping[str, int], pointed: int | None
+) -> list[Line]:
+    """Return the columns; each cell has the colour of the best medal that begins at it or left of it.
+
+    A dotted line leads from above to the column at the cell `pointed`.
+    """
     most = max(counts)
     if not most or height < 1:
         return []
@@ -167,11 +174,14 @@ def _columns(counts: Sequence[int], each: int, height: int, places: Mapping[str,
     for name in MEDALS:
         if name in places:
             tones[places[name] :] = [TONES[name]] * (width - places[name])
-    rows = (
-        "".join(f"{EIGHTHS[max(0, min(8, level - 8 * row))] * thick:>{each}}" for level in levels)
-        for row in reversed(range(height))
-    )
-    return [joined(zip(row, tones, strict=True)) for row in rows]
+    lines: list[Line] = []
+    for row in reversed(range(height)):
+        signs = "".join(f"{EIGHTHS[max(0, min(8, level - 8 * row))] * thick:>{each}}" for level in levels)
+        cells = list(zip(signs, tones, strict=True))
+        if pointed is not None and signs[pointed] == " ":
+            cells[pointed] = ("┊", "strong")
+        lines.append(joined(cells))
+    return lines
 
 
 def _axis(places: Mapping[str, int], width: int, *, cut: bool) -> Line:
@@ -184,9 +194,9 @@ def _axis(places: Mapping[str, int], width: int, *, cut: bool) -> Line:
 
 
 def _pointer(scale: Scale, own: float, width: int) -> Line:
-    """Return the line with `▲` at the own score and its number beside it; an arrow at the edge if it lies beyond."""
+    """Return the line with `▼` at the own score and its number beside it; an arrow at the edge if it lies beyond."""
     at, words = scale.column(own, width), f"this {number(own)}"
-    sign = "◂" if scale.at(own) < 0 else "▸" if scale.at(own) > 1 else "▲"
+    sign = "◂" if scale.at(own) < 0 else "▸" if scale.at(own) > 1 else "▼"
     if at + len(words) + 2 <= width:
         return [Cell(" " * at), Cell(f"{sign} {words}", "strong")]
     return [Cell(" " * max(0, at - len(words) - 1)), Cell(f"{words} {sign}", "strong")]
