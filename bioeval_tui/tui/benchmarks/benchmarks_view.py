@@ -150,7 +150,7 @@ def _board_lines(board: Board, width: int) -> list[Line]:
             [
                 Cell(f"{'reference':<14}"),
                 Cell(f"  {column_number(score)}"),
-                Cell(f" {name}, not ranked", "quiet"),
+                Cell(f" what {name} scores, for comparison", "quiet"),
             ]
         )
     if board.humans:

@@ -105,7 +105,9 @@ def lines(found: Histogram, width: int, height: int) -> list[Line]:
     named = {name: name for name in found.marks if closely is None or name not in MEDALS}
     start, end = f"{number(found.scale.worst)} worse", f"better {number(found.scale.best)}"
     most = max(found.counts(bins, each), default=0)
-    middle = f"tallest column {most:,} of {len(found.scores):,}" if found.scores else ""
+    middle = (
+        f"up to {most:,} of {plural(len(found.scores), 'entry', 'entries')} a column" if found.scores else ""
+    )
     if len(start) + len(middle) + len(end) + 4 > width:
         middle = ""
     shown = [
