@@ -31,7 +31,7 @@ from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.keymap import resolve, use_keys
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
 from bioeval_tui.tui.shared.places import PlacesDialog
-from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES
+from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES, legible
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.spec import RunRequest
@@ -466,8 +466,8 @@ class BioevalApp(App[None]):
     # Colours
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return the theme's variables; with 16 colours, lines are grey, so that they differ from the black background."""
-        variables = super().get_css_variables()
+        """Return the theme's variables, legible; with 16 colours, lines are grey, so that they differ from the black background."""
+        variables = legible(super().get_css_variables(), dark=self.current_theme.dark)
         return {**variables, "line": "#808080"} if self.few_colours else variables
 
     @property

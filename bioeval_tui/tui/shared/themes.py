@@ -1,7 +1,10 @@
-"""The four themes. Colour only repeats what a sign or word says."""
+"""The four themes, and what makes others legible. Colour only repeats what a sign or word says."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
 
 DEFAULT_VARIABLES = {
@@ -115,3 +118,39 @@ THEMES: tuple[Theme, ...] = (
         },
     ),
 )
+
+LEAST_CONTRAST = 3.0
+"""Minimum contrast of a text with every background, as WCAG defines it."""
+_TEXTS = ("quiet", "gold", "silver", "bronze", "text-success", "text-warning", "text-error", "text-accent")
+_BACKS = ("background", "surface", "panel", "block-cursor-blurred-background")
+
+
+def legible(variables: Mapping[str, str], *, dark: bool) -> dict[str, str]:
+    """Return a theme's variables with text colours moved towards white, or black, until they contrast with every background.
+
+    The terminal's own 16 colours are not known, and stay.
+    """
+    found, ground = dict(variables), Color.parse(variables["background"])
+    if ground.ansi is not None:
+        return found
+    backs = [ground + Color.parse(variables[name]) for name in _BACKS]
+    end = WHITE if dark else BLACK
+    for name in _TEXTS:
+        colour, share = Color.parse(variables[name]), 0.0
+        while share < 1 and min(contrast(colour.blend(end, share), back) for back in backs) < LEAST_CONTRAST:
+            share += 0.1
+        found[name] = colour.blend(end, share).hex if share else variables[name]
+    return found
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast of two colours, 1 to 21: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio"""
+    low, high = sorted(map(_luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    linear = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
+    )
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
