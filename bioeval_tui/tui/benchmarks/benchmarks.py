@@ -47,7 +47,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         "medal card, or validate it to see everything that is wrong with it."
     )
     REFRESH_S = 0.0
-    LEAST = 26
+    LEAST = 32
     NEEDS_ROWS = ListScreen.NEEDS_ROWS | {"prepare", "validate", "grade", "card"}
     BINDINGS: ClassVar[list[BindingType]] = bindings("benchmarks")
     DEFAULT_CSS = """

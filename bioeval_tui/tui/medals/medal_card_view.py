@@ -22,7 +22,7 @@ _CHANCES: dict[str, tuple[str, Tone]] = {
     "gold": ("█", "gold"),
     "silver": ("▓", "silver"),
     "bronze": ("▒", "bronze"),
-    "no medal": ("░", "quiet"),
+    "no medal": ("░", "entries"),
 }
 UNKNOWN = "unknown"
 """The report's placeholder for an agent without a name, which cards leave out."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from bioeval_tui.text import plural
@@ -27,6 +27,7 @@ TONES: dict[str, Tone] = {
 """The marks that a leaderboard can have, and their tones."""
 CLOSE = 7
 """Medals closer than this many cells are also shown enlarged."""
+MOST_BINS = 40
 FAR_OUT = 3.0
 """The axis begins no further below the median than this many times the median's distance from the best."""
 
@@ -43,18 +44,15 @@ class Scale:
         span = self.best - self.worst
         return (score - self.worst) / span if span else 1.0
 
-    def column(self, score: float, width: int) -> int:
-        """Return a score's cell of `width`; a score beyond the axis is in its first or last cell."""
-        return min(width - 1, int(min(1.0, max(0.0, self.at(score))) * width))
-
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Scores, marks by name, and possibly one score of its own, on one scale."""
+    """Scores in columns, marks by name, and possibly one score of its own, on one scale."""
 
     scores: Sequence[float]
     marks: Mapping[str, float]
     scale: Scale
+    bins: int
     own: float | None = None
 
     @property
@@ -62,13 +60,29 @@ class Histogram:
         """The number of entries worse than the axis shows."""
         return sum(1 for score in self.scores if self.scale.at(score) < 0)
 
-    def counts(self, bins: int, each: int) -> list[int]:
-        """Return the number of entries in each of `bins` columns, `each` cells wide; those beyond the axis are left out."""
-        counts = [0] * bins
+    @property
+    def counts(self) -> list[int]:
+        """The number of entries in each column; those beyond the axis are left out."""
+        counts = [0] * self.bins
         for score in self.scores:
             if 0 <= self.scale.at(score) <= 1:
-                counts[self.scale.column(score, bins * each) // each] += 1
+                counts[self._bin(score)] += 1
         return counts
+
+    def cell(self, score: float, width: int) -> int:
+        """Return a score's cell of `width`, one of its column's; for a score beyond the axis, the first or last one."""
+        begins, ends = (self.begin(self._bin(score) + further, width) for further in (0, 1))
+        return max(begins, min(ends - 1, int(self._within(score) * width)))
+
+    def begin(self, number: int, width: int) -> int:
+        """Return the first cell of a column."""
+        return -(-number * width // self.bins)
+
+    def _bin(self, score: float) -> int:
+        return min(self.bins - 1, int(self._within(score) * self.bins))
+
+    def _within(self, score: float) -> float:
+        return min(1.0, max(0.0, self.scale.at(score)))
 
 
 def histogram(
@@ -88,30 +102,23 @@ def histogram(
         # A few hopeless entries must not press everything else against the right edge.
         lowest = min(sign * score for score in marks.values())
         worst = max(worst, min(lowest, median - FAR_OUT * (best - median)))
-    return Histogram(scores, marks, Scale(sign * worst, sign * best), own)
-
-
-def steps(entries: int, width: int) -> tuple[int, int]:
-    """Return the number of columns for that many entries, and the cells for each: few entries have wide columns."""
-    each = min(8, max(1, width // max(10, round(2 * entries**0.5))))
-    return width // each, each
+    # Not by the room: the same leaderboard has the same columns everywhere.
+    bins = max(10, min(MOST_BINS, round(2 * len(scores) ** 0.5)))
+    return Histogram(scores, marks, Scale(sign * worst, sign * best), bins, own)
 
 
 def lines(found: Histogram, width: int, height: int) -> list[Line]:
     """Return the histogram for `width` cells; where its medals are too close together, also that part enlarged."""
-    bins, each = steps(len(found.scores), max(8, width))
-    width = bins * each
+    found = replace(found, bins=min(found.bins, width))
     closely = _enlarged(found) if _crowded(found, width) else None
     named = {name: name for name in found.marks if closely is None or name not in MEDALS}
     start, end = f"{number(found.scale.worst)} worse", f"better {number(found.scale.best)}"
-    most = max(found.counts(bins, each), default=0)
-    middle = (
-        f"up to {most:,} of {plural(len(found.scores), 'entry', 'entries')} a column" if found.scores else ""
-    )
+    most = max(found.counts)
+    middle = f"up to {most:,} of {plural(len(found.scores), 'entry', 'entries')} a column" if most else ""
     if len(start) + len(middle) + len(end) + 4 > width:
         middle = ""
     shown = [
-        *_picture(found, bins, each, height, named),
+        *_picture(found, width, height, named),
         [Cell(f"{start}{middle:^{max(1, width - len(start) - len(end))}}{end}", "quiet")],
     ]
     if found.below:
@@ -121,7 +128,7 @@ def lines(found: Histogram, width: int, height: int) -> list[Line]:
         shown += [
             [],
             [Cell("the medals, enlarged", "quiet")],
-            *_picture(closely, bins, each, height // 2, names),
+            *_picture(closely, width, height // 2, names),
         ]
     return shown
 
@@ -137,50 +144,53 @@ def _enlarged(found: Histogram) -> Histogram | None:
         start, end = min(start, near.at(found.own)), max(end, near.at(found.own))
     edge, span = 0.05 * (end - start), near.best - near.worst
     scale = Scale(near.worst + (start - edge) * span, near.worst + (end + edge) * span)
-    return Histogram(found.scores, medals, scale, found.own)
+    return replace(found, marks=medals, scale=scale)
 
 
 def _crowded(found: Histogram, width: int) -> bool:
     """Return whether medals are too close on the axis for their names to fit below them."""
-    places = [found.scale.column(found.marks[name], width) for name in MEDALS if name in found.marks]
+    places = [found.cell(found.marks[name], width) for name in MEDALS if name in found.marks]
     return any(later - before < CLOSE for before, later in pairwise(places))
 
 
-def _picture(found: Histogram, bins: int, each: int, height: int, names: Mapping[str, str]) -> list[Line]:
+def _picture(found: Histogram, width: int, height: int, names: Mapping[str, str]) -> list[Line]:
     """Return the own score above columns and axis, and the marks' names below them."""
-    width = bins * each
-    places = {name: found.scale.column(score, width) for name, score in found.marks.items()}
-    own = found.own
-    pointed = found.scale.column(own, width) if own is not None and 0 <= found.scale.at(own) <= 1 else None
+    places = {name: found.cell(score, width) for name, score in found.marks.items()}
     return [
-        *([_pointer(found.scale, own, width)] if own is not None else []),
-        *_columns(found.counts(bins, each), each, height, places, pointed),
+        *([_pointer(found, found.own, width)] if found.own is not None else []),
+        *_columns(found, width, height, places),
         _axis(places, width, cut=found.below > 0),
         *_labels({name: places[name] for name in names}, names, width),
     ]
 
 
-def _columns(
-    counts: Sequence[int], each: int, height: int, places: Mapping[str, int], pointed: int | None
-) -> list[Line]:
+def _columns(found: Histogram, width: int, height: int, places: Mapping[str, int]) -> list[Line]:
     """Return the columns; each cell has the colour of the best medal that begins at it or left of it.
 
-    A dotted line leads from above to the column at the cell `pointed`.
+    A dotted line leads from above to the own score's column.
     """
-    most = max(counts)
+    most = max(found.counts)
     if not most or height < 1:
         return []
-    levels = [max(1, round(count / most * height * 8)) if count else 0 for count in counts]
-    width, thick = len(counts) * each, each - 1 if each > 2 else each
+    gap = 1 if width >= 4 * found.bins else 0
+    levels = [0] * width
+    for at, count in enumerate(found.counts):
+        begins, ends = found.begin(at, width), found.begin(at + 1, width)
+        level = max(1, round(count / most * height * 8)) if count else 0
+        levels[begins + gap : ends] = [level] * (ends - begins - gap)
     tones: list[Tone] = ["entries"] * width
     for name in MEDALS:
         if name in places:
             tones[places[name] :] = [TONES[name]] * (width - places[name])
+    own = found.own
+    pointed = found.cell(own, width) if own is not None and 0 <= found.scale.at(own) <= 1 else None
     lines: list[Line] = []
     for row in reversed(range(height)):
-        signs = "".join(f"{EIGHTHS[max(0, min(8, level - 8 * row))] * thick:>{each}}" for level in levels)
-        cells = list(zip(signs, tones, strict=True))
-        if pointed is not None and signs[pointed] == " ":
+        cells = [
+            (EIGHTHS[max(0, min(8, level - 8 * row))], tone)
+            for level, tone in zip(levels, tones, strict=True)
+        ]
+        if pointed is not None and cells[pointed][0] == " ":
             cells[pointed] = ("┊", "strong")
         lines.append(joined(cells))
     return lines
@@ -195,10 +205,10 @@ def _axis(places: Mapping[str, int], width: int, *, cut: bool) -> Line:
     return joined(cells)
 
 
-def _pointer(scale: Scale, own: float, width: int) -> Line:
+def _pointer(found: Histogram, own: float, width: int) -> Line:
     """Return the line with `▼` at the own score and its number beside it; an arrow at the edge if it lies beyond."""
-    at, words = scale.column(own, width), f"this {number(own)}"
-    sign = "◂" if scale.at(own) < 0 else "▸" if scale.at(own) > 1 else "▼"
+    at, words = found.cell(own, width), f"this {number(own)}"
+    sign = "◂" if found.scale.at(own) < 0 else "▸" if found.scale.at(own) > 1 else "▼"
     if at + len(words) + 2 <= width:
         return [Cell(" " * at), Cell(f"{sign} {words}", "strong")]
     return [Cell(" " * max(0, at - len(words) - 1)), Cell(f"{words} {sign}", "strong")]
