@@ -70,7 +70,7 @@ class GateRules:
         for name, bar in self.under.items():
             asked = f"{name}:{bar:g} needs facts {name}"
             if name == "mean":
-                asked = f"{bar:g} asks for the mean (published formula), which {score.NEEDS_BOTH}"
+                asked = f"{bar:g} asks for the mean of both, which {score.NEEDS_BOTH}"
             if name not in held and (name != "mean" or len(held) < len(CONDITIONS)):
                 raise UsageError(
                     f"--fail-under {asked}, but {who} has facts {only} only; give {only}:{bar:g}, or run both"
@@ -187,7 +187,7 @@ def _under(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
             counted = "; ".join(f"{c} {values[c].counted.words}" for c in conditions)
             if len(conditions) < len(CONDITIONS):
                 counted = f"{score.NEEDS_BOTH}; {counted}"
-            found.append(_check(first, "mean (published formula)", value, bar, counted))
+            found.append(_check(first, "mean of both", value, bar, counted))
         elif name in values:
             condition = name
             estimated = values[condition]

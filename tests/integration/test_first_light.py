@@ -97,7 +97,7 @@ def test_a_finished_run_can_be_listed_shown_and_explained(demo: tuple[dict[str, 
 def test_the_headless_demo_reports_on_stderr_and_prints_the_score_card(tmp_path: Path) -> None:
     done = run("demo", "--headless", data_dir=tmp_path)
     assert done.returncode == 0
-    assert "mean (published formula)" in done.stdout
+    assert "mean of both" in done.stdout
     assert "rehearsal" in done.stdout
     assert "Socrates: " in done.stderr
     assert "Socrates: " not in done.stdout

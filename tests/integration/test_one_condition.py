@@ -44,7 +44,7 @@ def test_one_condition_is_run_scored_and_reported_without_a_mean(
         "--json", str(files["json"]), "--junit", str(files["xml"]), "--md", str(files["md"]),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "mean (published formula) needs both conditions" in done.stdout
+    assert "mean of both needs both conditions" in done.stdout
     path = recording_in(data_dir)
     assert path is not None
     found = events_of(path)
@@ -92,7 +92,7 @@ def test_a_run_of_one_condition_resumes_with_that_condition_only(place: tuple[st
     ("bar", "sentence"),
     [
         ("withheld:0.5", "withheld:0.5 needs facts withheld, but the run has facts supplied only"),
-        ("0.5", "0.5 asks for the mean (published formula), which needs both conditions"),
+        ("0.5", "0.5 asks for the mean of both, which needs both conditions"),
     ],
 )
 def test_a_threshold_for_a_condition_that_is_not_run_is_refused_before_anything_is_sent(

@@ -88,7 +88,7 @@ OPTIONS: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {
         [("", "› Jobs    4 jobs", "enter run"), ("3", "› Runs    2 runs"), ("?", "c change keys")],
     ),
     "read-only": (["--read-only"], [("", "› Runs    2 runs"), ("?", "c change keys")]),
-    "replay": (["--read-only", "--run", RUN], [("", "› Live", "REPLAY"), ("E", "mean (published formula)")]),
+    "replay": (["--read-only", "--run", RUN], [("", "› Live", "REPLAY"), ("E", "mean of both")]),
 }
 
 

@@ -135,7 +135,7 @@ async def test_events_are_shown_with_their_message() -> None:
         "↻ retried after 0.1 s: 503",
         "✎ typed by the operator",
         "■ signs off",
-        "■ signed off · 4 turns · took 1 m 48 s",
+        "■ signed off · 3 turns · took 1 m 48 s",
     ):
         assert words in page
     assert "Bye." not in page  # the agreed words of a sign-off say nothing to a reader

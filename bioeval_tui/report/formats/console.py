@@ -147,7 +147,7 @@ def score_line(state: RunState) -> str:
     mean = number(state.ended.mean if state.ended else None)
     if state.only_condition:
         mean = composite.NEEDS_BOTH
-    return "   ".join([*heads, f"mean (published formula) {mean}"])
+    return "   ".join([*heads, f"mean of both {mean}"])
 
 
 def _print_parts(title: str, talk: ConversationState, console: Console) -> None:

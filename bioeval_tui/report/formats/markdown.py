@@ -110,7 +110,7 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
         mean = composite.NEEDS_BOTH if run.state.only_condition else words.number(page.mean)
         rows.append([escape(job), *conditions, mean, cost, escape(run.run_id)])
         sentences.append((job, page.conclusion.sentence))
-    head = ["job", "facts withheld", "facts supplied", "mean (published formula)", "cost", "run"]
+    head = ["job", "facts withheld", "facts supplied", "mean of both", "cost", "run"]
     lines += table(head, rows)
     lines += ["", *(f"- {escape(name)}: {escape(sentence)}" for name, sentence in sentences)]
     return "\n".join([*lines, ""])
@@ -144,7 +144,7 @@ def _page(page: Page) -> list[str]:
         "",
         f"**{escape(page.conclusion.sentence)}**",
         "",
-        " · ".join([*heads, f"mean (published formula) **{words.number(page.mean)}**"]),
+        " · ".join([*heads, f"mean of both **{words.number(page.mean)}**"]),
         "",
         *([escape(page.no_mean), ""] if page.no_mean else []),
         *([f"Reviewed: {escape(line)}", ""] if (line := words.reviewed_words(page.run)) else []),

@@ -74,6 +74,10 @@ class PanelDeck(Vertical):
         """Mark the first panel."""
         self._mark()
 
+    def on_resize(self) -> None:
+        """Draw again once the panels have their size: names are wrapped where there is room."""
+        self.call_after_refresh(self.show)
+
     @property
     def latency(self) -> LatencyPanel:
         """The panel of response times."""

@@ -218,7 +218,7 @@ def test_junit_distinguishes_failures_errors_and_skipped_checks() -> None:
 def test_junit_shows_thresholds_over_several_conversations_in_their_own_suite() -> None:
     root = junit(Recorded([scoring(0.5)] * 2, [scoring(0.9)] * 2), fail_under=["0.8"], min_pass_k=["2:0.5"])
     assert outcomes(root[-1]) == {
-        "job: mean (published formula) at least 0.8": "failure",
+        "job: mean of both at least 0.8": "failure",
         "job, facts withheld: pass^2 at least 0.5": "failure",
         "job, facts supplied: pass^2 at least 0.5": "passed",
     }

@@ -83,7 +83,7 @@ def test_the_html_report_has_every_part_of_the_run(demo: LoadedRun) -> None:
     page = Elements(html_report([demo]))
     for heading in (
         "Tasks", "Assertions, turn by turn", "Response times", "Facts ledger", "The conversations, side by side",
-        "About this run", "Mean (published formula)", "0.44", "0.72", "rehearsal", "turn 3, asked", "seed",
+        "About this run", "Mean of both", "0.44", "0.72", "rehearsal", "turn 3, asked", "seed",
     ):  # fmt: skip
         assert heading in page.text
     for conversation in demo.state.conversations.values():
@@ -94,9 +94,7 @@ def test_the_html_report_has_every_part_of_the_run(demo: LoadedRun) -> None:
 def test_both_conditions_come_before_their_mean(demo: LoadedRun) -> None:
     text = Elements(html_report([demo])).text
     assert (
-        text.index("Facts withheld\n0.44")
-        < text.index("Facts supplied\n1.00")
-        < text.index("Mean (published")
+        text.index("Facts withheld\n0.44") < text.index("Facts supplied\n1.00") < text.index("Mean of both")
     )
 
 
@@ -277,7 +275,7 @@ def test_the_markdown_report_says_what_the_html_report_says(demo: LoadedRun) -> 
     for words in (
         "facts withheld **0.44**",
         "facts supplied **1.00**",
-        "mean (published formula) **0.72**",
+        "mean of both **0.72**",
         "○○○●●● ✓ passed",
     ):
         assert words in text

@@ -15,10 +15,10 @@ from bioeval_tui.report.formats.farewell import say_goodbye
 @pytest.mark.parametrize(
     ("end", "code", "said"),
     [
-        ({}, 0, ["mean (published formula) 0.", "runs replay"]),
+        ({}, 0, ["mean of both 0.", "runs replay"]),
         ({"status": "cancelled", "mean": None}, 130, ["interrupted;", "have stopped", "runs replay", "runs resume", "130"]),
-        ({"status": "cancelled", "mean": None, "detail": "100 calls are spent"}, 3, ["mean (published formula) –", "3"]),
-        ({"status": "completed", "mean": None}, 3, ["mean (published formula) –", "runs replay", "3"]),
+        ({"status": "cancelled", "mean": None, "detail": "100 calls are spent"}, 3, ["mean of both –", "3"]),
+        ({"status": "completed", "mean": None}, 3, ["mean of both –", "runs replay", "3"]),
     ],
 )  # fmt: skip
 def test_the_last_lines_show_scores_next_commands_and_exit_code(
