@@ -193,7 +193,10 @@ def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: i
     """Return the interval to expect from the form's repeats and, from the job's newest run, their time and cost."""
     if form.trials is None or cases:
         return ""
-    words = trials_words(form.trials)
+    alike = form.agent == "sample" and form.played == "rehearsal"
+    words = (
+        "the sample agent answers alike in every trial of a rehearsal" if alike else trials_words(form.trials)
+    )
     if earlier is None or earlier.seconds is None:
         return words
     runs = max(1, len(form.model_names)) * len(form.held)

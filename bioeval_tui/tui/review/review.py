@@ -213,7 +213,7 @@ class ReviewScreen(RefreshedScreen):
         if item is not None and item.row is not None:
             self.query_one(MedalCard).show(item.row)
         self._show_transcript(item)
-        lines = [] if item is None else [review_view.heading(item), *self.lines_of(item)]
+        lines = [] if item is None else [*review_view.heading(item), *self.lines_of(item)]
         if item is not None and not review_view.hidden(item, self.blind, self.me):
             self.seen.add(item.id)
         self.query_one(Labelled).show([review_view.labelled(line) for line in lines], review_view.LABEL)
@@ -445,7 +445,7 @@ class ReviewScreen(RefreshedScreen):
         item = self.looked_at
         if item is None:
             return ()
-        lines = [review_view.heading(item), *self.lines_of(item)]
+        lines = [*review_view.heading(item), *self.lines_of(item)]
         return (Copied("this item", lambda: "\n".join("".join(c.text for c in line) for line in lines)),)
 
     def action_back(self) -> None:

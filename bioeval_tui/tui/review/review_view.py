@@ -140,10 +140,13 @@ def labelled(line: Line) -> tuple[str, Line]:
     return (line[0].text, line[1:]) if named else ("", line)
 
 
-def heading(item: ReviewItem) -> Line:
-    """Return the title of the reviewed item."""
+def heading(item: ReviewItem) -> list[Line]:
+    """Return the title of the reviewed item and, of a task, the conversation that it belongs to."""
     number = f"{item.id.task} " if item.id.task else ""
-    return [Cell(f"{number}{shorten(item.title, 300)}", "strong")]
+    title: Line = [Cell(f"{number}{shorten(item.title, 300)}", "strong")]
+    if item.id.key is None:
+        return [title]
+    return [title, [label("in"), Cell(f"{where(item, 200)} of {item.subject}", "quiet")]]
 
 
 def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list[Line]:
