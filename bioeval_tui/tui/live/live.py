@@ -60,9 +60,9 @@ class LiveScreen(BaseScreen):
     LiveScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & #banner { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
-        & #caption { height: 3; padding: 1 2 0 2; display: none; text-align: center; text-style: bold; background: $panel; }
+        & #caption { height: auto; min-height: 3; max-height: 4; padding: 1 2 0 2; display: none; text-align: center; text-style: bold; background: $panel; }
         &.-captions.-running #caption { display: block; }
-        &.-narrow #caption { height: 2; padding: 0 1; }
+        &.-narrow #caption { min-height: 2; max-height: 3; padding: 0 1; }
         & PanelDeck { display: none; }
         &.-running Conversations, &.-running PanelDeck { display: block; }
         &.-running #notice { display: none; }

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live import heads_view, panels_view
-from bioeval_tui.tui.live.panel_widget import Panel, names_head, wrapped_row
+from bioeval_tui.tui.live.panel_widget import Panel, column_for, names_head, wrapped_row
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
 
-NAME_WIDTH = 11
+NAME_WIDTH = 10
 FIGURES = ("avg", "p90", "max")
 """The latency statistics of one condition, in this order, in seconds."""
 
@@ -39,19 +39,21 @@ class TasksPanel(Panel):
         """Draw from the run."""
         tasks = rows.task_rows(state, look.trial)
         conversations = rows.talks(state, look.trial)
-        lines = self.lines_for([row.title for row in tasks], 3, NAME_WIDTH * len(conversations))
+        names = [state.condition_name(condition) for condition in heads_view.conditions(state)]
+        column = column_for(names)
+        lines = self.lines_for([row.title for row in tasks], 3, column * len(conversations))
 
         def paint_row(index: int, width: int) -> Content:
             row = tasks[index]
             cells = [
-                right(panels_view.task_cell(row, c, conversation), NAME_WIDTH)
+                right(panels_view.task_cell(row, c, conversation), column)
                 for c, conversation in conversations.items()
             ]
             number = Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ")
             return wrapped_row(number, row.title, cells, width, lines)
 
         self.set_panel(
-            names_head(map(state.condition_name, heads_view.conditions(state)), NAME_WIDTH),
+            names_head(names, column),
             len(tasks),
             paint_row,
             lambda _: Content("" if tasks else "the job has no tasks"),
@@ -124,6 +126,7 @@ class AssertionsPanel(Panel):
             [c.after_turn for row in checked for line in row.timelines.values() for c in line], default=0
         )
         titles = [row.title for row in checked]
+        names = [state.condition_name(condition) for condition in look.conditions]
         longest = max(map(cell_len, titles), default=0)
 
         def shown(width: int) -> tuple[int, str]:
@@ -134,7 +137,7 @@ class AssertionsPanel(Panel):
 
         def column(width: int) -> int:
             count, between = shown(width)
-            return max(NAME_WIDTH, count * (1 + len(between)) + 2)
+            return max(column_for(names), count * (1 + len(between)) + 2)
 
         width = self.size.width
         lines = self.lines_for(titles, 4, column(width) * len(look.conditions))
@@ -156,8 +159,7 @@ class AssertionsPanel(Panel):
         summary = (
             paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
         )
-        names = names_head(map(state.condition_name, look.conditions), column(width))
-        self.set_panel(names, len(checked), paint_row, foot, row_lines=lines)
+        self.set_panel(names_head(names, column(width)), len(checked), paint_row, foot, row_lines=lines)
 
 
 def _marks(row: rows.AssertionRow, condition: Condition, turns: int, shown: int, between: str) -> Content:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -82,6 +83,11 @@ class Panel(Vertical):
         self._foot.styles.height = foot_lines
         self._foot.draw(foot)
         self.rows.set_rows(count, painter, lines=row_lines)
+
+
+def column_for(names: Iterable[str]) -> int:
+    """Return how wide the columns below these names are: narrow, unless a name needs more than one line."""
+    return 9 if all(cell_len(name) < 9 for name in names) else 11
 
 
 def names_head(names: Iterable[str], column: int) -> list[Content]:

@@ -103,7 +103,7 @@ def notes(state: RunState) -> list[Cell]:
             )
     for reason, names in unmeasured.items():
         listed = " and ".join(dict.fromkeys(names))
-        found.append(Cell(f"{listed} could not be measured: {reason}", "bad"))
+        found.append(Cell(f"{listed} could not be measured: {reason.removeprefix('not measured: ')}", "bad"))
     for conversation in state.conversations.values():
         if conversation.score is not None and conversation.score.score is None:
             continue
