@@ -25,6 +25,7 @@ KEYS: dict[str, tuple[bytes, bytes]] = {
     "? help": (b"?", b"Both conversations of a run"),
     "/ find": (b"/", b"ext in all conversations"),
     "ctrl+p palette": (b"\x10", b"earch for commands"),
+    "ctrl+p its list": (b"\x10", b"Pause both conversations"),
     "1 Jobs": (b"1", b"Jobs"),
     "3 Runs": (b"3", b"Runs"),
     "4 Benchmarks": (b"4", b"Benchmarks"),
@@ -33,7 +34,7 @@ KEYS: dict[str, tuple[bytes, bytes]] = {
     "space pause": (b" ", b"PAUSED"),
     "space go on": (b" ", b"LIVE"),
 }
-CLOSED_BY_ESCAPE = ("? help", "/ find", "ctrl+p palette")
+CLOSED_BY_ESCAPE = ("? help", "/ find", "ctrl+p palette", "ctrl+p its list")
 PATIENCE_S = 3.0
 SETTLE_S = 0.3
 
