@@ -29,7 +29,7 @@ class MedalDetail(Dialog[None]):
     ABOUT: ClassVar[str] = "Where the submission stands on the leaderboard, and what the next medal needs."
     BINDINGS: ClassVar[list[BindingType]] = bindings("medal-card")
     DEFAULT_CSS = """
-    MedalDetail > .dialog--box { width: 96%; max-height: 96%; }
+    MedalDetail > .dialog--box { width: 96%; max-width: 100%; max-height: 96%; }
     MedalDetail.-narrow > .dialog--box { width: 100%; max-height: 100%; }
     MedalDetail MedalCard { height: auto; max-height: 100%; padding: 0; }
     MedalDetail.-narrow MedalCard { height: 1fr; }
