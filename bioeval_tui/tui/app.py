@@ -340,14 +340,22 @@ class BioevalApp(App[None]):
         copies += [*(known.copies() if known else ()), *tables(screen)]
         copies.append(Copied("this screen, as text", lambda: screen_text(self)))
         name = f"bioeval-tui-{self.current_mode}-{datetime.now():%Y-%m-%d-%H%M%S}.svg"
-        open_ones = [one for one in self.screen_stack[::-1] if isinstance(one, BaseScreen | Dialog)]
-        # A box without a caption of its own says which it is, and what the screen below says.
-        said = next((said for one in open_ones if (said := one.caption())), "")
-        caption = (known.caption() or f"{known.NAME}. {said}".rstrip(". ")) if known else ""
+        caption = (known.caption() or known.NAME) if known else ""
+        if isinstance(known, Dialog) and not known.caption() and (below := self._caption_below()):
+            caption = f"{known.NAME}. {below}"
         picture = None if self.READ_ONLY else Picture((self._pictures or Path()) / name, _masked(caption))
         # Masking whole lines would miss a name that a row cuts off.
         copies = [copied._replace(what=_masked(copied.what)) for copied in copies]
         self.push_screen(ShareDialog(copies, picture), self._shared)
+
+    def _caption_below(self) -> str:
+        """Return what the boxes and the screen below the top one say."""
+        for screen in self.screen_stack[-2::-1]:
+            if isinstance(screen, Dialog | BaseScreen) and (said := screen.caption()):
+                return said
+            if not isinstance(screen, Dialog):
+                break
+        return ""
 
     def _shared(self, chosen: Copied | Picture | None) -> None:
         """Copy the selection, or write the picture, after the dialog has closed."""

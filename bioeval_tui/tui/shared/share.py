@@ -80,7 +80,7 @@ class ShareDialog(FormDialog[Copied | Picture]):
                 f"picture: there is no folder {home_relative(path.absolute().parent)}",
                 "bad" if trying else "warn",
             )
-        return Cell(f"the caption goes into {path.with_suffix('.txt').name} beside it", "quiet")
+        return Cell(f"enter here saves both, the caption as {path.with_suffix('.txt').name}", "quiet")
 
     @on(RowList.Chosen)
     def _chosen(self, event: RowList.Chosen) -> None:
