@@ -288,7 +288,7 @@ async def test_names_that_do_not_fit_their_column_take_several_lines_of_their_ro
         await until(pilot, lambda: "tomorrow at 9  " in screen_text(app))
         assert "warfarin interacts with  " in screen_text(app)
         rows = app.live.query_one("#tasks RowList", RowList)
-        await pilot.click(rows, offset=(5, rows.row_height + 1))
+        await pilot.click(rows, offset=(5, 3))  # the second line of the second row
         await until(pilot, lambda: rows.cursor == 1)
 
 
