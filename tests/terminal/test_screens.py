@@ -30,7 +30,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.clicks("0…5 screens")
         screen.opens_box("", "enter go")
         screen.closes_box()
-        screen.types("3", "› Runs    2 runs", "■ completed", "space replay")
+        screen.types("3", "› Runs    2 runs", "■ rehearsal", "space replay")
         screen.opens_box(" ", "as recorded", "enter play")
         screen.closes_box()
         screen.opens_box("mm=", "B compared with A", "too few to tell")

@@ -55,7 +55,7 @@ def head(found: RunComparison, width: int) -> list[Line]:
 def table(found: RunComparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
     """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
     reach = _reach(found)
-    told = [CHANGES[check.change] for condition in found.conditions for check in condition.assertions]
+    told = [_changed(check) for condition in found.conditions for check in condition.assertions]
     told += [
         _verdict(value)
         for condition in found.conditions
@@ -196,8 +196,12 @@ def _check(check: ComparedCheck, label: int, plot: int) -> Line:
         _held(check.a),
         _held(check.b),
         Cell(" " * (NUMBER + 3 + plot)),
-        CHANGES[check.change],
+        _changed(check),
     ]
+
+
+def _changed(check: ComparedCheck) -> Cell:
+    return CHANGES.get(check.change, Cell(check.change))
 
 
 def _held(share: float | None) -> Cell:
