@@ -147,6 +147,8 @@ def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
         tone = score_tone(value) if sign.tone == "plain" else sign.tone
         return Cell(f"{sign.text.split()[0]} {score(value)}", tone)
     turn = conversation.turns
+    if not turn:
+        return Cell("● preparing", "busy")
     return Cell(f"‖ turn {turn}", "warn") if is_paused(state, condition) else Cell(f"● turn {turn}", "busy")
 
 
