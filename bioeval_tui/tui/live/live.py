@@ -206,6 +206,7 @@ class LiveScreen(BaseScreen):
             self._draw()
         self.conversations.show_new_spans()
         if "run_started" in changes.run:
+            self.bioeval.spare_collector()  # the models of events were loaded for it
             self._show_batch()
         self._show_end()
 
