@@ -111,7 +111,7 @@ def lines(found: Histogram, width: int, height: int) -> list[Line]:
     """Return the histogram for `width` cells; where its medals are too close together, also that part enlarged."""
     found = replace(found, bins=min(found.bins, width))
     closely = _enlarged(found) if _crowded(found, width) else None
-    named = {name: name for name in found.marks if closely is None or name not in MEDALS}
+    named = _named({name: found.marks[name] for name in found.marks if closely is None or name not in MEDALS})
     start, end = f"{number(found.scale.worst)} worse", f"better {number(found.scale.best)}"
     most = max(found.counts)
     middle = f"up to {most:,} of {plural(len(found.scores), 'entry', 'entries')} a column" if most else ""
@@ -124,13 +124,23 @@ def lines(found: Histogram, width: int, height: int) -> list[Line]:
     if found.below:
         shown.append([Cell(f"◂ {plural(found.below, 'entry', 'entries')} further out", "quiet")])
     if closely is not None:
-        names = {name: f"{name} {number(score)}" for name, score in closely.marks.items()}
+        names = {
+            name: f"{words} {number(closely.marks[name])}" for name, words in _named(closely.marks).items()
+        }
         shown += [
             [],
             [Cell("the medals, enlarged", "quiet")],
             *_picture(closely, width, height // 2, names),
         ]
     return shown
+
+
+def _named(marks: Mapping[str, float]) -> dict[str, str]:
+    """Return the words below each mark; marks of one score share those of the last."""
+    found: dict[float, list[str]] = {}
+    for name, score in marks.items():
+        found.setdefault(score, []).append(name)
+    return {names[-1]: ", ".join(names) for names in found.values()}
 
 
 def _enlarged(found: Histogram) -> Histogram | None:
