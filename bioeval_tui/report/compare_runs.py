@@ -113,14 +113,14 @@ def preview(path: Path) -> RunPreview:
     if talk is None:
         return RunPreview(found.sentence, names=names, brief=found.brief, trials=trials)
     times = [talk.ended.duration_ms / 1000 for talk in held if talk.ended and talk.ended.duration_ms]
+    signed_off = talk.ended is not None and talk.ended.reason == "signed_off"
+    said = [m for m in talk.messages if not (signed_off and m is talk.messages[-1] and m.role == "user")]
     cost = spent((run, talk) for talk in held).dollars
     return RunPreview(
         found.sentence,
         talk.key.condition,
         tuple((gain.what, gain.words) for gain in gains(state, talk)[:GAINS]),
-        tuple(
-            (message.role, shorten(clean_line(message.text), LONGEST)) for message in talk.messages[-LAST:]
-        ),
+        tuple((message.role, shorten(clean_line(message.text), LONGEST)) for message in said[-LAST:]),
         names,
         found.brief,
         trials,
