@@ -122,7 +122,7 @@ def test_a_run_that_was_left_can_be_watched_and_cancelled(tmp_path: Path) -> Non
             assert f"bioeval-tui watch {recording.stem}" in screen.printed
         with Screen("watch", recording.stem, data_dir=tmp_path) as watching:
             watching.sees("› Live › medication_reminder", "▌user", "PAUSED")
-            watching.types("C", "CANCELLED")
+            watching.types("C", "The run was cancelled")
             wait_for(lambda: not recording.with_suffix(".live").exists(), "the engine to end")
             watching.press(b"q")
             assert watching.left() == ExitCode.OK
