@@ -365,7 +365,7 @@ async def opened(context: BrowserContext, link: str) -> Tab:
 
 @pytest.mark.real_server
 async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
-    (tmp_path / "rules.yml").write_text("names: [Socrates]\nidentifiers: [warfarin]\n")
+    (tmp_path / "rules.yml").write_text("identifiers: [warfarin]\n")
     options = ("--read-only", "--max-sessions", "2", "--redact", str(tmp_path / "rules.yml"))
     with served(recorded(tmp_path), *options) as server:
         async with browser(tmp_path) as context:
@@ -383,7 +383,7 @@ async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
             await first.press("Space")
             await first.until("as recorded")
             await first.press("Enter")
-            await first.until("[PATIENT-1]")
+            await first.until("[ID-1]")
             early = first.text
             assert "REPLAY" in early
             await first.until("signed off")
