@@ -383,9 +383,9 @@ async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
             await first.press("Space")
             await first.until("as recorded")
             await first.press("Enter")
+            await first.until("REPLAY")
             await first.until("[ID-1]")
             early = first.text
-            assert "REPLAY" in early
             await first.until("signed off")
             assert "signed off" not in early
             picture = await first.page.screenshot()
@@ -422,9 +422,8 @@ async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
             gone = wait_for(lambda: both - server.tabs, "the tab's process ending")
             assert len(gone) == 1
             await first.page.bring_to_front()
-            await first.until(
-                "what would raise it most", ever=True
-            )  # the score card, when the replay has ended
+            # The score card, when the replay has ended.
+            await first.until("share of assertions that hold, by turn", ever=True)
             await first.press("Escape")
             await first.until("ENDED")
             await first.press("3")
