@@ -107,7 +107,9 @@ def duration(value_s: float) -> str:
 def who(identity: str, role: str) -> str:
     """Return a peer with its role, without repeating either."""
     name = identity.removeprefix("rehearsal: ")
-    return name if role in name else f"{role} {name}"
+    if role in name:
+        return name
+    return f"{name} {role}" if name in ("human", "rules", "scripted") else f"{role} {name}"
 
 
 def ending(ended: ConversationEnded) -> str:

@@ -99,7 +99,7 @@ def test_the_demo_runs_in_a_real_terminal_and_leaves_it_clean(tmp_path: Path) ->
         tmux(name, "send-keys", "-t", "s", "q")
         left = wait_for(name, "EXIT=")
         assert "EXIT=0" in left
-        assert "mean (published formula)" in left
+        assert "mean of both" in left
         assert f"bioeval-tui runs replay {next(tmp_path.glob('runs/*.jsonl')).stem}" in left
         assert (
             tmux(name, "display-message", "-p", "-t", "s", "#{alternate_on}#{mouse_any_flag}").strip() == "00"

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from bioeval_tui.report import rows
+from bioeval_tui.text import shorten
 from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.live.panel_widget import Panel, column_for, names_head, wrapped_row
 from bioeval_tui.tui.shared import bars_view
@@ -64,6 +65,8 @@ class TasksPanel(Panel):
 class LatencyPanel(Panel):
     """One row per turn: the agent's latency compared with the target."""
 
+    _title = ""
+
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""
         self.rows.tail = True
@@ -87,8 +90,17 @@ class LatencyPanel(Panel):
             return Content.assemble(*pieces)
 
         summaries = [(c, rows.latency(state, c, look.trial)) for c in look.conditions]
-        wanted = f"   target {bars_view.TARGET} {target / 1000:.1f}" if target else ""
-        goal = paint(Cell(f"s per turn{wanted}", "quiet"))
+        wanted = f"target {bars_view.TARGET} {target / 1000:.1f}" if target else ""
+        goal = paint(Cell("   ".join(filter(None, ("s per turn", wanted))), "quiet"))
+        share = max(2, (self.size.width - 2) // len(look.conditions))
+        names = (f" {shorten(state.condition_name(c), share - 1):<{share - 1}}" for c in look.conditions)
+        title = "Latency"
+        if len(look.conditions) > 1:
+            title = ", ".join(filter(None, ("Latency, s per turn", wanted)))
+            goal = paint(Cell(f"  {''.join(names)}", "quiet"))
+        if title != self._title:
+            self._title = title
+            self.border_title = title
 
         def foot(width: int) -> Content:
             column = max(6, min(7, (width - NAME_WIDTH) // len(FIGURES)))

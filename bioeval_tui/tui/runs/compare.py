@@ -64,7 +64,7 @@ class CompareDialog(Dialog[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("compare")
     DEFAULT_CSS = """
     CompareDialog > .dialog--box { width: 96%; max-width: 150; height: 90%; }
-    CompareDialog .compare--words { height: auto; max-height: 40%; }
+    CompareDialog #head { height: auto; max-height: 50%; }
     CompareDialog ComparedRows { height: 1fr; margin-top: 1; }
     CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
     """
@@ -79,10 +79,9 @@ class CompareDialog(Dialog[None]):
         """Both recordings, once they are needed."""
 
     def compose_body(self) -> Iterable[Widget]:
-        """Conclusions, the table, and how the runs differ in setup."""
-        yield Static(id="head", classes="compare--words", markup=False)
+        """How the runs differ in setup, the conclusions, and the table."""
+        yield Static(id="head", markup=False)
         yield self._list
-        yield Static(id="notes", classes="compare--words", markup=False)
 
     def on_mount(self) -> None:
         """Focus the table."""
@@ -132,13 +131,8 @@ class CompareDialog(Dialog[None]):
             found = self._found
             self._table = comparison_view.table(found, width, only_differences=self._only_differences)
             self._list.set_rows(len(self._table), lambda at, _: paint(*self._table[at].line))
-            for name, lines in (
-                ("head", comparison_view.head(found, width)),
-                ("notes", comparison_view.notes(found)),
-            ):
-                self.query_one(f"#{name}", Static).update(
-                    Content("\n").join([paint(*line) for line in lines])
-                )
+            head = Content("\n").join([paint(*line) for line in comparison_view.head(found, width)])
+            self.query_one("#head", Static).update(head)
 
     @on(RowList.Highlighted)
     def _moved(self) -> None:

@@ -44,8 +44,10 @@ class ComparisonRow(NamedTuple):
 
 
 def head(found: RunComparison, width: int) -> list[Line]:
-    """Return which runs are compared, and a sentence for each condition."""
-    shown: list[Line] = [_run_line("A", found.a, width), _run_line("B", found.b, width), []]
+    """Return which runs are compared, how they differ in setup, and a sentence for each condition."""
+    shown: list[Line] = [_run_line("A", found.a, width), _run_line("B", found.b, width)]
+    shown += ([Cell(f"! {note}", "warn")] for note in found.notes)
+    shown.append([])
     if not found.conditions:
         shown.append([Cell("the runs have no condition in common", "warn")])
     shown += ([Cell(condition.sentence)] for condition in found.conditions)
@@ -55,7 +57,7 @@ def head(found: RunComparison, width: int) -> list[Line]:
 def table(found: RunComparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
     """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
     reach = _reach(found)
-    told = [_changed(check) for condition in found.conditions for check in condition.assertions]
+    told = [CHANGES[check.change] for condition in found.conditions for check in condition.assertions]
     told += [
         _verdict(value)
         for condition in found.conditions
@@ -68,11 +70,6 @@ def table(found: RunComparison, width: int, *, only_differences: bool = False) -
         for condition in found.conditions
         for row in _condition(condition, width, verdicts, reach, only_differences)
     ]
-
-
-def notes(found: RunComparison) -> list[Line]:
-    """Return how the runs differ in setup."""
-    return [[Cell(f"! {note}", "warn")] for note in found.notes]
 
 
 def _reach(found: RunComparison) -> float:
@@ -196,12 +193,8 @@ def _check(check: ComparedCheck, label: int, plot: int) -> Line:
         _held(check.a),
         _held(check.b),
         Cell(" " * (NUMBER + 3 + plot)),
-        _changed(check),
+        CHANGES[check.change],
     ]
-
-
-def _changed(check: ComparedCheck) -> Cell:
-    return CHANGES.get(check.change, Cell(check.change))
 
 
 def _held(share: float | None) -> Cell:

@@ -130,7 +130,7 @@ def card(
     """Return the lines beside the table: the run, its conclusion if known, and its job's trend."""
     asked = f"; the agent was asked for {run.model}" if _asked_for(run) else ""
     played = (
-        f"rehearsal: no evaluator, no judge model{asked}"
+        f"rehearsal: scripted evaluator, rules judge{asked}"
         if run.rehearsal
         else f"model {run.model or 'not known'}"
     )

@@ -50,7 +50,7 @@ def test_both_scores_come_first_and_their_mean_is_the_published_one(state: RunSt
 
 
 def test_a_rehearsal_is_labelled(state: RunState) -> None:
-    assert "rehearsal: evaluator scripted, judge rules" in [
+    assert "rehearsal: scripted evaluator, rules judge" in [
         note.text for note in score_card_view.notes(state)
     ]
 

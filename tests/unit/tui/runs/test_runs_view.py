@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 def whole(found: RunComparison, width: int) -> str:
     rows = [row.line for row in comparison_view.table(found, width)]
-    return text([*comparison_view.head(found, width), *rows, *comparison_view.notes(found)])
+    return text([*comparison_view.head(found, width), *rows])
 
 
 def test_the_newest_run_comes_first_and_running_ones_are_marked() -> None:
