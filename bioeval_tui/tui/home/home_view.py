@@ -192,7 +192,9 @@ def next_steps(
                 f"{plural(never_run.assertions or 0, 'assertion')}. A dialog lets you choose how to run it.",
                 does="job",
                 on=(str(never_run.path), "1"),
-                text="\n".join(f"{what:<9}{words}" for what, words in never_run.about),
+                text="\n".join(
+                    f"\n{what}\n– {words}" if what else f"– {words}" for what, words in never_run.about
+                ),
             )
         )
     return [*found[:NEXT], first_steps()[2]]
