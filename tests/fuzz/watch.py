@@ -73,11 +73,14 @@ class Watch:
         with contextlib.suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
         signal.setitimer(signal.ITIMER_PROF, CASE_CPU_S)
+        # A module that is imported meanwhile would write its bytecode, which is no escape.
+        kept, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         self._active = True
         try:
             yield found
         finally:
             self._active = False
+            sys.dont_write_bytecode = kept
             signal.setitimer(signal.ITIMER_PROF, 0)
         grown = _megabytes("VmHWM") - before
         if grown > CASE_MB:
