@@ -107,8 +107,8 @@ def test_facts_reach_the_evaluator_only_where_supplied_and_their_disclosure_is_r
     told = ["Sydney" in prompt.split("# The conversation so far")[0] for prompt in models.evaluator_prompts]
     assert told == sorted(told)
     assert {True, False} == set(told)
-    assert not [prompt for prompt in models.evaluator_prompts if "right time zone" in prompt]
-    assert all("right time zone" in prompt and "Sydney" in prompt for prompt in models.judge_prompts)
+    assert not [prompt for prompt in models.evaluator_prompts if "asks for the time zone" in prompt]
+    assert all("asks for the time zone" in prompt and "Sydney" in prompt for prompt in models.judge_prompts)
     given = of_kind(events, "fact_disclosed")
     assert [(event["condition"], event["fact"], event["asked"]) for event in given] == [
         ("supplied", 1, True),
