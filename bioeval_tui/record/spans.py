@@ -7,7 +7,7 @@ are kept unchanged, and have no meaning here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -175,13 +175,13 @@ def tokens_of(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, in
     outer = [
         counts
         for name, counts in counted.items()
-        if not any(above in counted for above in _above(name, trace))
+        if not any(above in counted for above in ancestors(name, trace))
     ]
-    return _total([n for n, _ in outer]), _total([n for _, n in outer])
+    return known_sum(n for n, _ in outer), known_sum(n for _, n in outer)
 
 
-def _above(span_id: str, trace: Mapping[str, AgentSpan]) -> Iterable[str]:
-    """Yield the ids of the spans that contain a span, from the inside out."""
+def ancestors(span_id: str, trace: Mapping[str, AgentSpan]) -> Iterator[str]:
+    """Yield the ids of the known spans that contain a span, from the inside out. Circular parents end it."""
     seen = {span_id}
     while (parent := trace[span_id].parent_id) in trace and parent not in seen:
         yield parent
@@ -189,7 +189,8 @@ def _above(span_id: str, trace: Mapping[str, AgentSpan]) -> Iterable[str]:
         span_id = parent
 
 
-def _total(counts: Iterable[int | None]) -> int | None:
+def known_sum(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of the counts that are known; None if none is."""
     known = [n for n in counts if n is not None]
     return sum(known) if known else None
 

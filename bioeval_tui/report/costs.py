@@ -10,6 +10,7 @@ from bioeval_tui import agent_protocols
 from bioeval_tui.evaluation.prices import FILE_NAME, Price
 from bioeval_tui.record.events import TranscriptScored
 from bioeval_tui.record.names import Peer
+from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.loading import LoadedRun
 
@@ -72,8 +73,8 @@ def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
     why = next((cost.why_unknown for cost in found if cost.dollars is None), "")
     return PeerCost(
         peer,
-        _total([cost.tokens_in for cost in found]),
-        _total([cost.tokens_out for cost in found]),
+        known_sum(cost.tokens_in for cost in found),
+        known_sum(cost.tokens_out for cost in found),
         None if why or not found else sum(cost.dollars for cost in found if cost.dollars is not None),
         why or ("" if found else "no conversation was run"),
     )
@@ -165,16 +166,11 @@ def _unknown(peer: Peer, asked: Asked, why: str) -> PeerCost:
 
 def _tokens(asked: Asked) -> tuple[int | None, int | None]:
     counts = [_counts(each) for each in asked]
-    return _total([tokens_in for tokens_in, _ in counts]), _total([tokens_out for _, tokens_out in counts])
+    return known_sum(tokens_in for tokens_in, _ in counts), known_sum(tokens_out for _, tokens_out in counts)
 
 
 def _counts(asked: MessageState | TranscriptScored) -> tuple[int | None, int | None]:
     return asked.tokens if isinstance(asked, MessageState) else (asked.tokens_in, asked.tokens_out)
-
-
-def _total(counts: Sequence[int | None]) -> int | None:
-    known = [number for number in counts if number is not None]
-    return sum(known) if known else None
 
 
 def cost_dict(found: Spent) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bioeval_tui.record.spans import AgentSpan, Meaning, meaning_of
+from bioeval_tui.record.spans import AgentSpan, Meaning, ancestors, meaning_of
 from bioeval_tui.record.tool_calls import call_event, paired, result_event
 
 
@@ -84,21 +84,18 @@ def _call_of(meaning: Meaning, call_id: str = "") -> dict[str, Any]:
 
 
 def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
-    """Return the spans that are tool calls, in the order in which they began, one for each call."""
-    by_id = {span.span_id: (span, meaning_of(span)) for span in spans}
-    found = []
-    for span, meaning in sorted(by_id.values(), key=lambda pair: pair[0].start_ns):
-        if meaning.kind == "tool" and not _stands_within_itself(span, meaning.tool, by_id):
-            found.append((span, meaning))
-    return found
+    """Return the spans that are tool calls, in the order in which they began, one for each call.
 
-
-def _stands_within_itself(span: AgentSpan, tool: str, by_id: Mapping[str, tuple[AgentSpan, Meaning]]) -> bool:
-    """Return whether a span is inside another one of the same tool, for example if client and server both report a call."""
-    seen = {span.span_id}
-    while (above := by_id.get(span.parent_id)) is not None and span.parent_id not in seen:
-        seen.add(span.parent_id)
-        span = above[0]
-        if above[1].kind == "tool" and above[1].tool == tool:
-            return True
-    return False
+    Of a span inside another one of the same tool, for example if client and server both report a call, the outer counts.
+    """
+    by_id = {span.span_id: span for span in spans}
+    tools = {name: meaning for name, span in by_id.items() if (meaning := meaning_of(span)).kind == "tool"}
+    return [
+        (span, tools[span.span_id])
+        for span in sorted(by_id.values(), key=lambda span: span.start_ns)
+        if span.span_id in tools
+        and not any(
+            above in tools and tools[above].tool == tools[span.span_id].tool
+            for above in ancestors(span.span_id, by_id)
+        )
+    ]
