@@ -15,7 +15,7 @@ from bioeval_tui.report.compared import Change
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.setups import setup_notes, timing_refused
+from bioeval_tui.report.run_differences import difference_notes, timing_refused
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate
 from bioeval_tui.report.statistics.explained import reweighted
 from bioeval_tui.report.statistics.multiple import holm
@@ -199,7 +199,7 @@ def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
     shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
     conditions = tuple(_condition(a, b, condition, bool(refused)) for condition in shared)
     regressions = tuple(line for found in conditions for line in _regressions(found))
-    return Comparison(a, b, conditions, refused, tuple(setup_notes(a, b)), regressions)
+    return Comparison(a, b, conditions, refused, tuple(difference_notes(a, b)), regressions)
 
 
 def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> ConditionComparison:

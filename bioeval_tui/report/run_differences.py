@@ -1,4 +1,4 @@
-"""How the setups of two compared runs differ."""
+"""How two compared runs differ besides their results: jobs, judges, prompts, trials."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def timing_refused(a: LoadedRun, b: LoadedRun) -> str:
     return f"timing is not compared: {held}"
 
 
-def setup_notes(a: LoadedRun, b: LoadedRun) -> list[str]:
+def difference_notes(a: LoadedRun, b: LoadedRun) -> list[str]:
     """Return what differs between the runs besides their results, and what is missing from either."""
     one, two = a.started, b.started
     notes = []
