@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import count
-from math import sqrt
+from math import ceil, sqrt
 
 from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.estimates import proportion
 from bioeval_tui.report.statistics.paired import Difference
-from bioeval_tui.report.statistics.planning import design_width, trials_for_difference
-from bioeval_tui.report.statistics.variance_components import ASSUMED, VarianceComponents
+from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
+from bioeval_tui.report.statistics.variance_components import ASSUMED
 from bioeval_tui.text import plural
 
 EFFECTS = (0.1, 0.05, 0.02, 0.01)
@@ -40,8 +40,8 @@ def advice(found: Difference) -> str:
             else ""
         )
         return f"A difference in up to {_unseen(pairs) * 100:.0f} % of trials could have been missed{more}."
-    wanted = ((_needed(found, effect), effect) for effect in EFFECTS)
-    trials, effect = next(((n, effect) for n, effect in wanted if n and n > _held(found)), (0, 0.0))
+    wanted = ((needed(found, effect), effect) for effect in EFFECTS)
+    trials, effect = next(((n, effect) for n, effect in wanted if n > _held(found)), (0, 0.0))
     more = (
         f"; about {trials:,} {units} would show one of {effect:g} ({POWER * 100:.0f} % power)"
         if trials
@@ -50,19 +50,28 @@ def advice(found: Difference) -> str:
     return f"A difference from {estimate.interval.words} remains possible{more}."
 
 
-def _needed(found: Difference, effect: float) -> int | None:
-    """Return how many trials, or cases, detect a true difference of `effect` if they vary as much as these; None if no number does."""
-    error = found.estimate.standard_error
-    assert error is not None
-    return trials_for_difference(VarianceComponents(0.0, error**2 * _held(found)), effect, 1, POWER)
+def needed(found: Difference, effect: float) -> int:
+    """Return about how many trials, or cases, show a true difference of `effect` if they vary as much as these.
+
+    Reports are written where SciPy is not installed, so this takes quantiles of the central t distribution;
+    the exact power that `bioeval-tui plan` takes gives the same number or one more or fewer.
+    """
+    estimate = found.estimate
+    assert estimate.standard_error is not None
+    ratio = estimate.standard_error * sqrt(_held(found)) / effect
+    level = (1 + LEVEL) / 2
+    least = max(2, ceil((ratio * (normal_quantile(level) + normal_quantile(POWER))) ** 2))
+    return next(
+        n for n in count(least) if ratio * (t_quantile(level, n - 1) + t_quantile(POWER, n - 1)) <= sqrt(n)
+    )
 
 
 def trials_words(trials: int) -> str:
     """Return whether so many trials give an interval, and how wide it is to be expected."""
     enough = max(trials, FEWEST)
-    width = design_width(ASSUMED, 1, enough)
-    assert width is not None
-    about = f"an interval of about ±{width / 2:.2f}, if trials vary by {sqrt(ASSUMED.within):.2f}"
+    deviation = sqrt(ASSUMED.within)
+    half = t_quantile((1 + LEVEL) / 2, enough - 1) * deviation / sqrt(enough)
+    about = f"an interval of about ±{half:.2f}, if trials vary by {deviation:.2f}"
     if trials >= FEWEST:
         return f"{trials} trials give {about}"
     return f"{plural(trials, 'trial')}: no interval; {FEWEST} give {about}"

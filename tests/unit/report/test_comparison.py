@@ -8,9 +8,12 @@ import re
 import pytest
 from rich.console import Console
 
+from bioeval_tui.report.advice import needed
 from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.json_report import comparison_dict
+from bioeval_tui.report.statistics.planning import trials_for_difference
+from bioeval_tui.report.statistics.variance_components import VarianceComponents
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
 AWAY = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
@@ -81,6 +84,11 @@ def test_a_comparison_says_what_remains_open_and_how_many_trials_would_tell(
 ) -> None:
     found = against(Recorded(a), Recorded(b)).conditions[0]
     assert found.advice == advice
+    if "power" in advice:
+        within = VarianceComponents(0.0, (found.score.estimate.standard_error or 0.0) ** 2 * len(a))
+        planned = trials_for_difference(within, 0.1, 1)
+        assert planned is not None
+        assert abs(needed(found.score, 0.1) - planned) <= 1
 
 
 def test_a_difference_within_chance_is_not_called_better() -> None:
