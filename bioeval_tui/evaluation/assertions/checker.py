@@ -93,19 +93,39 @@ def check_expression(text: str, view: AssertionView) -> CheckResult:
 
 
 def _compared(parts: Sequence[Part]) -> str | None:
-    """Return the values that the failed conditions compared, such as `objectContext.resources.size is 0`."""
+    """Return the values that the failed conditions compared, such as `objectContext.resources.size is 0`.
+
+    A list too long to be shown is followed by the element that decided.
+    """
     missed = [part for part in parts if part.value is not True][:MOST_COMPARED]
-    sides = [side for part in missed for side in (part.sides or ((part.text, part.value),))]
-    found = dict.fromkeys(f"{text} is {_shown(value)}" for text, value in sides)
+    found = dict.fromkeys(said for part in missed for said in _values(part))
     return shorten(clean_line("; ".join(found)), 400) or None
+
+
+def _values(part: Part) -> list[str]:
+    sides = [(text, value, _shown(value)) for text, value in part.sides or ((part.text, part.value),)]
+    said = [f"{text} is {shown}" for text, _, shown in sides]
+    if (found := part.deciding) and any(
+        isinstance(value, list) and shown == _size(value) for _, value, shown in sides
+    ):
+        shown = found.parts[:MOST_COMPARED]
+        if found.how == "none":
+            said.append(f"none meets {' or '.join(inner.text for inner in shown)}")
+        else:
+            why = ", ".join(each for inner in shown for each in _values(inner))
+            said.append(f"number {found.number} {found.how}: {why}")
+    return said
 
 
 def _shown(value: Any) -> str:
     """Return a value on one line; a long list or object as its size."""
     text = clean_line(compact_json(value), 1_000)
-    if len(text) > LONGEST_SHOWN and isinstance(value, list | dict):
-        return f"a list of {len(value)}" if isinstance(value, list) else f"an object of {len(value)} parts"
-    return shorten(text, LONGEST_SHOWN)
+    long = len(text) > LONGEST_SHOWN
+    return _size(value) if long and isinstance(value, list | dict) else shorten(text, LONGEST_SHOWN)
+
+
+def _size(value: list[Any] | dict[str, Any]) -> str:
+    return f"a list of {len(value)}" if isinstance(value, list) else f"an object of {len(value)} parts"
 
 
 def holds_on_nothing(assertion: Assertion) -> bool:

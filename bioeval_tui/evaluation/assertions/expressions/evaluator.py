@@ -82,7 +82,7 @@ class Closure:
         held = budget.memory
         try:
             result = self._result(values)
-        except _Returned as returned:
+        except Returned as returned:
             if returned.label != self._label:
                 raise
             result = returned.value
@@ -123,7 +123,7 @@ class Closure:
         return self._evaluation.walk(node.body, names)
 
 
-class _Returned(Exception):
+class Returned(Exception):
     """`return@label value` on its way to the lambda of that label."""
 
     def __init__(self, label: str, value: Value) -> None:
@@ -217,7 +217,7 @@ class ExpressionEvaluation:
         return self.walk(node.result, names)
 
     def returned(self, node: Return, names: Environment) -> Value:
-        raise _Returned(node.label, self.walk(node.value, names))
+        raise Returned(node.label, self.walk(node.value, names))
 
     def type_operation(self, node: TypeOperation, names: Environment) -> Value:
         value = self.walk(node.operand, names)

@@ -1,4 +1,4 @@
-"""Why an expression has the value it has: the values of both sides of its comparisons."""
+"""Why an expression has the value it has: the values that it compared, and the element that decided."""
 
 from __future__ import annotations
 
@@ -7,16 +7,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.evaluator import ExpressionEvaluation
-from bioeval_tui.evaluation.assertions.expressions.limits import Limits
+from bioeval_tui.evaluation.assertions.expressions.evaluator import (
+    Environment,
+    ExpressionEvaluation,
+    Returned,
+)
+from bioeval_tui.evaluation.assertions.expressions.limits import LimitError, Limits
 from bioeval_tui.evaluation.assertions.expressions.results import to_json
 from bioeval_tui.evaluation.assertions.expressions.scope import shaped
-from bioeval_tui.evaluation.assertions.expressions.tree import Binary, Call, Expression, Literal, Node, Unary
+from bioeval_tui.evaluation.assertions.expressions.tree import (
+    Binary,
+    Call,
+    Expression,
+    Lambda,
+    Literal,
+    Node,
+    Unary,
+)
 from bioeval_tui.evaluation.assertions.expressions.values import Value
 
 COMPARISONS = frozenset({"==", "!=", "===", "!==", "<", "<=", ">", ">=", "in", "!in"})
 JOINED = frozenset({"&&", "||"})
 MOST_PARTS = 20
+MOST_ELEMENTS = 200
+"""Of longer lists, no element is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +43,125 @@ class Part:
     text: str
     value: Any
     sides: tuple[tuple[str, Any], ...]
+    deciding: Deciding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """The element of a list that explains the value of `any`, `all` or `none`.
+
+    `how` it does:
+
+    - "matches": the first that matches `any` or `none`; `parts` are the conditions that it meets.
+    - "does not match": the first that does not match `all`; `parts` are the conditions that it does not meet.
+    - "comes nearest": none matches `any`, and this one meets most conditions; `parts` are the others.
+    - "none": no element meets any condition of `any`; `parts` are the conditions, with the values of the first.
+
+    `number` counts from 1.
+    """
+
+    number: int
+    how: str
+    parts: tuple[Part, ...]
 
 
 def explain(expression: Expression, names: Mapping[str, Any], limits: Limits | None = None) -> list[Part]:
     """Return the conditions joined by `&&` and `||`, in order, each with the values that it compared.
 
-    A comparison gives both sides' values; a call such as `list.any { … }` gives its receiver's value.
+    A comparison gives both sides' values; a call such as `list.any { … }` gives its receiver's value, and the
+    element that decided.
     """
+    return _explained(expression, 0, len(expression.text), shaped(names), limits or Limits())
 
-    def value_of(node: Node) -> Any:
-        evaluation = ExpressionEvaluation(replace(expression, root=node), known, limits or Limits())
 
-        def finish(value: Value) -> Value:
-            return to_json(value, evaluation.budget)
-
-        try:
-            return evaluation.run(finish)
-        except ExpressionError as error:
-            return error.message
-
-    known = shaped(names)
+def _explained(
+    expression: Expression, start: int, end: int, names: Environment, limits: Limits, *, inner: bool = False
+) -> list[Part]:
+    """Explain the expression's root, whose text is from `start` to `end`; `inner` conditions without elements."""
     text = expression.text
     parts = []
-    for node, start, end in _conditions(expression.root, 0, len(text)):
+    for node, first, last in _conditions(expression.root, start, end)[:MOST_PARTS]:
         sides = tuple(
-            (_tidy(text[a:b]), value_of(side))
-            for side, a, b in _sides(node, start, end, text)
+            (_tidy(text[a:b]), _value(expression, side, names, limits))
+            for side, a, b in _sides(node, first, last, text)
             if not _is_constant(side)
         )
-        parts.append(Part(_tidy(text[start:end]), value_of(node), sides))
-        if len(parts) == MOST_PARTS:
-            break
+        value = _value(expression, node, names, limits)
+        deciding = None if inner else _deciding(expression, node, last, names, limits)
+        parts.append(Part(_tidy(text[first:last]), value, sides, deciding))
     return parts
+
+
+def _value(expression: Expression, node: Node, names: Environment, limits: Limits) -> Any:
+    """Return the JSON value of one node, or the sentence that says why it has none."""
+    evaluation = ExpressionEvaluation(replace(expression, root=node), names, limits)
+
+    def finish(value: Value) -> Value:
+        return to_json(value, evaluation.budget)
+
+    try:
+        return evaluation.run(finish)
+    except ExpressionError as error:
+        return error.message
+    except Returned as returned:  # by a condition in the lambda that it returns from
+        return returned.value is True
+
+
+def _deciding(
+    expression: Expression, node: Node, end: int, names: Environment, limits: Limits
+) -> Deciding | None:
+    """Return the element that decides `list.any { … }`, `all` or `none`, whose text ends at `end`.
+
+    None for other nodes, for lists of more than `MOST_ELEMENTS`, and if the elements take more than `limits`.
+    """
+    while isinstance(node, Unary) and node.operator == "!":
+        node = node.operand
+    if not isinstance(node, Call) or node.target is None or node.name not in ("any", "all", "none"):
+        return None
+    function = node.arguments[0].value if len(node.arguments) == 1 else None
+    if not isinstance(function, Lambda) or any(function.types) or len(function.parameters) > 1:
+        return None
+    name = function.parameters[0] if function.parameters else "it"
+    evaluation = ExpressionEvaluation(expression, names, limits)
+    try:
+        elements = evaluation.walk(node.target, names)
+        if not isinstance(name, str) or not isinstance(elements, list) or len(elements) > MOST_ELEMENTS:
+            return None
+        places = [{**names, name: element} for element in elements]
+        matching = [_is_true(evaluation, function.body, place) for place in places]
+        if node.name == "all" and False in matching:
+            at, how = matching.index(False), "does not match"
+        elif node.name != "all" and True in matching:
+            at, how = matching.index(True), "matches"
+        elif node.name == "any" and places:
+            conditions = [condition for condition, _, _ in _conditions(function.body, 0, 0)]
+            met = [sum(_is_true(evaluation, each, place) for each in conditions) for place in places]
+            at, how = met.index(max(met)), "comes nearest" if max(met) else "none"
+        else:
+            return None
+    except (ExpressionError, RecursionError):
+        return None
+    text = expression.text
+    start = text.index("->", function.column) + 2 if function.parameters else function.column
+    body = replace(expression, root=function.body)
+    parts = _explained(body, start, text.rindex("}", 0, end), places[at], limits, inner=True)
+    return Deciding(at + 1, how, tuple(part for part in parts if (part.value is True) == (how == "matches")))
+
+
+def _is_true(evaluation: ExpressionEvaluation, node: Node, names: Environment) -> bool:
+    """Return whether a condition holds; one that has no value does not.
+
+    Raises:
+        LimitError: the limits of the evaluation are used up.
+    """
+    try:
+        return evaluation.walk(node, names) is True
+    except Returned as returned:
+        return returned.value is True
+    except LimitError:
+        raise
+    except ExpressionError:
+        return False
 
 
 def _conditions(node: Node, start: int, end: int) -> list[tuple[Node, int, int]]:

@@ -55,12 +55,57 @@ async def test_a_true_expression_passes_and_a_false_one_fails() -> None:
         ("evaluation.functionCalls.isNotEmpty()", "evaluation.functionCalls is []"),
         ('objectContext.resources.first().name == "y"', 'objectContext.resources.first().name is "x"'),
         ("false", "false is false"),
-        ('objectContext.resources.none { it.id == "r" }', "objectContext.resources is a list of 1"),
+        (
+            'objectContext.resources.none { it.id == "r" }',
+            'objectContext.resources is a list of 1; number 1 matches: it.id is "r"',
+        ),
     ],
 )
 async def test_a_false_comparison_shows_both_values(condition: str, why: str) -> None:
     result = await Checker(None)(ExpressionAssertion(expression=condition), VIEW)
     assert (result.passed, result.why) == (False, why)
+
+
+DOSES = AssertionView(
+    {
+        "resources": [
+            {"id": "w", "name": "warfarin", "labels": ["DomainNode", "Drug"], "properties": {}},
+            {
+                "id": "a",
+                "name": "at 9",
+                "labels": ["DomainNode", "Reminder"],
+                "properties": {"dose": "10 mg"},
+            },
+            {"id": "b", "name": "at 8", "labels": ["DomainNode", "Reminder"], "properties": {"dose": "5 mg"}},
+        ]
+    },
+    VIEW.evaluation,
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        (
+            '.any { "Reminder" in it.labels && it.properties["dose"] == "7 mg" }',
+            'number 2 comes nearest: it.properties["dose"] is "10 mg"',
+        ),
+        ('.all { it.name.startsWith("at") }', 'number 1 does not match: it.name is "warfarin"'),
+        ('.none { d -> d.id == "b" || d.id == "c" }', 'number 3 matches: d.id is "b"'),
+        (
+            '.all { if (it.id == "w") return@all true; it.id != "b" }',
+            'number 3 does not match: if (it.id == "w") return@all true; it.id != "b" is false',
+        ),
+        (
+            '.any { it.type == "Gene" && it.name == "CFTR" }',
+            'none meets it.type == "Gene" or it.name == "CFTR"',
+        ),
+    ],
+)
+async def test_of_a_long_list_the_element_that_decides_is_shown(condition: str, why: str) -> None:
+    asked = ExpressionAssertion(expression=f"objectContext.resources{condition}")
+    result = await Checker(None)(asked, DOSES)
+    assert (result.passed, result.why) == (False, f"objectContext.resources is a list of 3; {why}")
 
 
 async def test_a_query_with_another_result_shows_it() -> None:
