@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +30,8 @@ from bioeval_tui.evaluation.assertions.expressions.values import Value
 COMPARISONS = frozenset({"==", "!=", "===", "!==", "<", "<=", ">", ">=", "in", "!in"})
 JOINED = frozenset({"&&", "||"})
 MOST_PARTS = 20
+LONGEST_S = 1.0
+"""The time for all values of an explanation."""
 MOST_ELEMENTS = 200
 """Of longer lists, no element is looked for."""
 
@@ -69,83 +72,92 @@ def explain(expression: Expression, names: Mapping[str, Any], limits: Limits | N
     """Return the conditions joined by `&&` and `||`, in order, each with the values that it compared.
 
     A comparison gives both sides' values; a call such as `list.any { … }` gives its receiver's value, and the
-    element that decided.
+    element that decided. Each value has the `limits` of an expression, all together `LONGEST_S`.
     """
-    return _explained(expression, 0, len(expression.text), shaped(names), limits or Limits())
+    explanation = _Explanation(expression, limits or Limits())
+    return explanation.parts(expression.root, 0, len(expression.text), shaped(names))
 
 
-def _explained(
-    expression: Expression, start: int, end: int, names: Environment, limits: Limits, *, inner: bool = False
-) -> list[Part]:
-    """Explain the expression's root, whose text is from `start` to `end`; `inner` conditions without elements."""
-    text = expression.text
-    parts = []
-    for node, first, last in _conditions(expression.root, start, end)[:MOST_PARTS]:
-        sides = tuple(
-            (_tidy(text[a:b]), _value(expression, side, names, limits))
-            for side, a, b in _sides(node, first, last, text)
-            if not _is_constant(side)
-        )
-        value = _value(expression, node, names, limits)
-        deciding = None if inner else _deciding(expression, node, last, names, limits)
-        parts.append(Part(_tidy(text[first:last]), value, sides, deciding))
-    return parts
+class _Explanation:
+    """Explains one expression; names differ within its lambdas."""
 
+    def __init__(self, expression: Expression, limits: Limits) -> None:
+        self._expression = expression
+        self._limits = limits
+        self._until = time.monotonic() + LONGEST_S
 
-def _value(expression: Expression, node: Node, names: Environment, limits: Limits) -> Any:
-    """Return the JSON value of one node, or the sentence that says why it has none."""
-    evaluation = ExpressionEvaluation(replace(expression, root=node), names, limits)
+    def parts(
+        self, node: Node, start: int, end: int, names: Environment, *, inner: bool = False
+    ) -> list[Part]:
+        """Explain a node whose text is from `start` to `end`; `inner` conditions without elements."""
+        text = self._expression.text
+        parts = []
+        for condition, first, last in _conditions(node, start, end)[:MOST_PARTS]:
+            sides = tuple(
+                (_tidy(text[a:b]), self._value(side, names))
+                for side, a, b in _sides(condition, first, last, text)
+                if not _is_constant(side)
+            )
+            deciding = None if inner else self._deciding(condition, last, names)
+            parts.append(Part(_tidy(text[first:last]), self._value(condition, names), sides, deciding))
+        return parts
 
-    def finish(value: Value) -> Value:
-        return to_json(value, evaluation.budget)
+    def _evaluation(self, node: Node, names: Environment) -> ExpressionEvaluation:
+        left = max(0.0, self._until - time.monotonic())
+        limits = replace(self._limits, seconds=min(self._limits.seconds, left))
+        return ExpressionEvaluation(replace(self._expression, root=node), names, limits)
 
-    try:
-        return evaluation.run(finish)
-    except ExpressionError as error:
-        return error.message
-    except Returned as returned:  # by a condition in the lambda that it returns from
-        return returned.value is True
+    def _value(self, node: Node, names: Environment) -> Any:
+        """Return the JSON value of one node, or the sentence that says why it has none."""
+        evaluation = self._evaluation(node, names)
 
+        def finish(value: Value) -> Value:
+            return to_json(value, evaluation.budget)
 
-def _deciding(
-    expression: Expression, node: Node, end: int, names: Environment, limits: Limits
-) -> Deciding | None:
-    """Return the element that decides `list.any { … }`, `all` or `none`, whose text ends at `end`.
+        try:
+            return evaluation.run(finish)
+        except ExpressionError as error:
+            return error.message
+        except Returned as returned:  # by a condition in the lambda that it returns from
+            return returned.value is True
 
-    None for other nodes, for lists of more than `MOST_ELEMENTS`, and if the elements take more than `limits`.
-    """
-    while isinstance(node, Unary) and node.operator == "!":
-        node = node.operand
-    if not isinstance(node, Call) or node.target is None or node.name not in ("any", "all", "none"):
-        return None
-    function = node.arguments[0].value if len(node.arguments) == 1 else None
-    if not isinstance(function, Lambda) or any(function.types) or len(function.parameters) > 1:
-        return None
-    name = function.parameters[0] if function.parameters else "it"
-    evaluation = ExpressionEvaluation(expression, names, limits)
-    try:
-        elements = evaluation.walk(node.target, names)
-        if not isinstance(name, str) or not isinstance(elements, list) or len(elements) > MOST_ELEMENTS:
+    def _deciding(self, node: Node, end: int, names: Environment) -> Deciding | None:
+        """Return the element that decides `list.any { … }`, `all` or `none`, whose text ends at `end`.
+
+        None for other nodes, for lists of more than `MOST_ELEMENTS`, and if the elements take more than the limits.
+        """
+        while isinstance(node, Unary) and node.operator == "!":
+            node = node.operand
+        if not isinstance(node, Call) or node.target is None or node.name not in ("any", "all", "none"):
             return None
-        places = [{**names, name: element} for element in elements]
-        matching = [_is_true(evaluation, function.body, place) for place in places]
-        if node.name == "all" and False in matching:
-            at, how = matching.index(False), "does not match"
-        elif node.name != "all" and True in matching:
-            at, how = matching.index(True), "matches"
-        elif node.name == "any" and places:
-            conditions = [condition for condition, _, _ in _conditions(function.body, 0, 0)]
-            met = [sum(_is_true(evaluation, each, place) for each in conditions) for place in places]
-            at, how = met.index(max(met)), "comes nearest" if max(met) else "none"
-        else:
+        function = node.arguments[0].value if len(node.arguments) == 1 else None
+        if not isinstance(function, Lambda) or any(function.types) or len(function.parameters) > 1:
             return None
-    except (ExpressionError, RecursionError):
-        return None
-    text = expression.text
-    start = text.index("->", function.column) + 2 if function.parameters else function.column
-    body = replace(expression, root=function.body)
-    parts = _explained(body, start, text.rindex("}", 0, end), places[at], limits, inner=True)
-    return Deciding(at + 1, how, tuple(part for part in parts if (part.value is True) == (how == "matches")))
+        name = function.parameters[0] if function.parameters else "it"
+        evaluation = self._evaluation(node, names)
+        try:
+            elements = evaluation.walk(node.target, names)
+            if not isinstance(name, str) or not isinstance(elements, list) or len(elements) > MOST_ELEMENTS:
+                return None
+            places = [{**names, name: element} for element in elements]
+            matching = [_is_true(evaluation, function.body, place) for place in places]
+            if node.name == "all" and False in matching:
+                at, how = matching.index(False), "does not match"
+            elif node.name != "all" and True in matching:
+                at, how = matching.index(True), "matches"
+            elif node.name == "any" and places:
+                conditions = [condition for condition, _, _ in _conditions(function.body, 0, 0)]
+                met = [sum(_is_true(evaluation, each, place) for each in conditions) for place in places]
+                at, how = met.index(max(met)), "comes nearest" if max(met) else "none"
+            else:
+                return None
+        except (ExpressionError, RecursionError):
+            return None
+        text = self._expression.text
+        start = text.index("->", function.column) + 2 if function.parameters else function.column
+        parts = self.parts(function.body, start, text.rindex("}", 0, end), places[at], inner=True)
+        shown = tuple(part for part in parts if (part.value is True) == (how == "matches"))
+        return Deciding(at + 1, how, shown)
 
 
 def _is_true(evaluation: ExpressionEvaluation, node: Node, names: Environment) -> bool:
