@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 from bioeval_tui.grade.task_report import TaskReport
@@ -21,11 +20,11 @@ TARGET = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of a message; `evidence` names the tasks for which the judge quoted it."""
+class Quotation:
+    """What the judge quoted from a message, as evidence for a task."""
 
     text: str
-    evidence: tuple[int, ...] = ()
+    task: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Said:
 
     anchor: str
     message: MessageState
-    pieces: tuple[Piece, ...]
+    quotations: tuple[Quotation, ...]
     notes: tuple[Note, ...]
 
 
@@ -202,7 +201,7 @@ def _said(run: LoadedRun, talk: ConversationState, trial: int, message: MessageS
     if message.role == "assistant":
         notes += _new_checks(talk, message.turn)
     where = anchor(run.run_id, talk.key.condition, trial, message.message)
-    return Said(where, message, _pieces(talk, message), tuple(notes))
+    return Said(where, message, _quotations(talk, message), tuple(notes))
 
 
 def _new_checks(talk: ConversationState, turn: int) -> list[Note]:
@@ -218,19 +217,12 @@ def _new_checks(talk: ConversationState, turn: int) -> list[Note]:
     return notes
 
 
-def _pieces(talk: ConversationState, message: MessageState) -> tuple[Piece, ...]:
-    """Cut a message where the judge's quotations begin and end."""
-    text = message.text
-    marks: list[tuple[int, int, int]] = []
-    for task in talk.verdict.tasks if talk.verdict else ():
-        for item in task.evidence:
-            at = text.find(item.quote) if item.message == message.message and item.quote else -1
-            if at >= 0:
-                marks.append((at, at + len(item.quote), task.task))
-    cuts = sorted({0, len(text), *(at for mark in marks for at in mark[:2])})
+def _quotations(talk: ConversationState, message: MessageState) -> tuple[Quotation, ...]:
     return tuple(
-        Piece(text[start:end], tuple(sorted({task for a, b, task in marks if a <= start and end <= b})))
-        for start, end in pairwise(cuts)
+        Quotation(item.quote, task.task)
+        for task in (talk.verdict.tasks if talk.verdict else ())
+        for item in task.evidence
+        if item.message == message.message
     )
 
 

@@ -245,13 +245,15 @@ async def test_jumping_works_before_the_first_layout() -> None:
         assert "[line 150]" in seen(late)
 
 
-async def test_links_are_shown_with_their_url() -> None:
-    async with shown(conversation("see [the leaflet](https://example.org/a) and ![a scan](b.png)")) as (
-        transcript,
-        _,
-    ):
+async def test_links_are_shown_with_their_url_and_no_words_are_left_out() -> None:
+    talk = conversation(
+        "see [the leaflet](https://example.org/a) and ![a scan](b.png)\n\n[1]: https://example.org/b"
+    )
+    say(talk, ">" * 20 + " so deep")
+    async with shown(talk) as (transcript, _):
         assert "see the leaflet (https://example.org/a) and" in lines(transcript)[0]
-        assert "[image: a scan]" in seen(transcript)
+        for words in ("[image: a scan]", "[1]: https://example.org/b", "> so deep"):
+            assert words in seen(transcript)
 
 
 async def test_one_line_up_shows_the_same_lines_one_lower() -> None:

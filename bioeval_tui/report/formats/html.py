@@ -1,6 +1,7 @@
 """One self-contained HTML file: no network, no script, light and dark, printable.
 
-Every text is escaped by Jinja's autoescape; no text is ever marked as safe. In addition, a strict
+Every text is escaped by Jinja's autoescape; no text is ever marked as safe. The Markdown of messages is written as elements
+from a fixed list around escaped text, so it cannot make others, links or attributes. In addition, a strict
 Content-Security-Policy allows only the file's stylesheet, by its hash.
 """
 
@@ -22,9 +23,10 @@ from bioeval_tui.report.formats import charts
 from bioeval_tui.report.formats.pages import page_of, title_of, trial_title
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
 from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.summary import Summary, summarise_runs
-from bioeval_tui.report.view import TARGET
+from bioeval_tui.report.view import TARGET, Said
 from bioeval_tui.text import upper_first
 
 
@@ -102,6 +104,8 @@ def environment() -> Environment:
         "summary": _summary,
         "trial_title": trial_title,
         "upper_first": upper_first,
+        "message_blocks": _message_blocks,
+        "plain": plain,
     }
     environment.globals["tone_words"] = words.TONE
     return environment
@@ -109,6 +113,10 @@ def environment() -> Environment:
 
 def _composite_bar(score: ConversationScored) -> tuple[charts.BarPiece, ...]:
     return charts.composite_bar(score.parts, score.penalty)
+
+
+def _message_blocks(said: Said) -> tuple[MessageBlock, ...]:
+    return message_blocks(said.message.text, said.quotations)
 
 
 def _summary(run: LoadedRun) -> Summary:

@@ -28,6 +28,7 @@ LOADS = (
     '<p style="background:url({leak}/attribute)">x</p>',
     '<object data="{leak}/object"></object><embed src="{leak}/embed">',
     '<video src="{leak}/video" poster="{leak}/poster"></video>',
+    '\n\n[x]({leak}/link "t") ![i]({leak}/image) <{leak}/auto>\n\n| [y](javascript:{pwn}) |\n|---|\n| ![]({leak}/cell) |\n\n',
     '<details open ontoggle="{pwn}">x</details><input autofocus onfocus="{pwn}">',
 )
 BREAKS = (

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from bioeval_tui.markdown import pattern_of
 from bioeval_tui.tui.live.transcript.blocks import Block
 from bioeval_tui.tui.live.transcript.document import Document, Spot
-from bioeval_tui.tui.live.transcript.search import pattern_of, spans_by_line
 
 
 class Match(NamedTuple):
@@ -170,3 +170,30 @@ class Highlights:
         if self.pattern is None or block.kind == "gap":
             return 0
         return sum(1 for _ in self.pattern.finditer(block.text))
+
+
+def spans_by_line(lines: list[str], pattern: re.Pattern[str]) -> list[list[tuple[int, int, int]]]:
+    """Return for each line the `(start, end, which)` of matches on it, `which` counting matches over all lines.
+
+    A match that wraps is marked on each of its lines.
+    """
+    found: list[list[tuple[int, int, int]]] = [[] for _ in lines]
+    joined = "\n".join(lines)
+    starts, at = [], 0
+    for line in lines:
+        starts.append(at)
+        at += len(line) + 1
+    row = 0
+    for which, match in enumerate(pattern.finditer(joined)):
+        start, end = match.span()
+        while row + 1 < len(starts) and starts[row + 1] <= start:
+            row += 1
+        here = row
+        while here < len(lines) and starts[here] < end:
+            first = max(0, start - starts[here])
+            last = min(len(lines[here]), end - starts[here])
+            first += len(lines[here][first:last]) - len(lines[here][first:last].lstrip()) if here > row else 0
+            if last > first:
+                found[here].append((first, last, which))
+            here += 1
+    return found

@@ -1,13 +1,11 @@
-"""Rich's Markdown, restyled: plain headings, literal HTML, and links shown but never clickable."""
+"""Rich's Markdown of messages, restyled: plain headings, tables without frames."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -25,9 +23,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.text import clean, clean_line
-
-_PARSER = MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable("strikethrough").enable("table")
+from bioeval_tui.markdown import parsed
 
 _CODE = re.compile(r"`[^`]*`")
 GAP = "   "
@@ -115,10 +111,7 @@ def finished(text: str) -> str:
 
 
 class TranscriptMarkdown(Markdown):
-    """Markdown whose lines break where the text breaks, as people write in chats.
-
-    Links and images are shown as text followed by the address; they cannot be clicked.
-    """
+    """The Markdown of a message, with nothing in it that can be clicked."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
@@ -138,36 +131,4 @@ class TranscriptMarkdown(Markdown):
         self.justify = None
         self.style = "none"
         self.hyperlinks = False
-        self.parsed = _PARSER.parse(source)
-        for token in self.parsed:
-            if token.children:
-                token.children = list(_literal(token.children))
-
-
-def _literal(tokens: Iterable[Token]) -> Iterable[Token]:
-    """Rewrite inline tokens: soft breaks to breaks, links and images to their text and address."""
-    target = ""
-    shown = ""
-    for token in tokens:
-        match token.type:
-            case "softbreak":
-                yield Token("hardbreak", "br", 0)
-            case "link_open":
-                target, shown = str(token.attrs.get("href", "")), ""
-                yield Token("address_open", "a", 1)
-            case "link_close":
-                yield Token("address_close", "a", -1)
-                if target and target not in (shown, f"mailto:{shown}"):
-                    yield _text(f" ({clean_line(target)})")
-            case "image":
-                address = str(token.attrs.get("src", ""))
-                yield _text(f"[image: {clean_line(token.content) or 'no text'}] ({clean_line(address)})")
-            case _:
-                # An entity such as &#x202e; becomes a character only here, after the source was cleaned.
-                token.content = clean(token.content)
-                shown += token.content
-                yield token
-
-
-def _text(content: str) -> Token:
-    return Token("text", "", 0, content=content)
+        self.parsed = parsed(source)

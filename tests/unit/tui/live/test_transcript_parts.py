@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bioeval_tui.markdown import pattern_of
 from bioeval_tui.tui.live.transcript.chunks import MAX_CHARS, MAX_LINES, Chunk, cut, pieces
 from bioeval_tui.tui.live.transcript.generation import generation_line
 from bioeval_tui.tui.live.transcript.heights import Heights
+from bioeval_tui.tui.live.transcript.highlights import spans_by_line
 from bioeval_tui.tui.live.transcript.markdown import finished
-from bioeval_tui.tui.live.transcript.search import pattern_of, spans_by_line
 
 PARAGRAPH = "words that go on " * 25
 
@@ -123,6 +124,7 @@ def test_every_line_belongs_to_the_right_item(heights: list[int], data: st.DataO
         ("take **one** tablet", "take one\ntablet"),
         ("a.b (c)", "see A.B (c)"),
         ("**", "two ** stars"),
+        ("interact (major)**: avoid", "they interact (major): avoid both"),
     ],
 )
 def test_search_finds_words_that_are_formatted_or_wrapped(words: str, text: str) -> None:
@@ -135,6 +137,9 @@ def test_search_text_is_not_a_pattern() -> None:
     pattern = pattern_of(".*")
     assert pattern is not None
     assert not pattern.search("anything")
+    bullets = pattern_of("a • " * 100 + "b")
+    assert bullets is not None
+    assert not bullets.search("a • " * 1000)
     assert pattern_of("  ") is None
 
 

@@ -1,0 +1,94 @@
+"""The Markdown of messages, parsed in the same way for screens and reports. Nothing in it acts: no HTML, no links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import chain, zip_longest
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from bioeval_tui.text import clean, clean_line
+
+MAX_NESTING = 12
+"""The parser leaves out what is nested deeper; a text with deeper quotations or lists is shown as it was written."""
+
+MAX_PATTERN = 500
+
+# Without "reference", which takes lines such as `[1]: https://…` out of the text.
+_PARSER = (
+    MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+    .enable(["strikethrough", "table"])
+    .disable("reference")
+)
+_AS_WRITTEN = MarkdownIt("zero").enable("newline")
+
+_MARKS = "*_`~#>|▌│•"
+_GAP = re.compile(rf"([\s{_MARKS}]+)")
+_SPACE = re.compile(r"\s")
+
+
+def parsed(source: str) -> list[Token]:
+    """Return the tokens of a text.
+
+    Lines break where the text breaks, as people write in chats. Links and images are their text, address and title.
+    """
+    tokens = _PARSER.parse(source)
+    if any(token.level >= MAX_NESTING - 1 and token.type in _CONTAINERS for token in tokens):
+        tokens = _AS_WRITTEN.parse(source)
+    for token in tokens:
+        if token.children:
+            token.children = list(_literal(token.children))
+    return tokens
+
+
+_CONTAINERS = ("blockquote_open", "list_item_open")
+
+
+def _literal(tokens: Iterable[Token]) -> Iterable[Token]:
+    """Rewrite inline tokens: soft breaks to breaks, links and images to their text and address."""
+    target = ""
+    shown = ""
+    for token in tokens:
+        match token.type:
+            case "softbreak":
+                yield Token("hardbreak", "br", 0)
+            case "link_open":
+                target, shown = _address(token, "href"), ""
+                yield Token("address_open", "a", 1)
+            case "link_close":
+                yield Token("address_close", "a", -1)
+                if target and target not in (shown, f"mailto:{shown}"):
+                    yield _text(f" ({target})")
+            case "image":
+                yield _text(f"[image: {clean_line(token.content) or 'no text'}] ({_address(token, 'src')})")
+            case _:
+                # An entity such as &#x202e; becomes a character only here, after the source was cleaned.
+                token.content = clean(token.content)
+                shown += token.content
+                yield token
+
+
+def _address(token: Token, name: str) -> str:
+    return clean_line(" ".join(str(token.attrs[key]) for key in (name, "title") if token.attrs.get(key)))
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=content)
+
+
+def pattern_of(words: str, limit: int = MAX_PATTERN) -> re.Pattern[str] | None:
+    """Return a pattern for `words`, ignoring case, or None if they contain nothing to search for.
+
+    Any white space, line end or Markdown mark may stand between two words, so that the same pattern finds
+    a passage in the source and in its rendered, wrapped form. The words themselves are taken literally.
+    """
+    words = words[:limit].strip()
+    parts = _GAP.split(words.strip(f"{_MARKS} \t\n"))
+    if parts == [""]:
+        return re.compile(re.escape(words)) if words else None
+    # Of marks without white space, as in `(major)**:`, nothing is shown.
+    gaps = [rf"[\s{_MARKS}]{'+' if _SPACE.search(gap) else '*'}" for gap in parts[1::2]]
+    found = zip_longest(map(re.escape, parts[::2]), gaps, fillvalue="")
+    return re.compile("".join(chain.from_iterable(found)), re.IGNORECASE)
