@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui import agent_protocols
 from bioeval_tui.evaluation.prices import FILE_NAME, Price
 from bioeval_tui.record.events import TranscriptScored
 from bioeval_tui.record.names import Peer
@@ -99,16 +98,14 @@ def _of_run(run: LoadedRun, talks: Sequence[ConversationState]) -> dict[Peer, Pe
 
 
 def _agent(run: LoadedRun, answers: Asked) -> PeerCost:
-    target = run.state.job.get("target")
-    protocol = agent_protocols.find(str(target.get("protocol"))) if isinstance(target, dict) else None
-    if protocol is None or not protocol.is_model:
+    if not run.agent_is_model:
         return _unknown("agent", answers, "the agent does not report its cost")
     host = run.started.hosts[0] if run.started.hosts else ""
     return _priced(run, "agent", answers, [run.started.model], host)
 
 
 def _evaluator(run: LoadedRun, lines: Asked) -> PeerCost:
-    kind = _kind(run, "evaluator")
+    kind = run.kind_of("evaluator")
     if kind in NO_MODEL["evaluator"]:
         return PeerCost("evaluator", None, None, 0.0)
     if kind != "llm":
@@ -118,7 +115,7 @@ def _evaluator(run: LoadedRun, lines: Asked) -> PeerCost:
 
 
 def _judge(run: LoadedRun, verdicts: Asked) -> PeerCost:
-    kind = _kind(run, "scorer")
+    kind = run.kind_of("scorer")
     if kind in NO_MODEL["scorer"] or not run.state.job.get("tasks"):
         return PeerCost("judge", None, None, 0.0)
     if kind != "llm":
@@ -126,11 +123,6 @@ def _judge(run: LoadedRun, verdicts: Asked) -> PeerCost:
     named = run.started.options.get("judge_model")
     models = list(named) if isinstance(named, list | tuple) else [run.started.judge.partition(" × ")[0]]
     return _priced(run, "judge", verdicts, models, _models_host(run, "judge"))
-
-
-def _kind(run: LoadedRun, role: str) -> str:
-    found = run.state.job.get(role)
-    return str(found.get("kind", "llm")) if isinstance(found, dict) else "llm"
 
 
 def _models_host(run: LoadedRun, role: str) -> str:

@@ -102,8 +102,9 @@ class RunManner:
 
 
 def manners(runs: Sequence[LoadedRun]) -> list[RunManner]:
-    """Return how the simulated user speaks in each condition; nothing without messages."""
+    """Return how the simulated user speaks in each condition; nothing without messages, or if it follows a script."""
     found = []
+    runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in CONDITIONS:
         transcripts = [_transcript(run, talk, condition) for run, talk in samples.talks(runs, condition)]
         told = realism(transcripts)

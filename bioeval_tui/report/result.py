@@ -257,7 +257,7 @@ class RunResult(_Part):
     """The scores with people's reviews."""
     reviews: list[dict[str, Any]]
     realism: dict[str, Any]
-    """How the simulated user speaks compared with people, by condition."""
+    """How the simulated user speaks compared with people, by condition; empty for a scripted user."""
     problems: list[str]
     """Damaged lines of the recording."""
 

@@ -38,17 +38,21 @@ class MannerDialog(Dialog[None]):
         super().__init__()
         run = from_state(state)
         self._found = manners([run]) if run is not None else []
+        self._scripted = run is not None and run.kind_of("evaluator") == "scripted"
 
     def compose_body(self) -> Iterable[Widget]:
         """The table."""
         with VerticalScroll(classes="dialog--body"):
             yield Static(
-                Content("\n").join([paint(*line) for line in manner_lines(self._found)]), markup=False
+                Content("\n").join([paint(*line) for line in manner_lines(self._found, self._scripted)]),
+                markup=False,
             )
 
 
-def manner_lines(found: Sequence[RunManner]) -> list[list[Cell]]:
+def manner_lines(found: Sequence[RunManner], scripted: bool = False) -> list[list[Cell]]:
     """Return a row for each statistic and condition, with the values of people beside it."""
+    if scripted:
+        return [[Cell("Not measured: a script plays the user, and says the job's lines.", "quiet")]]
     if not found:
         return [[Cell("no messages from the simulated user yet", "quiet")]]
     lines: list[list[Cell]] = []

@@ -57,6 +57,7 @@ def test_speaker_labels_do_not_change_the_figures(tmp_path: Path) -> None:
 
 def test_a_jobs_greeting_does_not_count_as_the_simulated_users_words() -> None:
     run = load_run(GOLDEN / "demo-run.jsonl")
+    run.state.job["evaluator"]["kind"] = "llm"
     withheld, supplied = manners([run])
     said = [
         m.text
@@ -72,3 +73,15 @@ def test_a_jobs_greeting_does_not_count_as_the_simulated_users_words() -> None:
     assert mean is not None
     assert mean > len(said[0].split())  # "Hello" is left out
     assert withheld.rows[1].measure.value is None  # the facts were withheld
+
+
+def test_reports_of_a_rehearsal_compare_no_script_with_people_and_name_no_model_that_nobody_asked_for() -> (
+    None
+):
+    run = load_run(GOLDEN / "demo-run.jsonl")
+    assert manners([run]) == []
+    for text in (markdown_report([run]), html_report([run])):
+        assert "people" not in text
+        assert "gpt-4.1-mini" not in text
+    run.state.job["target"]["model"] = "gpt-4.1-mini"
+    assert "gpt-4.1-mini" in html_report([run])
