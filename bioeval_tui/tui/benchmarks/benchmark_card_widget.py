@@ -7,22 +7,20 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
 
 from bioeval_tui.tui.benchmarks import benchmarks_view
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.keys_footer_widget import key_for
+from bioeval_tui.tui.shared.labelled_widget import Labelled
 from bioeval_tui.tui.shared.prose_widget import Prose
-from bioeval_tui.tui.shared.tones import paint
 
 
 class BenchmarkCard(VerticalScroll, can_focus=True):
     """Shows one task at a time."""
 
     DEFAULT_CSS = """
-    BenchmarkCard { padding: 0 2; scrollbar-gutter: stable; & > Static { height: auto; padding-right: 1; } }
+    BenchmarkCard { padding: 0 2; scrollbar-gutter: stable; & > Labelled { padding-right: 1; } }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("~card")
 
@@ -34,7 +32,7 @@ class BenchmarkCard(VerticalScroll, can_focus=True):
 
     def compose(self) -> ComposeResult:
         """Facts and leaderboard above the description."""
-        yield Static(id="facts", markup=False)
+        yield Labelled()
         yield Prose()
 
     def show(self, item: BenchmarkItem | None, detail: BenchmarkDetail | None) -> None:
@@ -57,5 +55,5 @@ class BenchmarkCard(VerticalScroll, can_focus=True):
         item = self._item
         prepare = key_for(self.screen, "prepare")
         lines = benchmarks_view.card(item, self._detail, width, prepare) if item else []
-        self.query_one("#facts", Static).update(Content("\n").join([paint(*line) for line in lines]))
+        self.query_one(Labelled).show(lines)
         self.query_one(Prose).show(benchmarks_view.description(item, self._detail) if item else "")

@@ -13,7 +13,6 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.spec import RunRequest
@@ -29,6 +28,7 @@ from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.labelled_widget import Labelled
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.items import JobItem
 
 REFRESH_S = 2.0
+ROOMY = 10
+"""Minimum height of the details that have empty lines."""
 
 
 class HomeRows(RowList):
@@ -139,7 +141,7 @@ class HomeScreen(RefreshedScreen):
                 yield from self.lists
                 yield DrawnPanel(classes="home--scores")
             with VerticalScroll(id="about", can_focus=False):
-                yield Static(markup=False)
+                yield Labelled()
 
     def on_mount(self) -> None:
         """Load, and refresh regularly."""
@@ -246,10 +248,11 @@ class HomeScreen(RefreshedScreen):
         lines = [] if entry is None else list(entry.about)
         if entry is not None and entry.run is not None:
             width = max(20, about.scrollable_content_region.width)
-            lines += runs_view.card(
-                entry.run, self._runs, datetime.now(UTC), width, self._previews.get(entry.run.run_id)
-            )
-        about.query_one(Static).update(Content("\n").join([paint(*line) for line in lines]))
+            found = self._previews.get(entry.run.run_id)
+            card = runs_view.card(entry.run, self._runs, datetime.now(UTC), width, found)
+            # Where few lines fit, the list's row stands for the card's first line.
+            lines += card if about.size.height >= ROOMY else [line for line in card[1:] if line]
+        about.query_one(Labelled).show(lines)
         self.refresh_bindings()
 
     @on(RowList.Highlighted)

@@ -10,7 +10,7 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.numbers import FEWEST, number
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.runs.runs_view import status_of
-from bioeval_tui.tui.shared.cells_view import Cell, joined, score_tone
+from bioeval_tui.tui.shared.cells_view import Cell, bulleted, joined, score_tone
 from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.tui.shared.times import ago
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 Line = list[Cell]
 RECENT, NEXT, PROBLEMS = 12, 5, 8
 """Maximum number of rows in each list."""
-LINES = 60
-"""Number of lines of a job shown."""
 LABELS = 34
 """Width of what stands before and after the bars of a condition."""
 Does = Literal["", "sample", "open", "compare", "review", "job", "go"]
@@ -104,17 +102,16 @@ def _next(
     does: Does,
     on: tuple[str, ...] = (),
     run: RunSummary | None = None,
-    text: str = "",
+    parts: Iterable[tuple[str, str]] = (),
 ) -> HomeEntry:
     lines: list[Line] = [[Cell(what, "strong")], []]
     for paragraph in about:
         lines += [[Cell(paragraph)], []]
     if command:
         lines += [[Cell("in a shell: ", "quiet"), Cell(command, "busy")], []]
-    lines += [[Cell(line, "quiet")] for line in text.splitlines()[:LINES]]
-    return HomeEntry(
-        (Cell("▸ ", "busy"), Cell(what, "strong"), Cell(f"  {more}", "quiet")), tuple(lines), does, on, run
-    )
+    lines += bulleted(parts, "quiet")
+    row = (Cell("▸ ", "busy"), Cell(what, "strong"), Cell(f"  {more}", "quiet"))
+    return HomeEntry(row, tuple(lines), does, on, run)
 
 
 def next_steps(
@@ -192,9 +189,7 @@ def next_steps(
                 f"{plural(never_run.assertions or 0, 'assertion')}. A dialog lets you choose how to run it.",
                 does="job",
                 on=(str(never_run.path), "1"),
-                text="\n".join(
-                    f"\n{what}\n– {words}" if what else f"– {words}" for what, words in never_run.about
-                ),
+                parts=never_run.about,
             )
         )
     return [*found[:NEXT], first_steps()[2]]

@@ -14,17 +14,16 @@ from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.jobs.source_view_widget import SourceView
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells_view import Cell, bulleted
+from bioeval_tui.tui.shared.labelled_widget import Labelled
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.tones import paint
 
 SOON_S = 0.05
 REMEMBERED = 50
@@ -52,7 +51,7 @@ class JobsScreen(ListScreen[JobItem]):
     DEFAULT_CSS = """
     JobsScreen {
         & #side { layout: vertical; }
-        & #job-head { height: auto; max-height: 60%; padding: 0 2; }
+        & #job-head { max-height: 60%; padding: 0 2; }
     }
     """
 
@@ -63,7 +62,7 @@ class JobsScreen(ListScreen[JobItem]):
 
     def compose_side(self) -> Iterable[Widget]:
         """A summary of the file, and its text."""
-        yield Static(id="job-head", markup=False)
+        yield Labelled(id="job-head")
         yield SourceView(id="source")
 
     async def load(self) -> Sequence[JobItem]:
@@ -108,20 +107,13 @@ class JobsScreen(ListScreen[JobItem]):
         """Show the file."""
         if item is None:
             return
-        facts = jobs_view.facts_line(item, datetime.now(UTC), exact=self.exact)
-        width = self.query_one("#job-head").size.width
-        head = [paint(*facts), paint(Cell(home_relative(item.path), "quiet")).truncate(width, ellipsis=True)]
-        head += [
-            paint(Cell(f"{what:<10}", "quiet"), Cell(text)).truncate(width, ellipsis=True)
-            for what, text in item.about
+        head = [
+            jobs_view.facts_line(item, datetime.now(UTC), exact=self.exact),
+            [Cell(home_relative(item.path), "quiet")],
+            *bulleted(item.about),
         ]
-        self.query_one("#job-head", Static).update(Content("\n").join(head))
+        self.query_one("#job-head", Labelled).show(head)
         self.query_one(SourceView).show(item.path, item.text, item.problems)
-
-    def on_resize(self) -> None:
-        """Lay out the heading again."""
-        super().on_resize()
-        self.call_after_refresh(lambda: self.look(self.looked_at))
 
     # Keys
 

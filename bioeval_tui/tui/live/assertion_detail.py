@@ -11,8 +11,9 @@ from textual.widget import Widget
 
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import assertion_view, heads_view
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
-from bioeval_tui.tui.shared.labelled_widget import Labelled, Row
+from bioeval_tui.tui.shared.labelled_widget import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -79,9 +80,11 @@ class AssertionDetail(Dialog[None]):
 
     def _show(self) -> None:
         facts = assertion_view.detail(self._state, self._condition, self._trial, self._index, self._turn)
-        rows: list[Row] = []
+        lines: list[list[Cell]] = []
         for label, cells in facts:
-            # A label that is a space keeps the text in its column.
-            rows += [(label if number == 0 else " ", (cell,)) for number, cell in enumerate(cells)]
-            rows.append(("", ()))
-        self.query_one(Labelled).show(rows, LABEL)
+            names = (label, *[""] * len(cells))
+            lines += [
+                [Cell(name.ljust(LABEL), "quiet"), cell] for name, cell in zip(names, cells, strict=False)
+            ]
+            lines.append([])
+        self.query_one(Labelled).show(lines)

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
 
 from bioeval_tui.tui.medals import medal_card_view
 from bioeval_tui.tui.review import review_view
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.labelled_widget import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
@@ -23,7 +21,7 @@ class MedalCard(VerticalScroll, can_focus=False):
     """Shows one row at a time."""
 
     DEFAULT_CSS = """
-    MedalCard { padding: 0 2; & > Static { height: auto; } }
+    MedalCard { padding: 0 2; }
     """
 
     def __init__(self, row: MedalRow | None = None, reviews: Opinions | None = None) -> None:
@@ -34,7 +32,7 @@ class MedalCard(VerticalScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         """One text."""
-        yield Static(markup=False)
+        yield Labelled()
 
     def on_mount(self) -> None:
         """Draw again when the scrollbar comes or goes: it takes of the width that the scale is drawn for."""
@@ -63,4 +61,4 @@ class MedalCard(VerticalScroll, can_focus=False):
         if self._row is not None:
             lines += [*medal_card_view.head(self._row, width), [], *review_view.mark_lines(self._reviews)]
             lines += medal_card_view.card(self._row, width, self.app.size.height // 6 - 1)
-        self.query_one(Static).update(Content("\n").join([paint(*line) for line in lines]))
+        self.query_one(Labelled).show(lines)

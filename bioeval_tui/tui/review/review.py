@@ -216,7 +216,7 @@ class ReviewScreen(RefreshedScreen):
         lines = [] if item is None else [*review_view.heading(item), *self.lines_of(item)]
         if item is not None and not review_view.hidden(item, self.blind, self.me):
             self.seen.add(item.id)
-        self.query_one(Labelled).show([review_view.labelled(line) for line in lines], review_view.LABEL)
+        self.query_one("#said Labelled", Labelled).show(lines)
         if item is None or item.id != self._shown:
             self.query_one("#said").scroll_home(animate=False)
         self._shown = item.id if item else None

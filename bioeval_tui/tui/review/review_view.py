@@ -134,12 +134,6 @@ def label(name: str) -> Cell:
     return Cell(name.ljust(LABEL), "quiet")
 
 
-def labelled(line: Line) -> tuple[str, Line]:
-    """Split a line into its label (empty without one) and the rest."""
-    named = bool(line) and line[0].tone == "quiet" and len(line[0].text) == LABEL
-    return (line[0].text, line[1:]) if named else ("", line)
-
-
 def heading(item: ReviewItem) -> list[Line]:
     """Return the title of the reviewed item and, of a task, the conversation that it belongs to."""
     number = f"{item.id.task} " if item.id.task else ""

@@ -12,7 +12,6 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
@@ -22,9 +21,9 @@ from bioeval_tui.tui.live.replay_dialog import ReplayDialog
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.labelled_widget import Labelled
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.tones import paint
 
 
 class RunRows(RowList):
@@ -63,7 +62,7 @@ class RunsScreen(ListScreen[RunSummary]):
     def compose_side(self) -> Iterable[Widget]:
         """The run, and its job's trend."""
         with VerticalScroll(can_focus=False):
-            yield Static(id="run-card", markup=False)
+            yield Labelled(id="run-card")
 
     async def load(self) -> Sequence[RunSummary]:
         """Return the runs; unmark those that no longer exist."""
@@ -103,16 +102,14 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def look(self, item: RunSummary | None) -> None:
         """Show the run."""
+        card = self.query_one("#run-card", Labelled)
         if item is None:
-            self.query_one("#run-card", Static).update("")
+            card.show(())
             return
         found = self._previews.get(item.run_id)
-        lines = runs_view.card(
-            item, self.listing.items, datetime.now(UTC), self.query_one("#run-card").size.width, found
-        )
+        card.show(runs_view.card(item, self.listing.items, datetime.now(UTC), card.size.width, found))
         if found is None and item.status != "running" and self.in_view:
             self.run_worker(self._preview(item.run_id), group="preview", exclusive=True)
-        self.query_one("#run-card", Static).update(Content("\n").join([paint(*line) for line in lines]))
 
     async def _preview(self, run_id: str) -> None:
         """Read the run's conclusion, and show it if the run is still selected."""

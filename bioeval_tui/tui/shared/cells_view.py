@@ -52,6 +52,11 @@ def joined(pieces: Iterable[tuple[str, Tone]]) -> list[Cell]:
     return found
 
 
+def bulleted(rows: Iterable[tuple[str, str]], tone: Tone = "plain") -> list[list[Cell]]:
+    """Return a line with a bullet for each text; a text without a name belongs to the name above it."""
+    return [[Cell(f"{name:<10}– ", "quiet"), Cell(text, tone)] for name, text in rows]
+
+
 def score_tone(value: float | None) -> Tone:
     """Return the tone of a score: good from `HIGH`, bad below `LOW`, else in between; quiet without one."""
     if value is None:

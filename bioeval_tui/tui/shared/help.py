@@ -15,7 +15,7 @@ from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.glossary import SIGNS, WORDS
 from bioeval_tui.tui.shared.keys_footer_widget import hints
-from bioeval_tui.tui.shared.labelled_widget import Labelled, Row
+from bioeval_tui.tui.shared.labelled_widget import Labelled
 
 
 class HelpScreen(Dialog[None]):
@@ -38,15 +38,18 @@ class HelpScreen(Dialog[None]):
 
     def compose_body(self) -> Iterable[Widget]:
         """What the screen is for, then its keys."""
-        rows: list[Row] = [("", (Cell(self._about),)), ("", ())] if self._about else []
-        rows += [(key, (Cell(words),)) for key, words in self._keys]
+        column = max(len(label) for label, _ in (*self._keys, *SIGNS, *WORDS))
+
+        def rows(entries: Iterable[tuple[str, str]]) -> list[list[Cell]]:
+            return [[Cell(f"{label:>{column}}  ", "busy"), Cell(meaning)] for label, meaning in entries]
+
+        lines = [[Cell(self._about)], []] if self._about else []
+        lines += rows(self._keys)
         for title, entries in (("Signs", SIGNS), ("Words", WORDS)):
-            rows += [("", ()), ("", (Cell(title, "strong"),))]
-            rows += [(name, (Cell(meaning),)) for name, meaning in entries]
-        column = max(len(label) for label, _ in rows)
+            lines += [[], [Cell(title, "strong")], *rows(entries)]
         with VerticalScroll(classes="dialog--body"):
-            text = Labelled(tone="busy")
-            text.show([(f"{label:>{column}}" if label else "", cells) for label, cells in rows], column + 2)
+            text = Labelled()
+            text.show(lines)
             yield text
 
     def action_change_keys(self) -> None:

@@ -1,4 +1,4 @@
-"""Labels on the left and their texts on the right; long texts wrap within their column."""
+"""Lines of cells in which a long text wraps below itself, not below its label."""
 
 from __future__ import annotations
 
@@ -8,39 +8,47 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import paint
 
 LEAST = 20
-"""Narrower than this, a text begins at the edge."""
-Row = tuple[str, Sequence[Cell]]
-"""A label, empty for a line of its own from the edge on, and the text."""
+"""Narrower than this, a text continues at the edge."""
+
+
+def hanging(line: Sequence[Cell], width: int) -> list[Content]:
+    """Return a line wrapped at `width` cells; if its first cell ends with a space, the rest wraps below itself."""
+    whole = paint(*line)
+    if whole.cell_length <= width:
+        return [whole]
+    label, text = paint(*line[:1]), paint(*line[1:])
+    indent = label.cell_length if label.plain.endswith(" ") else 0
+    if not indent or not text or width - indent < LEAST:
+        return whole.wrap(max(1, width))
+    first, *more = text.wrap(width - indent)
+    return [Content.assemble(label, first), *(part.pad_left(indent) for part in more)]
 
 
 class Labelled(Widget):
-    """Rows of label and text, as high as they need."""
+    """Lines, as high as they need. A first cell that ends with a space is a label."""
 
     DEFAULT_CSS = """
     Labelled { height: auto; }
     """
 
-    def __init__(self, *, id: str | None = None, tone: Tone = "quiet") -> None:
-        """`tone` is that of the labels."""
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._tone: Tone = tone
-        self._rows: tuple[Row, ...] = ()
-        self._column = 0
+        self._shown: Sequence[Sequence[Cell]] = ()
         self._wrapped: tuple[int, list[Content]] | None = None
-        """The lines, and the width for which they were wrapped."""
+        """The wrapped lines, and their width."""
 
-    def show(self, rows: Sequence[Row], column: int) -> None:
-        """Show these rows; texts begin after `column` cells."""
-        if (tuple(rows), column) != (self._rows, self._column):
-            self._rows, self._column, self._wrapped = tuple(rows), column, None
+    def show(self, lines: Sequence[Sequence[Cell]]) -> None:
+        """Show these lines."""
+        if lines != self._shown:
+            self._shown, self._wrapped = lines, None
             self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return how many lines the rows take."""
+        """Return the number of wrapped lines."""
         return len(self._lines(width))
 
     def render(self) -> Content:
@@ -49,18 +57,5 @@ class Labelled(Widget):
 
     def _lines(self, width: int) -> list[Content]:
         if self._wrapped is None or self._wrapped[0] != width:
-            self._wrapped = width, self._wrap(width)
+            self._wrapped = width, [part for line in self._shown for part in hanging(line, width)]
         return self._wrapped[1]
-
-    def _wrap(self, width: int) -> list[Content]:
-        lines: list[Content] = []
-        for label, cells in self._rows:
-            text = paint(*cells)
-            indent = self._column if label and width - self._column >= LEAST else 0
-            head = paint(Cell(label.ljust(self._column), self._tone)) if label else Content("")
-            if not indent:
-                text, head = Content.assemble(head, text), Content("")
-            for wrapped in text.wrap(max(1, width - indent)) or [text]:
-                lines.append(Content.assemble(head if head else " " * indent, wrapped))
-                head = Content("")
-        return lines
