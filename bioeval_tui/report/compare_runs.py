@@ -14,14 +14,14 @@ from bioeval_tui.report.comparison import ConditionComparison, compare
 from bioeval_tui.report.conclusion import conclude, conclude_batch
 from bioeval_tui.report.costs import spent
 from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.gains import gains
+from bioeval_tui.report.gains import LONGEST, gains, lost_points
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.report.statistics.paired import Difference
 from bioeval_tui.text import clean_line, shorten
 
-GAINS, LAST, LONGEST = 4, 2, 200
-"""How much of the lowest conversation a preview shows: gains, messages, characters of each."""
+GAINS, LAST = 4, 2
+"""How much of the lowest conversation a preview shows: gains or, if there are none, messages."""
 
 
 def compare_runs(a: RunSummary, b: RunSummary) -> RunComparison:
@@ -97,7 +97,7 @@ def concluded(paths: Sequence[Path]) -> str:
 
 
 def preview(path: Path) -> RunPreview:
-    """Return a recording's conclusion, the possible gains of its lowest conversation, and how that one ended.
+    """Return a recording's conclusion, and where its lowest conversation lost points.
 
     Raises:
         RecordingError: it cannot be read.
@@ -116,11 +116,14 @@ def preview(path: Path) -> RunPreview:
     signed_off = talk.ended is not None and talk.ended.reason == "signed_off"
     said = [m for m in talk.messages if not (signed_off and m is talk.messages[-1] and m.role == "user")]
     cost = spent((run, talk) for talk in held).dollars
+    lost = lost_points(state, talk)
+    which = f", {talk.trial_words}" if len(run.trials) > 1 or talk.case else ""
     return RunPreview(
         found.sentence,
-        talk.key.condition,
+        names[talk.key.condition] + which,
+        lost,
         tuple((gain.what, gain.words) for gain in gains(state, talk)[:GAINS]),
-        tuple((message.role, shorten(clean_line(message.text), LONGEST)) for message in said[-LAST:]),
+        () if lost else tuple((m.role, shorten(clean_line(m.text), LONGEST)) for m in said[-LAST:]),
         names,
         found.brief,
         trials,

@@ -1,4 +1,4 @@
-"""What would raise a conversation's score, largest gain first. Computed with `score`, the same formula."""
+"""What would raise a conversation's score, largest gain first, and where points were lost. Computed with `score`, the same formula."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Literal
 from bioeval_tui import score as composite
 from bioeval_tui.record.events import ScorePart, job_number
 from bioeval_tui.record.state import ConversationState, RunState
+from bioeval_tui.report import rows
 from bioeval_tui.report.numbers import signed
+from bioeval_tui.report.run_summary import Loss
+from bioeval_tui.report.words import seconds
+from bioeval_tui.text import clean_line, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,10 @@ class Gain:
     def words(self) -> str:
         """The gain with its sign."""
         return signed(self.by)
+
+
+LONGEST = 200
+"""Maximum number of characters of a reason or a passage."""
 
 
 def gains(state: RunState, conversation: ConversationState) -> list[Gain]:
@@ -73,3 +81,49 @@ def gains(state: RunState, conversation: ConversationState) -> list[Gain]:
         gain = Gain("failures", 0, "failed requests", f"no failures (now {scored.failures})", 0.0)
         weigh(gain, list(scored.parts), 0)
     return sorted(found, key=lambda gain: -gain.by)
+
+
+def lost_points(state: RunState, talk: ConversationState) -> Loss | None:
+    """Return where a conversation lost points: in a task that it failed, else in an assertion, else in anything with a gain.
+
+    None if nothing would raise its score.
+    """
+    found = gains(state, talk)
+    failed = {task.task for task in (talk.verdict.tasks if talk.verdict else ()) if not task.passed}
+    first = [gain for gain in found if gain.kind == "task" and gain.index in failed]
+    first += [gain for gain in found if gain.kind == "assertion"]
+    return next((_loss(talk, gain) for gain in (*first, *found)), None)
+
+
+def _loss(talk: ConversationState, gain: Gain) -> Loss:
+    message, passage = None, ""
+    match gain.kind:
+        case "task":
+            task = next(
+                task for task in (talk.verdict.tasks if talk.verdict else ()) if task.task == gain.index
+            )
+            reason = task.reason or f"“{task.title}” is not done"
+            if (quoted := rows.task_evidence(task)) is not None:
+                message, passage = talk.message(quoted[0]), quoted[1]
+        case "assertion":
+            checks = talk.checks.get(gain.index, [])
+            last = talk.final_checks.get(gain.index) or checks[-1]
+            reason = f"“{gain.title}” does not hold" + (f": {last.reason}" if last.reason else "")
+            # One that never passed has no turn of its own.
+            message = rows.answer_in(talk, rows.decided_in(checks))
+            passage = message.text if message else ""
+        case "timing":
+            message = rows.slowest(talk)
+            reason = f"slow: this answer took {seconds(message.latency_ms)}" if message else "slow"
+            passage = message.text if message else ""
+        case "failures":
+            failed = next((failure for failure in talk.request_failures if failure.counted), None)
+            reason = failed.error if failed else "a request failed"
+            message = talk.message(failed.message) if failed and failed.message else None
+    if message is None:
+        return Loss(_line(reason))
+    return Loss(_line(reason), message.turn, message.role, _line(passage))
+
+
+def _line(text: str) -> str:
+    return shorten(clean_line(text), LONGEST)

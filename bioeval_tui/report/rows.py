@@ -5,13 +5,15 @@ Screens and formats only lay out these values, so they cannot differ. Reads a Ru
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bioeval_tui import score as composite
 from bioeval_tui.record.cases import judged
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.record.state import ConversationState, RunState
+from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
 
@@ -72,6 +74,33 @@ def task_of(talk: ConversationState | None, number: int) -> TaskScored | None:
     if talk.ended is None or talk.ended.reason not in RESULT_REASONS:
         return None
     return next((task for task in talk.verdict.tasks if task.task == number), None)
+
+
+def task_evidence(task: TaskScored | None) -> tuple[int, str] | None:
+    """Return the number of the first message that the judge quotes for a task, and the quotation; None without one."""
+    quoted = task.evidence if task is not None else ()
+    return next(((item.message, item.quote) for item in quoted if item.message is not None), None)
+
+
+def decided_in(checks: Sequence[AssertionChecked]) -> int | None:
+    """Return the turn in which an assertion got its final status; None if it always had it."""
+    changed = (
+        after.after_turn
+        for before, after in pairwise(checks)
+        if before.status != after.status and after.after_turn
+    )
+    return max(changed, default=None)
+
+
+def answer_in(talk: ConversationState, turn: int | None) -> MessageState | None:
+    """Return the agent's message of a turn."""
+    return next((m for m in talk.messages if m.role == "assistant" and m.turn == turn), None)
+
+
+def slowest(talk: ConversationState) -> MessageState | None:
+    """Return the agent's message that took longest."""
+    timed = (m for m in talk.messages if m.role == "assistant" and m.latency_ms is not None)
+    return max(timed, key=lambda m: m.latency_ms or 0.0, default=None)
 
 
 def task_titles(state: RunState, trial: int | None = None) -> dict[int, str]:

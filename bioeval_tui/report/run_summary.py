@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 
@@ -54,17 +54,29 @@ class RunSummary:
         return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
+class Loss(NamedTuple):
+    """Why a conversation lost points: the reason, and the passage that shows it."""
+
+    reason: str
+    turn: int | None = None
+    """None if no single turn shows it; it then has no passage."""
+    role: str = ""
+    passage: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class RunPreview:
     """The result of an ended run, for a preview beside a list."""
 
     sentence: str
-    condition: str = ""
-    """The condition whose conversation scored lowest; `gains` and `last` belong to it."""
+    lowest: str = ""
+    """The conversation that scored lowest, such as `withheld, trial 2`, to which the next three belong."""
+    lost: Loss | None = None
+    """Where it lost points; None if it lost nothing or has no score."""
     gains: tuple[tuple[str, str], ...] = ()
     """The largest possible gains of its score, and their size."""
     last: tuple[tuple[str, str], ...] = ()
-    """Its last messages: role and text."""
+    """Its last messages, role and text, if it has no loss to show."""
     names: Mapping[str, str] = field(default_factory=dict)
     """What the job calls the conditions."""
     brief: str = ""
@@ -74,8 +86,3 @@ class RunPreview:
     """How long a conversation took on average."""
     dollars: float | None = None
     """What a conversation cost on average; None if a part of it is unknown."""
-
-    @property
-    def name(self) -> str:
-        """What the job calls `condition`."""
-        return self.names.get(self.condition, self.condition)

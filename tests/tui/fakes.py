@@ -18,7 +18,7 @@ from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.compared import RunComparison
-from bioeval_tui.report.run_summary import RunPreview, RunSummary
+from bioeval_tui.report.run_summary import Loss, RunPreview, RunSummary
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
@@ -168,9 +168,17 @@ class FakeServices:
 
     async def preview(self, run_id: str) -> RunPreview:
         """Return what was found."""
+        lost = Loss("The reminder has no time zone.", 2, "assistant", "Done.")
         gain = ("assertion “reminder exists”", "+0.24")
         return RunPreview(
-            f"What {run_id} found.", "withheld", (gain,), brief="too few", trials=2, seconds=10.0, dollars=0.1
+            f"What {run_id} found.",
+            "withheld",
+            lost,
+            (gain,),
+            brief="too few",
+            trials=2,
+            seconds=10.0,
+            dollars=0.1,
         )
 
     findings: Sequence[Finding] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui import score as composite
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CardEvidence(NamedTuple):
-    """A passage that the judge quotes, to jump to."""
+    """A message to jump to, and what the judge quotes from it."""
 
     condition: Condition
     message: int
@@ -185,9 +184,8 @@ def _task_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row
         details = {c: _task_detail(conversation, row.verdicts[c]) for c, conversation in both.items()}
         evidence: dict[Condition, CardEvidence] = {}
         for condition, task in row.verdicts.items():
-            quoted = [item for item in task.evidence if item.message is not None] if task else []
-            if quoted and quoted[0].message is not None:
-                evidence[condition] = CardEvidence(condition, quoted[0].message, quoted[0].quote)
+            if (quoted := report_rows.task_evidence(task)) is not None:
+                evidence[condition] = CardEvidence(condition, *quoted)
         label = Cell(f"{row.number} {row.title}")
         found.append(Row(label, cells, uplift(row.uplift), details, evidence))
     return found
@@ -250,18 +248,10 @@ def _turn_of(
     conversation: ConversationState | None, checks: Sequence[AssertionChecked]
 ) -> CardEvidence | None:
     """Return the agent's message after which an assertion got its final result; the last message if it never changed."""
-    if conversation is None:
+    answers = [m for m in conversation.messages if m.role == "assistant"] if conversation else []
+    if conversation is None or not answers:
         return None
-    changed = [
-        later.after_turn
-        for before, later in pairwise(checks)
-        if before.status != later.status and later.after_turn
-    ]
-    answers = [message for message in conversation.messages if message.role == "assistant"]
-    if not answers:
-        return None
-    turn = changed[-1] if changed else answers[-1].turn
-    at = next((message for message in answers if message.turn == turn), answers[-1])
+    at = report_rows.answer_in(conversation, report_rows.decided_in(checks)) or answers[-1]
     return CardEvidence(conversation.key.condition, at.message, None)
 
 
@@ -293,18 +283,9 @@ def _time_row(state: RunState, trial: int, both: report_rows.Talks) -> Row:
         first = times.first_token_ms
         token = "" if first is None else f", median first token {seconds(first)}"
         details[condition] = [Cell(f"{said}{token}; target {target / 1000:.1f} s on average")]
-    slowest = {c: _slowest(conversation) for c, conversation in both.items() if conversation is not None}
-    evidence = {c: CardEvidence(c, number, None) for c, number in slowest.items() if number is not None}
+    slowest = {c: report_rows.slowest(conversation) for c, conversation in both.items() if conversation}
+    evidence = {c: CardEvidence(c, answer.message, None) for c, answer in slowest.items() if answer}
     return Row(Cell("  average answer", "quiet"), cells, details=details, evidence=evidence)
-
-
-def _slowest(conversation: ConversationState) -> int | None:
-    answered = [
-        message
-        for message in conversation.messages
-        if message.latency_ms is not None and message.role == "assistant"
-    ]
-    return max(answered, key=lambda message: message.latency_ms or 0.0).message if answered else None
 
 
 def _failure_row(both: report_rows.Talks) -> Row:

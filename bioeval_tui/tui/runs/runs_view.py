@@ -127,7 +127,7 @@ def trend(runs: Iterable[RunSummary], job: str) -> list[RunSummary]:
 def card(
     run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, found: RunPreview | None = None
 ) -> list[Line]:
-    """Return the lines beside the table: the run, its conclusion if known, and its job's trend."""
+    """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
     asked = f"; the agent was asked for {run.model}" if _asked_for(run) else ""
     played = (
         f"rehearsal: scripted evaluator, rules judge{asked}"
@@ -137,13 +137,12 @@ def card(
     began = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
     lines: list[Line] = [
         [Cell(run.job, "strong"), Cell("  "), status_of(run)],
-        *([[], [Cell(found.sentence, "strong")], []] if found else []),
-        [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
-        [Cell(f"run {run.run_id}", "quiet")],
         [],
+        *([[Cell(found.sentence, "strong")], [], *_preview_lines(found)] if found else []),
         *_score_lines(run, found.names if found else {}),
         [],
-        *(_preview_lines(found) if found else []),
+        [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
+        [Cell(f"run {run.run_id}", "quiet")],
         [Cell(played, "warn" if run.rehearsal else "plain")],
         [Cell(plural(run.messages, "message"))],
         [Cell("no fault", "quiet") if run.fault == "none" else Cell(f"fault: {run.fault}", "warn")],
@@ -153,19 +152,25 @@ def card(
 
 
 def _preview_lines(found: RunPreview) -> list[Line]:
-    """Return the largest possible gains of the lower score, and how that conversation ended."""
+    """Return where the lowest conversation lost points, and its largest possible gains; if it lost nothing, its last messages."""
     lines: list[Line] = []
+    if (lost := found.lost) is not None:
+        turn = f", turn {lost.turn}" if lost.turn else ""
+        lines.append([Cell(f"where it lost points: {found.lowest}{turn}", "quiet")])
+        lines += [_message(lost.role, f"“{lost.passage}”")] if lost.passage else []
+        lines += [[Cell(lost.reason)], []]
     if found.gains:
-        lines.append([Cell(f"{found.name}: what would raise it most", "quiet")])
-        lines += [[Cell(f"{by:<6}", "good"), Cell(what)] for what, by in found.gains]
+        lines.append([Cell("what would raise it most", "quiet")])
+        lines += [[Cell(f"{by:<6} ", "good"), Cell(what)] for what, by in found.gains]
         lines.append([])
     if found.last:
-        lines.append([Cell(f"{found.name}: the last messages", "quiet")])
-        for role, text in found.last:
-            bar, name = ("▌", "user") if role == "user" else ("┃", "agent")
-            lines.append([Cell(f"{bar} {name}  ", "quiet"), Cell(text)])
-        lines.append([])
+        lines.append([Cell(f"the last messages: {found.lowest}", "quiet")])
+        lines += [*(_message(role, text) for role, text in found.last), []]
     return lines
+
+
+def _message(role: str, text: str) -> Line:
+    return [Cell("▌ user   " if role == "user" else "┃ agent  ", "quiet"), Cell(text)]
 
 
 def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:

@@ -9,6 +9,7 @@ import history
 from rich.cells import cell_len
 
 from bioeval_tui.report.compared import RunComparison
+from bioeval_tui.report.run_summary import Loss, RunPreview
 from bioeval_tui.tui.runs import comparison_view, runs_view
 from tests.unit.tui.lines import text
 
@@ -64,6 +65,16 @@ def test_a_card_shows_the_jobs_trend_and_the_runs_place_in_it() -> None:
     assert "best 0.78   worst 0.31   last 0.78" in said
     bars, pointer = said.splitlines()[14:16]
     assert pointer.index("▲") == len(bars) - 1
+
+
+def test_a_card_quotes_where_points_were_lost_above_the_scores() -> None:
+    lost = Loss("The reminder has no time zone.", 2, "assistant", "Done.")
+    found = RunPreview("It failed.", "withheld, trial 3", lost, (("task “a reminder” to 1.0", "+0.20"),))
+    said = text(runs_view.card(history.history(NOW)[1], [], NOW, 40, found)).splitlines()
+    at = said.index("where it lost points: withheld, trial 3, turn 2")
+    assert said[at + 1 : at + 3] == ["┃ agent  “Done.”", "The reminder has no time zone."]
+    scores = next(n for n, line in enumerate(said) if line.startswith("withheld  "))
+    assert said.index("+0.20  task “a reminder” to 1.0") < scores
 
 
 def test_a_first_run_has_no_trend_yet() -> None:
