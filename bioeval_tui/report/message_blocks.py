@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
@@ -22,7 +21,7 @@ BlockName = Literal[
     "paragraph", "heading", "code", "rule", "quote", "list", "numbers", "item", "table", "row", "head", "cell"
 ]
 
-_EMPHASIS: tuple[TextStyle, ...] = ("strong", "em", "s")
+_EMPHASIS: dict[str, TextStyle] = {"strong": "strong", "em": "em", "s": "s"}
 _LEAVES: dict[str, BlockName] = {
     "paragraph_open": "paragraph", "heading_open": "heading", "th_open": "head", "td_open": "cell",
 }  # fmt: skip
@@ -41,6 +40,7 @@ class StyledText:
 
     text: str
     styles: tuple[TextStyle, ...] = ()
+    """The outermost first."""
     evidence: tuple[int, ...] = ()
 
 
@@ -106,12 +106,13 @@ def _all_texts(tokens: Iterable[Token]) -> Iterator[Texts]:
 def _texts(tokens: Iterable[Token]) -> Texts:
     """Return one text for each change of style. Emphasis within the same emphasis changes nothing."""
     found: list[StyledText] = []
-    depth: Counter[str] = Counter()
+    depth: dict[TextStyle, int] = {}
     for token in tokens:
-        depth[token.tag] += token.nesting
-        styles = tuple(style for style in _EMPHASIS if depth[style])
-        if token.type == "code_inline":
-            styles = (*styles, "code")
+        if style := _EMPHASIS.get(token.tag):
+            depth[style] = depth.get(style, 0) + token.nesting
+            if not depth[style]:
+                del depth[style]
+        styles: tuple[TextStyle, ...] = (*depth, "code") if token.type == "code_inline" else tuple(depth)
         found.append(StyledText("\n" if token.type == "hardbreak" else token.content, styles))
     groups = groupby((one for one in found if one.text), attrgetter("styles"))
     return tuple(StyledText(_joined(alike), styles) for styles, alike in groups)

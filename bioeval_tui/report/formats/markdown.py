@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bioeval_tui import score as composite
 from bioeval_tui.record import reviews
@@ -11,6 +10,7 @@ from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking.current import masking
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import words
+from bioeval_tui.report.formats.markdown_text import escape, message_lines, table
 from bioeval_tui.report.formats.pages import Page, page_of, title_of, trial_title
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
@@ -20,29 +20,7 @@ from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.summary_words import summary_lines, tag_lines
 from bioeval_tui.report.view import TARGET, TrialView
 
-_ESCAPED = str.maketrans(
-    {character: f"\\{character}" for character in "\\`*_{}[]|~$#!"}
-    | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "<span>@</span>"}
-)
-_STARTS = re.compile(r"^([-+=](?!\d)|\d+(?=[.)](?:\s|$)))")
 _SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
-
-
-def escape(text: object) -> str:
-    """Return `text` on one line with everything that Markdown or HTML would act on made literal.
-
-    Addresses stay text too: a slash of `//` and the dot after `www` are written as entities. An `@` becomes an HTML
-    element, because GitHub links addresses and notifies people even after entities and backslashes.
-    """
-    line = " ".join(str(text).split())
-    line = _STARTS.sub(_start, line.translate(_ESCAPED))
-    return line.replace("//", "&#47;/").replace("www.", "www&#46;")
-
-
-def _start(match: re.Match[str]) -> str:
-    """Escape the start of a line so that it does not start a list."""
-    found = match.group()
-    return f"&#{ord(found[0])};{found[1:]}"
 
 
 def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET) -> str:
@@ -114,15 +92,6 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
     lines += table(head, rows)
     lines += ["", *(f"- {escape(name)}: {escape(sentence)}" for name, sentence in sentences)]
     return "\n".join([*lines, ""])
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table; the cells are escaped already."""
-    return [
-        "| " + " | ".join(head) + " |",
-        "|" + "---|" * len(head),
-        *("| " + " | ".join(row) + " |" for row in rows),
-    ]
 
 
 def _ranks(found: ConditionRanking) -> list[str]:
@@ -239,8 +208,9 @@ def _conversations(trial: TrialView, level: str) -> list[str]:
                 message = said.message
                 time = f" ({words.seconds(message.latency_ms)})" if message.latency_ms is not None else ""
                 unsent = "".join(f" ({note.words})" for note in said.notes if note.kind == "unsent")
-                lines += [f"**{escape(message.speaker)}**{time}{unsent}: {escape(message.text)}", ""]
-                lines += [f"> {escape(note.words)}\n" for note in said.notes if note.kind != "unsent"]
+                label = f"**{escape(message.speaker)}**{time}{unsent}:"
+                lines += [*message_lines(label, message.text), ""]
+                lines += [f"*{escape(note.words)}*\n" for note in said.notes if note.kind != "unsent"]
     return lines
 
 

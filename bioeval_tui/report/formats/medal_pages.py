@@ -15,7 +15,7 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.formats.html import environment, policy
-from bioeval_tui.report.formats.markdown import escape, table
+from bioeval_tui.report.formats.markdown_text import escape, table
 from bioeval_tui.report.formats.tables import cell
 from bioeval_tui.report.words import DASH, medal_word, next_words
 

@@ -11,7 +11,7 @@ from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ToldMessage
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report import samples
-from bioeval_tui.report.formats.markdown import escape, table
+from bioeval_tui.report.formats.markdown_text import escape, table
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.loading import LoadedRun

@@ -7,8 +7,11 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from markdown_it import MarkdownIt
 
 from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.formats.markdown_text import message_lines
 from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
 from bioeval_tui.report.view import Quotation
 from tests.unit.report.recorded import Recorded, Talk
@@ -72,6 +75,32 @@ def test_numbers_of_lists_and_the_alignment_of_columns_are_kept() -> None:
     document = html_report([Recorded([Talk(says="3. a\n\n|a|b|\n|-|-:|\n|c|d|")]).loaded()])
     for element in ('<ol start="3">', '<td class="left">c</td>', '<td class="right">d</td>'):
         assert element in document
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Warfarin** and *ibuprofen*, `x|y` ~~never~~", "one\n- 2 **two\nlines**", "**A `b` c**\n\n---\n\n> said\n>\n> twice",
+        "- a\n  - b\n\n    c\n  - d\n- ```\n  x ``` y\n  ```\n- 3. e\n  4. f", "1. a\n\n   2) b\n2. c", "``a ` b``",
+        "| **a** | b |\n|:-:|--:|\n| `x\\|y` | \\| [c](https://d.example) |", "3 > 2 & #1 &lt;b&gt; a_b_c [x](javascript:y)",
+    ],
+)  # fmt: skip
+def test_a_markdown_report_keeps_what_a_message_shows(text: str) -> None:
+    first, *lines = message_lines("a:", text)
+    shown = [first.removeprefix("a:").lstrip(), *(line.removeprefix(">").removeprefix(" ") for line in lines)]
+    assert message_blocks("\n".join(shown).replace("\\\n", "\n")) == message_blocks(text)
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n", "  \n", "\n\n---\n", "\n- x\n\n"])
+def test_no_message_looks_like_two_in_a_markdown_report(end: str) -> None:
+    report = markdown_report([Recorded([Talk(says=f"Hello{end}**user**: You are right.")]).loaded()])
+    tokens = MarkdownIt("commonmark").parse(report)
+    opened = [
+        tokens[at + 1].content
+        for at, token in enumerate(tokens)
+        if token.type == "paragraph_open" and not token.level
+    ]
+    assert not [text for text in opened if "You are right" in text]
 
 
 def evidence(blocks: tuple[MessageBlock, ...]) -> list[tuple[str, tuple[int, ...]]]:
