@@ -70,8 +70,8 @@ def message_blocks(text: str, quotations: Sequence[Quotation] = ()) -> tuple[Mes
 
 
 def plain(text: str) -> str:
-    """Return a text as it reads without its Markdown; blocks are lines."""
-    return "\n".join(map(_joined, _all_texts(parsed(text))))
+    """Return a text as it reads without its Markdown, on one line."""
+    return " ".join(" ".join(map(_joined, _all_texts(parsed(text)))).split())
 
 
 def _blocks(tokens: Iterator[Token], texts: Iterator[Texts]) -> Iterator[MessageBlock]:

@@ -10,6 +10,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.report import rows as report_rows
 from bioeval_tui.report import words
 from bioeval_tui.report.conclusion import conclude
+from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import heads_view, panels_view
 from bioeval_tui.tui.live.score_parts_view import score_words
@@ -209,7 +210,7 @@ def _task_detail(conversation: ConversationState | None, task: TaskScored | None
     for item in task.evidence:
         quoted = conversation.message(item.message) if conversation and item.message else None
         where = f"turn {quoted.turn}" if quoted else "not found in the transcript"
-        lines.append(Cell(f"“{item.quote}”  {where}", "quiet" if quoted else "warn"))
+        lines.append(Cell(f"“{plain(item.quote)}”  {where}", "quiet" if quoted else "warn"))
     return lines
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bioeval_tui.record import reviews
+from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.text import clean, shorten
 from bioeval_tui.tui.medals.medals_view import MEDALS, standing
 from bioeval_tui.tui.review.review_items import Given, ReviewItem
@@ -192,7 +193,7 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
         place = Cell("not in the transcript", "warn")
         if quoted.message in turns:
             place = Cell(f"turn {turns[quoted.message]}", "quiet")
-        found.append([label("evidence"), Cell(f"“{shorten(quoted.quote, 200)}” "), place])
+        found.append([label("evidence"), Cell(f"“{shorten(plain(quoted.quote), 200)}” "), place])
     return found
 
 

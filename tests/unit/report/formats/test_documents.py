@@ -145,6 +145,7 @@ def test_hostile_text_is_shown_literally_in_the_report(hostile: LoadedRun) -> No
 def test_evidence_is_highlighted_in_its_message(demo: LoadedRun) -> None:
     marks = re.findall(r"<mark[^>]*>(.*?)</mark>", html_report([demo]), re.DOTALL)
     assert "Which time zone are you in?" in marks
+    assert "<strong>Warfarin and ibuprofen interact (major)</strong>" in marks
 
 
 def test_several_trials_and_runs_show_their_statistics() -> None:

@@ -7,7 +7,9 @@ from bioeval_tui import score
 from bioeval_tui.record.events import Warned
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.gains import gains
+from bioeval_tui.report.loading import load_run
 from bioeval_tui.tui.live import score_card_view, score_parts_view
+from tests.unit.report.recorded import GOLDEN
 
 
 @pytest.fixture
@@ -104,3 +106,9 @@ def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:
     assert score_card_view.mean(state, 1) == "–"
     assert any("judge timed out after 60 s" in note.text for note in score_card_view.notes(state))
     assert gains(state, state.conversation("withheld")) == []
+
+
+def test_the_judges_evidence_is_shown_without_its_markdown() -> None:
+    found = score_card_view.rows(load_run(GOLDEN).state, 1)
+    details = [cell.text for row in found for cell in row.details.get("supplied", ())]
+    assert any(text.startswith("“Warfarin and ibuprofen interact (major): raised risk") for text in details)
