@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
 
 from markdown_it import MarkdownIt
@@ -26,7 +26,9 @@ _AS_WRITTEN = MarkdownIt("zero").enable("newline")
 
 _MARKS = "*_`~#>|▌│•"
 _GAP = re.compile(rf"([\s{_MARKS}]+)")
+_PIPE = re.compile(r"(?<!\\)\|")
 _SPACE = re.compile(r"\s")
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
 def parsed(source: str) -> list[Token]:
@@ -37,6 +39,7 @@ def parsed(source: str) -> list[Token]:
     tokens = _PARSER.parse(source)
     if any(token.level >= MAX_NESTING - 1 and token.type in _CONTAINERS for token in tokens):
         tokens = _AS_WRITTEN.parse(source)
+    _add_cells(tokens, _LINE_END.split(source))
     for token in tokens:
         if token.children:
             token.children = list(_literal(token.children))
@@ -44,6 +47,24 @@ def parsed(source: str) -> list[Token]:
 
 
 _CONTAINERS = ("blockquote_open", "list_item_open")
+
+
+def _add_cells(tokens: Iterable[Token], lines: Sequence[str]) -> None:
+    """Add to the last cell of a row those beyond the table's heading, which the parser leaves out."""
+    columns, line, last = 0, "", None
+    for token in tokens:
+        match token.type:
+            case "thead_open":
+                columns = 0
+            case "th_open":
+                columns += 1
+            case "tr_open" if token.map:
+                line = lines[token.map[0]]
+            case "inline":
+                last = token
+            case "tr_close" if last is not None and last.children is not None:
+                cells = _PIPE.split(line.strip("> \t").removeprefix("|").removesuffix("|"))
+                last.children += [_text(f" | {cell.strip()}") for cell in cells[columns:] if cell.strip()]
 
 
 def _literal(tokens: Iterable[Token]) -> Iterable[Token]:

@@ -58,6 +58,8 @@ def shown(text: str) -> str:
         ("```json\n{\"a\": 1}\n```", "<p>json</p><pre><code>{\"a\": 1}</code></pre>"),
         ("| a | b |\n|---|---|\n| **1** |",
          "<div><table><tr><th>a</th><th>b</th></tr><tr><td><strong>1</strong></td></tr></table></div>"),
+        ("> |a|\n> |-|\n> |b|*c*| d|\n> |e|",
+         "<blockquote><div><table><tr><th>a</th></tr><tr><td>b | *c* | d</td></tr><tr><td>e</td></tr></table></div></blockquote>"),
         ("[leaflet](https://example.org/a \"see it\"), ![a scan](b.png)",
          "<p>leaflet (https://example.org/a see it), [image: a scan] (b.png)</p>"),
         ("[x](javascript:alert(4)) <https://example.org>", "<p>[x](javascript:alert(4)) https://example.org</p>"),
