@@ -38,6 +38,32 @@ async def test_the_score_card_shows_both_scores_their_mean_and_rehearsal(size: t
         assert "no reminder was made" in text, "the lower score is explained first"
 
 
+async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() -> None:
+    task = "Learn how the CFTR variant in the laboratory's report is classified by the graph"
+    script = scripted_run()
+    job = {
+        **script[0].job,
+        "conditionNames": {"withheld": "without the report", "supplied": "with the report"},
+    }
+    job["tasks"] = [{**job["tasks"][0], "task": task}, job["tasks"][1]]
+    script[0] = script[0].model_copy(update={"job": job})
+    for size in ((120, 40), (120, 30)):
+        services = FakeServices(FakeView(script), sample_rows())
+        async with opened(None, size, services=services) as (app, pilot):
+            await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+            await loaded(app, pilot)
+            text = screen_text(app)
+            for word in (*task.split(), "facts given", "no reminder was made"):
+                assert word in text
+            assert "…" not in text
+            title = next(
+                n for n, line in enumerate(text.splitlines()) if line.strip().startswith("2 Ask what")
+            )
+            await pilot.click(offset=(8, title))
+            await loaded(app, pilot)
+            assert app.screen.looked_at.row == 1, "a click counts lines, not rows"
+
+
 @SIZES
 async def test_tab_shows_the_other_condition(size: tuple[int, int]) -> None:
     async with card(size) as (app, pilot):

@@ -54,7 +54,7 @@ class TasksPanel(Panel):
             return wrapped_row(number, row.title, cells, width, lines)
 
         self.set_panel(
-            names_head(names, column),
+            names_head(names, [column] * len(names)),
             len(tasks),
             paint_row,
             lambda _: Content("" if tasks else "the job has no tasks"),
@@ -171,7 +171,8 @@ class AssertionsPanel(Panel):
         summary = (
             paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
         )
-        self.set_panel(names_head(names, column(width)), len(checked), paint_row, foot, row_lines=lines)
+        head = names_head(names, [column(width)] * len(names))
+        self.set_panel(head, len(checked), paint_row, foot, row_lines=lines)
 
 
 def _marks(row: rows.AssertionRow, condition: Condition, turns: int, shown: int, between: str) -> Content:

@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.rows_widget import RowList, RowPainter
 from bioeval_tui.tui.shared.tones import left, right
 
@@ -64,7 +65,7 @@ class Panel(Vertical):
     def lines_for(self, titles: Sequence[str], start: int, cells: int) -> int:
         """Return how many lines a row needs for these titles between `start` and `cells`, as far as all rows stay visible."""
         under = self.size.width - start
-        needed = max((len(_wrap(title, under - cells, under)) for title in titles), default=1)
+        needed = max((len(title_lines(title, under - cells, under)) for title in titles), default=1)
         return max(1, min(needed, (self.size.height - 3) // max(1, len(titles))))
 
     def set_panel(
@@ -90,28 +91,34 @@ def column_for(names: Iterable[str]) -> int:
     return 9 if all(cell_len(name) < 9 for name in names) else 11
 
 
-def names_head(names: Iterable[str], column: int) -> list[Content]:
+def names_head(names: Sequence[str], columns: Sequence[int]) -> list[Content]:
     """Return a heading with each name at the right of its column, over as many lines as the longest needs."""
-    wrapped = [Content(name).wrap(column - 1) for name in names]
+    wrapped = [Content(name).wrap(column - 1) for name, column in zip(names, columns, strict=True)]
     height = max(map(len, wrapped), default=1)
     filled = [[Content("")] * (height - len(lines)) + lines for lines in wrapped]
     drawn = (
-        Content.assemble(*(right(lines[at].rstrip(), column) for lines in filled)) for at in range(height)
+        Content.assemble(
+            *(right(lines[at].rstrip(), column) for lines, column in zip(filled, columns, strict=True))
+        )
+        for at in range(height)
     )
     return [line.stylize("$quiet") for line in drawn]
 
 
-def wrapped_row(start: Content, title: str, cells: Sequence[Content], width: int, lines: int) -> Content:
-    """Return a row: `start`, the title over up to so many `lines`, and the cells at the end of the first."""
+def wrapped_row(
+    start: Content, label: Cell | str, cells: Sequence[Content], width: int, lines: int
+) -> Content:
+    """Return a row: `start`, the label over up to so many `lines`, and the cells at the end of the first."""
+    title, tone = label if isinstance(label, Cell) else Cell(label)
     under = width - start.cell_length
     room = under - sum(cell.cell_length for cell in cells)
-    first, *others = _wrap(title, room, under) if lines > 1 else [title]
+    first, *others = title_lines(title, room, under) if lines > 1 else [title]
     others = [*others[: lines - 2], " ".join(others[lines - 2 :])] if len(others) >= lines else others
-    below = [Content.assemble(" " * start.cell_length, left(part, under)) for part in others]
-    return Content("\n").join([Content.assemble(start, left(first, room), *cells), *below])
+    below = [Content.assemble(" " * start.cell_length, left(Cell(part, tone), under)) for part in others]
+    return Content("\n").join([Content.assemble(start, left(Cell(first, tone), room), *cells), *below])
 
 
-def _wrap(title: str, room: int, under: int) -> list[str]:
+def title_lines(title: str, room: int, under: int) -> list[str]:
     """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
     first = Content(title).wrap(max(1, room))[0].plain
     rest = title[len(first) :].strip()

@@ -19,7 +19,7 @@ from bioeval_tui.report.gains import gains
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
-from bioeval_tui.tui.live.panel_widget import DrawnPanel, names_head
+from bioeval_tui.tui.live.panel_widget import DrawnPanel, names_head, title_lines, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -33,9 +33,12 @@ if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
 
-COLUMN = 11
-"""Width of a column; a longer name of a condition wraps."""
-GAINS_SHOWN, BAR, PLOT_ROWS = 5, 6, 5
+COLUMN, MOST_LINES = 11, 3
+"""Maximum width of a column, in which a longer name of a condition wraps; maximum height of a row."""
+GAINS_SHOWN, BAR, PLOT_ROWS, RAISE_LINES = 5, 6, 5, 15
+"""Gains shown, width of their bars, height of the plot, and height of the two together."""
+LEAST_ROWS, ROOMY_ROWS = 36, 45
+"""Minimum heights of the terminal for the large digits and the plot, and for a card that is as high as it needs."""
 
 
 class Selection(NamedTuple):
@@ -67,6 +70,7 @@ class ScoreCard(Dialog[CardEvidence]):
         "what the facts changed. Press Enter on a task to see the judge's evidence."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (LEAST_ROWS, "-middle"), (ROOMY_ROWS, "-tall")]  # noqa: RUF012
     DEFAULT_CSS = """
     ScoreCard {
         & > .dialog--box { width: 100%; max-width: 160; height: auto; max-height: 100%; }
@@ -84,11 +88,19 @@ class ScoreCard(Dialog[CardEvidence]):
         & #columns { height: auto; }
         & #table { width: 3fr; height: auto; }
         & #table RowList { height: auto; max-height: 14; }
-        & .card--raise { width: 2fr; height: 14; padding-left: 3; }
+        & .card--raise { width: 2fr; height: 15; padding-left: 3; }
         & #details { height: auto; max-height: 6; margin-top: 1; border-top: solid $line; }
         & #faults { margin-top: 1; color: $quiet; height: 1; }
-        &.-narrow {
-            & > .dialog--box { height: 100%; }
+        &.-middle {
+            & > .dialog--box { height: 100%; max-height: 100%; padding: 0 2; }
+            & #faults { margin-top: 0; }
+            & #columns { height: 1fr; }
+            & #table { height: 100%; }
+            & #table RowList { height: 1fr; max-height: 100%; }
+        }
+        &.-narrow, &.-short {
+            & > .dialog--box { height: 100%; max-height: 100%; padding: 0 1; }
+            & .dialog--heading, & KeysFooter { margin: 0; }
             & .card--score { display: none; }
             & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
             & .card--bars { margin: 0; }
@@ -167,16 +179,16 @@ class ScoreCard(Dialog[CardEvidence]):
         bars.styles.height = 2 * len(self._both) if self._wide else len(self._both) + 1
         bars.draw(self._bars)
         head = self.query_one(".card--head", DrawnPanel)
-        head.styles.height = len(names_head(map(self._state.condition_name, self._both), COLUMN))
+        head.styles.height = len(names_head(self._names, self._columns))
         head.draw(self._head)
-        self._list.set_rows(len(self._rows), self._row)
         self._list.show_blurred_cursor()
+        self.call_after_refresh(self._set_rows)
         self._list.focus()
         self._show_condition()
 
     @property
     def _wide(self) -> bool:
-        return self.app.size.width >= 120
+        return self.app.size.width >= 120 and self.app.size.height >= LEAST_ROWS
 
     def _bars(self, width: int) -> Content:
         lines = []
@@ -197,26 +209,57 @@ class ScoreCard(Dialog[CardEvidence]):
                 )
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 
-    def _head(self, width: int) -> Content:
-        names = [*map(self._state.condition_name, self._both), *(["uplift"] if len(self._both) > 1 else [])]
-        at = list(self._both).index(self._condition)
-        lines = []
-        for line in names_head(names, COLUMN):
-            start = COLUMN * at
-            lines.append(right(line.stylize("bold $foreground", start, start + COLUMN), width))
-        return Content("\n").join(lines)
+    @property
+    def _names(self) -> list[str]:
+        """The headings of the columns."""
+        return [*map(self._state.condition_name, self._both), *(["uplift"] if len(self._both) > 1 else [])]
 
-    def _row(self, index: int, width: int) -> Content:
-        row = self._rows[index]
+    @property
+    def _columns(self) -> list[int]:
+        """The columns' widths: as narrow as their cells and headings allow."""
+        found = []
+        for at, name in enumerate(self._names):
+            texts = [line.plain.rstrip() for line in Content(name).wrap(COLUMN - 1)]
+            texts += [self._cells(row)[at].text for row in self._rows]
+            found.append(min(COLUMN, 2 + max(map(cell_len, texts))))
+        return found
+
+    def _cells(self, row: score_card_view.Row) -> list[Cell]:
+        """Return a row's cells: one for each condition, and the difference if there are two."""
         cells = [row.cells.get(name, Cell("–", "quiet")) for name in self._both]
-        return self._line(row.label, cells, row.uplift, width)
+        return [*cells, row.uplift] if len(cells) > 1 else cells
 
-    def _line(self, label: Cell, cells: list[Cell], uplift: Cell, width: int) -> Content:
-        """Return a label, a column for each condition, and the difference if there are two."""
-        columns = [right(cell, COLUMN) for cell in cells]
-        columns += [right(uplift, COLUMN)] if len(cells) > 1 else []
-        room = width - sum(column.cell_length for column in columns)
-        return Content.assemble(left(label, room), *columns)
+    def _set_rows(self) -> None:
+        """Give each row as many lines as its title needs, if the card is wide."""
+        width = self._list.scrollable_content_region.width
+        heights = [1] * len(self._rows)
+        if self._wide:
+            for at, row in enumerate(self._rows):
+                under = width - len(row.mark)
+                needed = len(title_lines(row.label.text, under - sum(self._columns), under))
+                heights[at] = min(MOST_LINES, needed)
+
+        def painted(index: int, width: int) -> Content:
+            row = self._rows[index]
+            cells = [right(cell, room) for cell, room in zip(self._cells(row), self._columns, strict=True)]
+            return wrapped_row(Content(row.mark), row.label, cells, width, heights[index])
+
+        self._list.set_rows(len(self._rows), painted, lines=heights)
+
+    def on_resize(self) -> None:
+        """Wrap the titles for the new width."""
+        self.call_after_refresh(self._set_rows)
+
+    def _head(self, width: int) -> Content:
+        at = list(self._both).index(self._condition)
+        columns = self._columns
+        start = sum(columns[:at])
+        return Content("\n").join(
+            [
+                right(line.stylize("bold $foreground", start, start + columns[at]), width)
+                for line in names_head(self._names, columns)
+            ]
+        )
 
     def _raise(self, width: int) -> Content:
         conversation = self._both.get(self._condition)
@@ -230,22 +273,24 @@ class ScoreCard(Dialog[CardEvidence]):
                 )
             )
         ]
-        most = max((gain.by for gain in found), default=0.0)
-        for gain in found[:GAINS_SHOWN]:
-            bar = Cell("█" * max(1, round(gain.by / most * BAR)), "warn")
-            lines.append(
-                Content.assemble(
-                    left(gain.what, width - 8 - BAR), right(Cell(gain.words, "good"), 7), " ", left(bar, BAR)
-                )
-            )
+        steps = self._steps(width)
+        shown, room = found[:GAINS_SHOWN], max(1, width - 8 - BAR)
+        wrapped = [title_lines(gain.what, room, width) for gain in shown]
+        fits = 1 + sum(map(len, wrapped)) + len(steps) <= RAISE_LINES
+        for gain in shown:
+            bar = Cell("█" * max(1, round(gain.by / found[0].by * BAR)), "warn")
+            cells = [right(Cell(gain.words, "good"), 7), Content(" "), left(bar, BAR)]
+            lines.append(wrapped_row(Content(""), gain.what, cells, width, RAISE_LINES if fits else 1))
         if not found:
             perfect = (
                 conversation is not None and conversation.score is not None and conversation.score.score == 1
             )
             why = "nothing is left to gain" if perfect else "unknown without a score"
             lines.append(paint(Cell(why, "quiet")))
-        lines += [Content("")] * (GAINS_SHOWN + 2 - len(lines))
-        lines += self._steps(width)
+        lines += [Content("")] * (
+            RAISE_LINES - sum(1 + line.plain.count("\n") for line in lines) - len(steps)
+        )
+        lines += steps
         if not self._wide:
             words = found[0].what if found else "–"
             line = Content.assemble(("raises it most  ", "$quiet"), words)
@@ -285,7 +330,7 @@ class ScoreCard(Dialog[CardEvidence]):
         lines = row.details.get(self._condition) or [Cell("no further details", "quiet")]
         name = Content.styled(f"{self._state.condition_name(self._condition)}  ", "$quiet")
         if self._wide:  # its row may have cut it
-            name = Content.assemble((f"{row.label.text.strip()}\n", "bold"), name)
+            name = Content.assemble((f"{row.mark}{row.label.text}".strip() + "\n", "bold"), name)
         body = Content("\n").join([paint(line._replace(text=shorten(line.text, 400))) for line in lines[:5]])
         self.query_one("#details", Static).update(Content.assemble(name, body))
         self.refresh_bindings()

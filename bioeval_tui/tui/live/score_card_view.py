@@ -36,8 +36,9 @@ NOTHING = Cell("")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the card: title, one cell per condition, the difference and details."""
+    """One row of the card: its number or weight, title, one cell per condition, the difference and details."""
 
+    mark: str
     label: Cell
     cells: dict[Condition, Cell]
     uplift: Cell = NOTHING
@@ -187,8 +188,7 @@ def _task_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row
         for condition, task in row.verdicts.items():
             if (quoted := report_rows.task_evidence(task)) is not None:
                 evidence[condition] = CardEvidence(condition, *quoted)
-        label = Cell(f"{row.number} {row.title}")
-        found.append(Row(label, cells, uplift(row.uplift), details, evidence))
+        found.append(Row(f"{row.number} ", Cell(row.title), cells, uplift(row.uplift), details, evidence))
     return found
 
 
@@ -224,7 +224,7 @@ def _tone_rows(both: report_rows.Talks) -> list[Row]:
         return []
     cells = {c: Cell(score(tone), "quiet") for c, tone in values.items()}
     about = [Cell("The judge's rating of the agent's tone. It is not part of the score.", "quiet")]
-    return [Row(Cell("  tone (not in score)", "quiet"), cells, details=dict.fromkeys(both, about))]
+    return [Row("  ", Cell("tone (not in score)", "quiet"), cells, details=dict.fromkeys(both, about))]
 
 
 def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row]:
@@ -241,7 +241,7 @@ def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> lis
             details[condition] = [said]
         evidence = {c: _turn_of(conversation, row.timelines[c]) for c, conversation in both.items()}
         shown = {c: found_at for c, found_at in evidence.items() if found_at is not None}
-        found.append(Row(Cell(f"{row.weight:g}× {row.title}"), cells, details=details, evidence=shown))
+        found.append(Row(f"{row.weight:g}× ", Cell(row.title), cells, details=details, evidence=shown))
     return found
 
 
@@ -286,7 +286,7 @@ def _time_row(state: RunState, trial: int, both: report_rows.Talks) -> Row:
         details[condition] = [Cell(f"{said}{token}; target {target / 1000:.1f} s on average")]
     slowest = {c: report_rows.slowest(conversation) for c, conversation in both.items() if conversation}
     evidence = {c: CardEvidence(c, answer.message, None) for c, answer in slowest.items() if answer}
-    return Row(Cell("  average answer", "quiet"), cells, details=details, evidence=evidence)
+    return Row("  ", Cell("average answer", "quiet"), cells, details=details, evidence=evidence)
 
 
 def _failure_row(both: report_rows.Talks) -> Row:
@@ -314,7 +314,7 @@ def _failure_row(both: report_rows.Talks) -> Row:
             ]
         )
     }
-    return Row(Cell("  failures of the agent", "quiet"), cells, details=details, evidence=evidence)
+    return Row("  ", Cell("failures of the agent", "quiet"), cells, details=details, evidence=evidence)
 
 
 def _fact_row(both: report_rows.Talks) -> Row:
@@ -335,7 +335,7 @@ def _fact_row(both: report_rows.Talks) -> Row:
         for c, conversation in both.items()
         if conversation and conversation.facts
     }
-    return Row(Cell("  facts given", "quiet"), cells, details=details, evidence=evidence)
+    return Row("  ", Cell("facts given", "quiet"), cells, details=details, evidence=evidence)
 
 
 def faults(state: RunState) -> str:
@@ -366,6 +366,6 @@ def as_text(state: RunState, trial: int) -> str:
     for row in rows(state, trial):
         cells = [row.cells[name].text if name in row.cells else "–" for name in both]
         gain = [row.uplift.text] if compared else []
-        lines.append("\t".join([row.label.text.strip(), *cells, *gain]))
+        lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells, *gain]))
     lines.append(faults(state))
     return "\n".join(lines)

@@ -66,13 +66,7 @@ class Passage(Vertical):
 
 
 def _row(state: RunState, trial: int, title: str) -> score_card_view.Row | None:
-    return next((row for row in score_card_view.rows(state, trial) if _is_about(row.label.text, title)), None)
-
-
-def _is_about(label: str, title: str) -> bool:
-    """Return whether a row of the score card has this title: `1 TITLE`, `3× TITLE`, `TITLE`."""
-    label = label.strip()
-    return title in (label, label.partition(" ")[2])
+    return next((row for row in score_card_view.rows(state, trial) if row.label.text == title), None)
 
 
 class PassagesDialog(Dialog[None]):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import ClassVar, Self
 
 from rich.segment import Segment
@@ -60,7 +62,9 @@ class RowList(ScrollView, can_focus=True):
         self._drawn: dict[tuple[int, int, Style], list[Strip]] = {}
         super().__init__(id=id, classes=classes)
         self._row_count = 0
-        self._lines = 1
+        self._lines: int | Sequence[int] = 1
+        self._starts: Sequence[int] = ()
+        """The first line of each row, if rows have different heights."""
         self._painter: RowPainter | None = None
         self._has_cursor = cursor
         self._blurred_cursor = False
@@ -90,13 +94,18 @@ class RowList(ScrollView, can_focus=True):
         """Mark the cursor's row even without the focus, for lists with a card that follows the cursor."""
         self._blurred_cursor = True
 
-    def set_rows(self, count: int, painter: RowPainter, *, lines: int = 1) -> None:
-        """Show `count` rows of so many `lines`, drawn by `painter`; the cursor stays where it is, if it can."""
+    def set_rows(self, count: int, painter: RowPainter, *, lines: int | Sequence[int] = 1) -> None:
+        """Show `count` rows of so many `lines`, drawn by `painter`; the cursor stays where it is, if it can.
+
+        `lines` is the height of all rows, or of each; many rows are fast only if all have the same.
+        """
         grew = count > self._row_count
         self._row_count = count
         self._painter, self._lines = painter, lines
         self.cursor = max(0, min(self.cursor, count - 1))
-        size = Size(self.scrollable_content_region.width, count * lines)
+        self._starts = () if isinstance(lines, int) else tuple(accumulate(lines, initial=0))
+        height = count * lines if isinstance(lines, int) else self._starts[count]
+        size = Size(self.scrollable_content_region.width, height)
         if self.styles.is_auto_height or not self.size:
             self.virtual_size = size
         elif self.virtual_size != size:
@@ -139,7 +148,8 @@ class RowList(ScrollView, can_focus=True):
     def action_page(self, by: int) -> None:
         """Move the cursor by pages."""
         self.user_moved = True
-        self.move_to(self.cursor + by * max(1, self.size.height // self._lines - 1))
+        lines = self._lines if isinstance(self._lines, int) else max(self._lines, default=1)
+        self.move_to(self.cursor + by * max(1, self.size.height // lines - 1))
 
     def action_edge(self, end: int) -> None:
         """Move the cursor to the first row or the last."""
@@ -153,7 +163,7 @@ class RowList(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor where the mouse points; on the cursor's own row, open it."""
-        index = (event.y + self.scroll_offset.y) // self._lines
+        index, _ = self._row_at(event.y + self.scroll_offset.y)
         if not 0 <= index < self._row_count:
             return
         self.user_moved = True
@@ -168,13 +178,26 @@ class RowList(ScrollView, can_focus=True):
             self._scroll_to_cursor()
 
     def _scroll_to_cursor(self) -> None:
-        region = Region(0, self.cursor * self._lines, 1, self._lines)
-        self.scroll_to_region(region, animate=False, immediate=True)
+        first, lines = self._span(self.cursor)
+        self.scroll_to_region(Region(0, first, 1, lines), animate=False, immediate=True)
+
+    def _span(self, index: int) -> tuple[int, int]:
+        """Return the first line of a row, and its height."""
+        if isinstance(self._lines, int):
+            return index * self._lines, self._lines
+        return self._starts[index], self._lines[index]
+
+    def _row_at(self, y: int) -> tuple[int, int]:
+        """Return the row at line `y`, and which of its lines that is; the row after the last one below it."""
+        if isinstance(self._lines, int):
+            return divmod(y, self._lines)
+        index = bisect_right(self._starts, y) - 1
+        return index, y - self._starts[index]
 
     def render_line(self, y: int) -> Strip:
         """Draw one visible line."""
         width = self.scrollable_content_region.width
-        index, line = divmod(y + self.scroll_offset.y, self._lines)
+        index, line = self._row_at(y + self.scroll_offset.y)
         if self._painter is None or index >= self._row_count:
             return Strip.blank(width, self.rich_style)
         style = self.visual_style
@@ -185,8 +208,9 @@ class RowList(ScrollView, can_focus=True):
         strips = self._drawn.get(key)
         if strips is None:
             drawn = [text.truncate(width, pad=True) for text in self._painter(index, width).split()]
-            drawn += [Content("")] * (self._lines - len(drawn))
-            strips = Visual.to_strips(self, Content("\n").join(drawn), width, self._lines, style, pad=True)
+            lines = self._span(index)[1]
+            drawn += [Content("")] * (lines - len(drawn))
+            strips = Visual.to_strips(self, Content("\n").join(drawn), width, lines, style, pad=True)
             if selected:
                 strips = [
                     Strip([Segment(text, ink and readable(ink)) for text, ink, _ in one], width)
@@ -209,5 +233,6 @@ class RowList(ScrollView, can_focus=True):
         """Redraw the row at index `y` with its current content."""
         for key in [key for key in self._drawn if key[0] == y]:
             del self._drawn[key]
-        for line in range(self._lines):
-            super().refresh_line(y * self._lines + line)
+        first, lines = self._span(y)
+        for line in range(first, first + lines):
+            super().refresh_line(line)

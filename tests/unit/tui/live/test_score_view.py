@@ -90,7 +90,7 @@ def test_a_missing_verdict_of_a_panel_is_shown_beside_the_others() -> None:
 
 
 def test_tone_is_marked_as_not_in_the_score(state: RunState) -> None:
-    assert any(row.label.text.strip() == "tone (not in score)" for row in score_card_view.rows(state, 1))
+    assert any(row.label.text == "tone (not in score)" for row in score_card_view.rows(state, 1))
 
 
 def test_faults_are_counted_by_who_caused_them(state: RunState) -> None:
