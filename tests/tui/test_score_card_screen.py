@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from driving import NARROW, WIDE, loaded, opened, press_without_effect, screen_text, until
 from fakes import FakeServices, FakeView
 from medal_rows import sample_rows
 from run_script import scripted_run
 from textual.pilot import Pilot
 
+from bioeval_tui.record.events import ConversationEnded, ConversationScored
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.medals.medals import MedalsScreen
@@ -36,6 +38,34 @@ async def test_the_score_card_shows_both_scores_their_mean_and_rehearsal(size: t
         assert "mean of both     0.62" in text
         assert "tone (not in score)" in text
         assert "no reminder was made" in text, "the lower score is explained first"
+
+
+@SIZES
+async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_table(
+    size: tuple[int, int],
+) -> None:
+    detail = "1 setup cannot run: no knowledge graph is configured; pass --graph embedded"
+    started, *_, ended = scripted_run()
+    script = [started]
+    for condition in CONDITIONS:
+        where = {"run_id": started.run_id, "at": started.at, "condition": condition, "trial": 1, "attempt": 1}
+        script += [
+            ConversationEnded(**where, seq=0, reason="cancelled", fault="infrastructure", detail=detail),
+            ConversationScored(
+                **where, seq=0, parts=(), penalty=0.0, failures=0, reason=f"not measured: {detail}"
+            ),
+        ]
+    script.append(ended.model_copy(update={"scores": dict.fromkeys(CONDITIONS), "mean": None}))
+    script = [event.model_copy(update={"seq": seq}) for seq, event in enumerate(script, start=1)]
+    services = FakeServices(FakeView(script), sample_rows())
+    async with opened(None, size, services=services) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await press_without_effect(app, pilot, "tab", "v", "enter")
+        text = " ".join(screen_text(app).split())
+        assert "what went wrong 1 setup cannot run: no knowledge graph is configured" in text
+        assert "what you can do pass --graph embedded" in text
+        assert "average answer" not in text
+        assert "mean of both" not in text
 
 
 async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() -> None:

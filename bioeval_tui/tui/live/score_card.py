@@ -25,6 +25,7 @@ from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.labelled_widget import Labelled
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.steps_view import Steps, step_plot
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
@@ -111,6 +112,11 @@ class ScoreCard(Dialog[CardEvidence]):
             & #details { margin-top: 0; height: 4; }
             & #faults { display: none; }
         }
+        & #why { margin: 1 0; }
+        &.-empty {
+            & > .dialog--box { height: auto; padding: 1 2 0 2; }
+            & #headline, & .card--bars, & #columns, & #details, & #faults { display: none; }
+        }
     }
     """
 
@@ -120,6 +126,7 @@ class ScoreCard(Dialog[CardEvidence]):
         self._state = state
         self._trial = trial
         self._both = rows.talks(state, trial)
+        self._is_empty = score_card_view.is_empty(self._both)
         self._rows = score_card_view.rows(state, trial)
         self._condition = looked_at.condition if looked_at else score_card_view.to_explain(self._both)
         self._list = EvidenceRows()
@@ -139,8 +146,11 @@ class ScoreCard(Dialog[CardEvidence]):
     def compose_body(self) -> Iterable[Widget]:
         """Scores, bars, rows, details."""
         yield Static(paint(score_card_view.conclusion(self._state)), id="conclusion", markup=False)
-        notes = score_card_view.notes(self._state)
-        if notes:
+        if self._is_empty:
+            why = Labelled(id="why")
+            why.show(score_card_view.why_empty(self._both))
+            yield why
+        elif notes := score_card_view.notes(self._state):
             yield Static(
                 Content("\n").join([paint(note) for note in notes]), classes="card--line", markup=False
             )
@@ -175,6 +185,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def on_mount(self) -> None:
         """Draw the card, and put the cursor on the first row."""
+        self.set_class(self._is_empty, "-empty")
         bars = self.query_one(".card--bars", DrawnPanel)
         bars.styles.height = 2 * len(self._both) if self._wide else len(self._both) + 1
         bars.draw(self._bars)
@@ -345,9 +356,11 @@ class ScoreCard(Dialog[CardEvidence]):
         return self._rows[self._list.cursor].evidence.get(self._condition)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A run in progress cannot be run again; a single condition cannot be switched."""
+        """A run in progress cannot be run again; a single condition cannot be switched, and nothing has no review."""
         if action == "again":
             return self._state.ended is not None
+        if action in ("review", "other") and self._is_empty:
+            return False
         return action != "other" or len(self._both) > 1
 
     @on(RowList.Chosen)

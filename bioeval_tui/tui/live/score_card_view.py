@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui import score as composite
@@ -84,6 +85,23 @@ def to_explain(both: report_rows.Talks) -> Condition:
         for name, conversation in held.items()
     }
     return min(values, key=lambda name: -1.0 if values[name] is None else values[name] or 0.0)
+
+
+def is_empty(both: report_rows.Talks) -> bool:
+    """Return whether no conversation began, so that the card has nothing to show but the reason."""
+    return not any(talk and (talk.messages or (talk.score and talk.score.parts)) for talk in both.values())
+
+
+def why_empty(both: report_rows.Talks) -> list[list[Cell]]:
+    """Return why no conversation began and what to do about it, as lines with a label."""
+    found = dict.fromkeys(talk.score.reason for talk in both.values() if talk and talk.score)
+    lines = []
+    for reason in found:
+        cause, *ways = reason.removeprefix("not measured: ").split("; ")
+        lines.append([Cell("what went wrong  ", "quiet"), Cell(cause, "bad")])
+        for label, way in zip_longest(["what you can do"], ways):
+            lines += [[Cell(f"{label or '':<15}  ", "quiet"), Cell(way)]] if way else []
+    return lines
 
 
 def notes(state: RunState) -> list[Cell]:
@@ -357,6 +375,8 @@ def as_text(state: RunState, trial: int) -> str:
     both = list(report_rows.talks(state, trial))
     compared = len(both) > 1
     lines = [conclusion(state).text, subject(state), *(note.text for note in notes(state))]
+    if is_empty(report_rows.talks(state, trial)):
+        return "\n".join(lines)
     lines += [f"{name}\t{value}" for name, value in headline(state, trial)]
     lines += [
         f"mean of both\t{mean(state, trial)}",
