@@ -131,6 +131,7 @@ async def test_every_key_press_counts_however_fast_you_press(view: ReplayedRun) 
         for key in ["left_square_bracket"] * 3:
             app.simulate_key(key)  # the run is shown anew for the first of them
         await until(pilot, lambda: "withheld, turn 1 of" in screen_text(app))
+        assert "● turn  ○ ahead" in screen_text(app)
         before = messages(app)
         for key in "nnn":
             app.simulate_key(key)

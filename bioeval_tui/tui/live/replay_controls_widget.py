@@ -71,16 +71,17 @@ class ReplayControls(Widget, can_focus=True):
             self.refresh(layout=grows)
 
     def render(self) -> Content:
-        """Draw the bar and its position, and above it how many assertions held."""
+        """Draw the bar, its position and what its signs mean, and above it how many assertions held."""
         marks, given, now_s = self._shown
         words = self._label()
         room = self._bar_width(words)
         cells = timeline_view.bar(marks, given, now_s, room)
-        line = paint(*cells, Cell(f"  {words}", "quiet"))
-        above = [paint(*row) for row in self._assertions(marks, now_s, room)]
-        if above:
-            above[0] = Content.assemble(above[0], ("  assertions that hold", "$quiet"))
-        return Content("\n").join([*above, line])
+        beside = ("assertions that hold", timeline_view.legend(cells))
+        lines = [
+            paint(*row, Cell(f"  {said}", "quiet")).truncate(self.size.width)
+            for row, said in zip(self._assertions(marks, now_s, room), beside, strict=False)
+        ]
+        return Content("\n").join([*lines, paint(*cells, Cell(f"  {words}", "quiet"))])
 
     def _label(self) -> str:
         return timeline_view.label(*self._shown, self.size.width, self.watched.state)

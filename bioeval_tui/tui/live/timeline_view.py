@@ -109,3 +109,11 @@ def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> list
         elif not crowded and cells[x][0] != FAILED:
             cells[x] = (TURN_PLAYED, "busy") if played else (TURN_AHEAD, "quiet")
     return joined(cells)
+
+
+def legend(drawn: Sequence[Cell]) -> str:
+    """Return what the signs in a drawn bar mean: `● turn  ○ ahead  ✗ assertion failed`."""
+    signs = {sign for cell in drawn for sign in cell.text}
+    ahead = "ahead" if TURN_PLAYED in signs else "turn"
+    meanings = {TURN_PLAYED: "turn", TURN_AHEAD: ahead, FAILED: "assertion failed"}
+    return "  ".join(f"{sign} {meaning}" for sign, meaning in meanings.items() if sign in signs)

@@ -9,6 +9,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.replay import turn_ends
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.record.turn_mark import TurnMark
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live import control_view, heads_view, notices_view, panels_view, timeline_view
 from bioeval_tui.tui.shared import bars_view
@@ -78,6 +79,22 @@ def test_the_bar_of_a_replay_names_the_turn_as_the_heading_does() -> None:
     assert words.startswith(f"withheld, turn {turn} of 4   playback ")
     assert timeline_view.label(marks, middle.given, middle.at_s, 80, state).startswith("turn ")
     assert middle.passed == rows.assertion_steps(state, "withheld", 1)[-1][1]
+
+
+def test_a_replay_explains_only_the_signs_that_its_bar_has() -> None:
+    marks = turn_ends(scripted_run())
+    calm = [mark._replace(failed=False) for mark in marks]
+    last = marks[-1]
+
+    def legend(shown: list[TurnMark], given: int, width: int = 60) -> str:
+        return timeline_view.legend(timeline_view.bar(shown, given, 0.0, width))
+
+    assert legend(calm, last.given) == "● turn"
+    assert legend(calm, 0) == "○ turn"
+    assert legend(calm, marks[2].given) == "● turn  ○ ahead"
+    assert legend(calm, last.given, 8) == "", "so many turns in so few cells have no sign"
+    failed = [*calm[:2], calm[2]._replace(failed=True), *calm[3:]]
+    assert legend(failed, marks[1].given) == "● turn  ○ ahead  ✗ assertion failed"
 
 
 @pytest.mark.parametrize(
