@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
-from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import assertion_view, heads_view
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialog import Dialog, DialogText
 from bioeval_tui.tui.shared.labelled_widget import Labelled
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class AssertionDetail(Dialog[None]):
 
     def compose_body(self) -> Iterable[Widget]:
         """One text, scrollable."""
-        with VerticalScroll(classes="dialog--body"):
+        with DialogText():
             yield Labelled(id="detail")
 
     def on_mount(self) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState, MessageState
 
 SIGN = "∿"
+FAILED = "from a failed attempt"
 MOST_ROWS = 500
 """Maximum number of spans in a waterfall."""
 LEAST_BAR = 16
@@ -22,8 +23,8 @@ _TIME = 9
 _TONES: dict[str, Tone] = {"tool": "good", "model": "busy", "retrieval": "warn"}
 
 
-def title(span: AgentSpan, message: MessageState) -> str:
-    """Return a span's summary in a line, and its problems."""
+def title(span: AgentSpan, message: MessageState, *, headed: bool = False) -> str:
+    """Return a span's summary in a line, and its problems; `headed` if a heading says that its attempt failed."""
     meaning = meaning_of(span)
     said = meaning.title
     if meaning.kind == "tool":
@@ -36,8 +37,10 @@ def title(span: AgentSpan, message: MessageState) -> str:
         said += f", {' → '.join(counts)} tokens"
     if meaning.model and meaning.model not in said:
         said += f", {meaning.model}"
+    if meaning.error:
+        said += ", failed" + (f": {meaning.error}" if meaning.error != "failed" else "")
     return ", ".join(
-        [said, *([f"failed: {meaning.error}"] if meaning.error else []), *_troubles(span, message)]
+        [said, *(trouble for trouble in _troubles(span, message) if not headed or trouble != FAILED)]
     )
 
 
@@ -50,7 +53,7 @@ def _troubles(span: AgentSpan, message: MessageState) -> list[str]:
     return [
         *(["late"] if span.span_id in message.late_spans else []),
         *(["received twice"] if span.span_id in message.doubled_spans else []),
-        *(["from a failed attempt"] if not _is_of_the_answer(span, message) else []),
+        *([FAILED] if not _is_of_the_answer(span, message) else []),
     ]
 
 
@@ -79,7 +82,7 @@ def heading(conversation: ConversationState | None, turn: int | None) -> str:
 def waterfall(conversation: ConversationState | None, turn: int | None, width: int) -> list[list[Cell]]:
     """Return a line for each span of a turn, `width` cells wide: what it is, when it was, and how long it took.
 
-    Times are the agent's. The spans of failed attempts come last, each attempt below a heading.
+    Times are the agent's, on one axis from the first span of the first attempt. Several attempts have headings.
     """
     message = _answer(conversation, turn)
     if message is None or not message.spans:
@@ -90,13 +93,16 @@ def waterfall(conversation: ConversationState | None, turn: int | None, width: i
     traces: dict[str, list[AgentSpan]] = {}
     for span in message.spans:
         traces.setdefault(span.trace_id, []).append(span)
-    for trace_id in sorted(traces, key=lambda trace: not _is_of_the_answer(traces[trace][0], message)):
-        spans = traces[trace_id]
+    first = min(span.start_ns for span in message.spans)
+    scale = bars / max(1, max(span.end_ns for span in message.spans) - first)
+    for spans in sorted(traces.values(), key=lambda trace: min(span.start_ns for span in trace)):
         of_the_answer = _is_of_the_answer(spans[0], message)
         root = (message.traceparent or "").split("-")[2] if of_the_answer and message.traceparent else ""
         if not of_the_answer:
             lines.append([Cell("a failed attempt", "warn")])
-        lines += _rows(spans, root, message, names, bars)
+        elif len(traces) > 1:
+            lines.append([Cell("the answer", "quiet")])
+        lines += _rows(spans, root, message, names, bars, first, scale)
         absent = absent_parents(spans, root)
         if absent and of_the_answer:
             lines.append([Cell(f"? {plural(len(absent), 'span')} missing that others refer to", "warn")])
@@ -104,10 +110,9 @@ def waterfall(conversation: ConversationState | None, turn: int | None, width: i
 
 
 def _rows(
-    spans: list[AgentSpan], root: str, message: MessageState, names: int, bars: int
+    spans: list[AgentSpan], root: str, message: MessageState, names: int, bars: int, first: int, scale: float
 ) -> list[list[Cell]]:
-    first = min(span.start_ns for span in spans)
-    whole = max(1, max(span.end_ns for span in spans) - first)
+    """Return the lines of one attempt, on an axis of `bars` cells that begins at `first` ns and has `scale` cells per ns."""
     lines = []
     tree = ordered(spans, root)
     for span, depth in tree[:MOST_ROWS]:
@@ -115,11 +120,15 @@ def _rows(
         troubles = _troubles(span, message)
         tone: Tone = "bad" if span.status == "error" else "warn" if troubles else "plain"
         indent = " " * min(depth, names // 3)
-        begins = min(bars - 1, int((span.start_ns - first) / whole * bars))
-        length = max(1, min(bars - begins, round((span.end_ns - span.start_ns) / whole * bars)))
+        begins = min(bars - 1, int((span.start_ns - first) * scale))
+        length = max(1, min(bars - begins, round((span.end_ns - span.start_ns) * scale)))
         lines.append(
             [
-                Cell((indent + shorten(title(span, message), names - len(indent))).ljust(names) + " ", tone),
+                Cell(
+                    (indent + shorten(title(span, message, headed=True), names - len(indent))).ljust(names)
+                    + " ",
+                    tone,
+                ),
                 Cell(" " * begins),
                 Cell("━" * length, "bad" if span.status == "error" else _TONES.get(kind, "quiet")),
                 Cell(" " * (bars - begins - length)),

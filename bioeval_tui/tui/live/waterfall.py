@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, spans_view
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialog import Dialog, DialogText
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Waterfall(Dialog[None]):
 
     def compose_body(self) -> Iterable[Widget]:
         """One line a span, scrollable."""
-        with VerticalScroll(classes="dialog--body"):
+        with DialogText():
             yield Static(id="spans", markup=False)
 
     def on_mount(self) -> None:
@@ -90,7 +89,6 @@ class Waterfall(Dialog[None]):
         if self._turn not in spans_view.turns(self._conversation):
             self._turn = None
         self.show_new()
-        self.refresh_bindings()
 
     def show_new(self) -> None:
         """Redraw if anything changed."""
@@ -106,3 +104,4 @@ class Waterfall(Dialog[None]):
         self.query_one(".dialog--heading", Static).update(Content(self.heading))
         lines = spans_view.waterfall(conversation, self._turn, body.size.width)
         body.update(Content("\n").join([paint(*line) for line in lines]))
+        self.refresh_bindings()

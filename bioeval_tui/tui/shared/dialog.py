@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingsMap, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widget import Widget
@@ -26,6 +26,17 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.shared.program import Program
 
 Result = TypeVar("Result")
+
+
+class DialogText(VerticalScroll):
+    """A text that scrolls up and down; the left and right arrows are the dialog's."""
+
+    def __init__(self) -> None:
+        super().__init__(classes="dialog--body")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the left and right arrows to the dialog."""
+        return action not in ("scroll_left", "scroll_right")
 
 
 class Dialog(ModalScreen[Result], Generic[Result]):
