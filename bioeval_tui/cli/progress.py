@@ -12,6 +12,7 @@ from bioeval_tui.consoles import plain_console
 from bioeval_tui.evaluation.wiring.start import Show
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.record.state import Change, RunState
 from bioeval_tui.report.formats.console import ProgressLines, say
 from bioeval_tui.text import clean_line, compact_json, shorten
@@ -114,7 +115,9 @@ class NotebookProgress:
             return
         where = [state.started.job_name, state.started.model, state.condition_title(event.condition or "")]
         where += [f"trial {event.trial}"] if state.started.trials > 1 else []
-        said = f": {event.speaker}: {event.content}" if isinstance(event, events.MessageCompleted) else ""
+        said = (
+            f": {SPEAKERS[event.role]}: {event.content}" if isinstance(event, events.MessageCompleted) else ""
+        )
         now = f"{self._done} of {self._total} conversations · {' · '.join(filter(None, where))}{said}"
         self._line.update(_plain(now), raw=True)
 

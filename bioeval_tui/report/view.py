@@ -41,6 +41,8 @@ class Said:
 
     anchor: str
     message: MessageState
+    text: str
+    """Empty for a sign-off that was not sent: its words are agreed between programs."""
     quotations: tuple[Quotation, ...]
     notes: tuple[Note, ...]
 
@@ -192,7 +194,8 @@ def _said(run: LoadedRun, talk: ConversationState, trial: int, message: MessageS
         Note("violation", f"{slip.rule.replace('_', ' ')}: {slip.detail} ({slip.outcome})")
         for slip in message.violations
     ]
-    if message.role == "user" and talk.ended is not None and not talk.sent(message):
+    unsent = message.role == "user" and talk.ended is not None and not talk.sent(message)
+    if unsent:
         notes.insert(0, Note("unsent", "the sign-off, not sent" if message.done else "not sent"))
     if message.operator:
         notes.append(Note("operator", "typed by a person"))
@@ -201,7 +204,8 @@ def _said(run: LoadedRun, talk: ConversationState, trial: int, message: MessageS
     if message.role == "assistant":
         notes += _new_checks(talk, message.turn)
     where = anchor(run.run_id, talk.key.condition, trial, message.message)
-    return Said(where, message, _quotations(talk, message), tuple(notes))
+    text = "" if unsent and message.done else message.text
+    return Said(where, message, text, _quotations(talk, message), tuple(notes))
 
 
 def _new_checks(talk: ConversationState, turn: int) -> list[Note]:

@@ -78,10 +78,10 @@ def signed(value: float | None) -> str:
 
 
 def seconds(value_ms: float | None) -> str:
-    """Return milliseconds as seconds, such as `0.49 s`; very short times stay in ms."""
+    """Return milliseconds as seconds, such as `0.49 s`; below 0.1 s, in ms."""
     if value_ms is None:
         return DASH
-    return f"{value_ms:.0f} ms" if 0 < value_ms < 5 else f"{value_ms / 1000:.2f} s"
+    return f"{value_ms:.0f} ms" if 0 < value_ms < 99.5 else f"{value_ms / 1000:.2f} s"
 
 
 def signed_seconds(value_ms: float | None) -> str:

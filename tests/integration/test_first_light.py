@@ -99,8 +99,8 @@ def test_the_headless_demo_reports_on_stderr_and_prints_the_score_card(tmp_path:
     assert done.returncode == 0
     assert "mean of both" in done.stdout
     assert "rehearsal" in done.stdout
-    assert "Socrates: " in done.stderr
-    assert "Socrates: " not in done.stdout
+    assert "user: " in done.stderr
+    assert "user: " not in done.stdout
 
 
 @pytest.mark.parametrize("job", sorted(path.stem for path in JOBS.glob("*.yml")))

@@ -11,6 +11,7 @@ from typing import Any
 
 from bioeval_tui.record.importing.atif import OURS
 from bioeval_tui.record.importing.chat import calls_of
+from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
@@ -59,7 +60,7 @@ def trajectory(run: LoadedRun, conversation: ConversationState) -> dict[str, Any
 def _step(message: MessageState, number: int, told: bool) -> dict[str, Any]:
     step: dict[str, Any] = {
         "step_id": number,
-        "source": "user" if message.role == "user" else "agent",
+        "source": SPEAKERS[message.role],
         "message": message.text,
     }
     if told:

@@ -11,7 +11,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.consoles import write_lines
 from bioeval_tui.evaluation.prices import Prices
 from bioeval_tui.record import events
-from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.names import CONDITIONS, SPEAKERS
 from bioeval_tui.record.state import Change, ConversationState, RunState
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.judged_again import words
@@ -55,7 +55,7 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
             return f"run {event.run_id}: {event.job_name} ({kind}{who})"
         case events.MessageCompleted():
             time = f"  [{event.latency_ms / 1000:.2f} s]" if event.latency_ms is not None else ""
-            return f"{event.speaker}: {shorten(event.content, 110)}{time}"
+            return f"{SPEAKERS[event.role]}: {shorten(event.content, 110)}{time}"
         case events.RequestFailed():
             again = f"; retrying in {event.wait_ms / 1000:.1f} s" if event.wait_ms is not None else ""
             return (

@@ -18,6 +18,7 @@ from bioeval_tui import __version__
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import ConversationScored
 from bioeval_tui.record.masking.current import masking
+from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.report import words
 from bioeval_tui.report.formats import charts
 from bioeval_tui.report.formats.pages import page_of, title_of, trial_title
@@ -104,6 +105,7 @@ def environment() -> Environment:
         "summary": _summary,
         "trial_title": trial_title,
         "upper_first": upper_first,
+        "speaker": SPEAKERS.__getitem__,
         "message_blocks": _message_blocks,
         "plain": plain,
     }
@@ -116,7 +118,7 @@ def _composite_bar(score: ConversationScored) -> tuple[charts.BarPiece, ...]:
 
 
 def _message_blocks(said: Said) -> tuple[MessageBlock, ...]:
-    return message_blocks(said.message.text, said.quotations)
+    return message_blocks(said.text, said.quotations)
 
 
 def _summary(run: LoadedRun) -> Summary:

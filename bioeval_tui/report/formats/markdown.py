@@ -8,7 +8,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking.current import masking
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.formats.markdown_text import escape, message_lines, table
 from bioeval_tui.report.formats.pages import Page, page_of, title_of, trial_title
@@ -208,8 +208,8 @@ def _conversations(trial: TrialView, level: str) -> list[str]:
                 message = said.message
                 time = f" ({words.seconds(message.latency_ms)})" if message.latency_ms is not None else ""
                 unsent = "".join(f" ({note.words})" for note in said.notes if note.kind == "unsent")
-                label = f"**{escape(message.speaker)}**{time}{unsent}:"
-                lines += [*message_lines(label, message.text), ""]
+                label = f"**{SPEAKERS[message.role]}**{time}{unsent}:"
+                lines += [*message_lines(label, said.text), ""]
                 lines += [f"*{escape(note.words)}*\n" for note in said.notes if note.kind != "unsent"]
     return lines
 

@@ -110,7 +110,7 @@ def _difference_words(run: LoadedRun, uplift: float) -> str:
     """Return the difference between the conditions, attributed to the facts only if one was given."""
     given = any(talk.facts for key, talk in run.state.conversations.items() if key.condition == "supplied")
     if given:
-        return f"The facts made a difference of {signed(uplift)}."
+        return f"The difference is {signed(uplift)}."
     return f"No fact was given, so the difference of {signed(uplift)} is not due to the facts."
 
 

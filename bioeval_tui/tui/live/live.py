@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import control_view, heads_view, notices_view
@@ -401,10 +402,10 @@ class LiveScreen(BaseScreen):
         if message is None or conversation is None or self.panels.has_focus_within:
             return ()
         return (
-            Copied(f"message {message.message}, {message.speaker}", lambda: message.text),
+            Copied(f"message {message.message}, {SPEAKERS[message.role]}", lambda: message.text),
             Copied(
                 f"this conversation, {plural(len(conversation.messages), 'message')}",
-                lambda: "\n\n".join(f"{one.speaker}: {one.text}" for one in conversation.messages),
+                lambda: "\n\n".join(f"{SPEAKERS[one.role]}: {one.text}" for one in conversation.messages),
             ),
         )
 

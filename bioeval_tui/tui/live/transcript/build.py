@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bioeval_tui.record import events
+from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.text import clean_line, plural
 from bioeval_tui.tui.live import spans_view
@@ -56,7 +57,7 @@ def message_blocks(
         blocks.extend(_spans(message, choices))
     blocks.extend(_violations(message, choices))
     opening = blocks[first]
-    opening.speaker = "user" if message.role == "user" else "agent"
+    opening.speaker = SPEAKERS[message.role]
     opening.role = "operator" if message.operator else message.role
     for block in blocks[first:]:
         block.side = opening.role

@@ -87,9 +87,13 @@ def test_the_html_report_has_every_part_of_the_run(demo: LoadedRun) -> None:
         "About this run", "Mean of both", "0.44", "0.72", "rehearsal", "turn 3, asked", "seed",
     ):  # fmt: skip
         assert heading in page.text
+    shown = " ".join(page.text.split())
     for conversation in demo.state.conversations.values():
-        for message in conversation.messages:
-            assert " ".join(plain(message.text).split()) in " ".join(page.text.split())
+        for message in filter(conversation.sent, conversation.messages):
+            assert " ".join(plain(message.text).split()) in shown
+    assert "the sign-off, not sent" in shown
+    assert "Thanks for All the Fish" not in shown
+    assert "Socrates" not in shown  # what the job calls the user
 
 
 def test_both_conditions_come_before_their_mean(demo: LoadedRun) -> None:
@@ -170,7 +174,7 @@ def test_several_trials_and_runs_show_their_statistics() -> None:
 @pytest.mark.parametrize(
     ("fact", "words"),
     [
-        (True, "The facts made a difference of +0.14."),
+        (True, "The difference is +0.14."),
         (False, "No fact was given, so the difference of +0.14 is not due to the facts."),
     ],
 )
@@ -299,7 +303,7 @@ def test_an_unsent_message_is_marked_and_not_exported() -> None:
     assert talk["guards"] == [
         {"message": 3, "rule": "leak", "effect": "void", "mended": False, "detail": "shows reasoning"}
     ]
-    assert "**Socrates** (not sent): my secret thoughts" in markdown_report([run])
+    assert "**user** (not sent): my secret thoughts" in markdown_report([run])
     assert '<p class="note unsent">not sent</p>' in html_report([run])
     assert "my secret thoughts" not in openai_lines([run]) + turns_csv([run]) + inspect_log(run)
 
