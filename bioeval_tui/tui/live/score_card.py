@@ -15,10 +15,10 @@ from textual.widgets import Digits, Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report import rows
-from bioeval_tui.report.gains import gains
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
+from bioeval_tui.tui.live.gains_widget import GainsPanel
 from bioeval_tui.tui.live.panel_widget import DrawnPanel, names_head, title_lines, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.review.review_items import ReviewSource
@@ -27,8 +27,7 @@ from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.labelled_widget import Labelled
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.steps_view import Steps, step_plot
-from bioeval_tui.tui.shared.tones import left, paint, right, spread
+from bioeval_tui.tui.shared.tones import left, paint, right
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -36,10 +35,8 @@ if TYPE_CHECKING:
 
 COLUMN, MOST_LINES = 11, 3
 """Maximum width of a column, in which a longer name of a condition wraps; maximum height of a row."""
-GAINS_SHOWN, BAR, PLOT_ROWS, RAISE_LINES = 5, 6, 5, 15
-"""Gains shown, width of their bars, height of the plot, and height of the two together."""
 LEAST_ROWS, ROOMY_ROWS = 36, 45
-"""Minimum heights of the terminal for the large digits and the plot, and for a card that is as high as it needs."""
+"""Minimum heights of the terminal for the large digits, and for a card that is as high as it needs."""
 
 
 class Selection(NamedTuple):
@@ -89,28 +86,30 @@ class ScoreCard(Dialog[CardEvidence]):
         & #columns { height: auto; }
         & #table { width: 3fr; height: auto; }
         & #table RowList { height: auto; max-height: 14; }
-        & .card--raise { width: 2fr; height: 15; padding-left: 3; }
+        & GainsPanel { width: 2fr; height: 15; padding-left: 3; }
         & #details { height: auto; max-height: 6; margin-top: 1; border-top: solid $line; }
         & #faults { margin-top: 1; color: $quiet; height: 1; }
-        &.-middle {
+        &.-narrow, &.-short, &.-middle {
             & > .dialog--box { height: 100%; max-height: 100%; padding: 0 2; }
             & #faults { margin-top: 0; }
             & #columns { height: 1fr; }
             & #table { height: 100%; }
             & #table RowList { height: 1fr; max-height: 100%; }
+            & GainsPanel { max-height: 100%; }
         }
         &.-narrow, &.-short {
-            & > .dialog--box { height: 100%; max-height: 100%; padding: 0 1; }
             & .dialog--heading, & KeysFooter { margin: 0; }
             & .card--score { display: none; }
-            & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
             & .card--bars { margin: 0; }
-            & #columns { layout: vertical; height: 1fr; }
-            & #table { width: 100%; height: 1fr; }
-            & #table RowList { height: 1fr; max-height: 100%; }
-            & .card--raise { width: 100%; height: 1; padding-left: 0; }
+            & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
             & #details { margin-top: 0; height: 4; }
             & #faults { display: none; }
+        }
+        &.-narrow {
+            & > .dialog--box { padding: 0 1; }
+            & #columns { layout: vertical; }
+            & #table { width: 100%; height: 1fr; }
+            & GainsPanel { width: 100%; height: 1; padding-left: 0; }
         }
         & #why { margin: 1 0; }
         &.-empty {
@@ -167,7 +166,7 @@ class ScoreCard(Dialog[CardEvidence]):
             with Vertical(id="table"):
                 yield DrawnPanel(classes="card--head")
                 yield self._list
-            yield DrawnPanel(classes="card--raise")
+            yield GainsPanel()
         yield Static(id="details", markup=False)
         yield Static(Content(score_card_view.faults(self._state)), id="faults", markup=False)
 
@@ -178,7 +177,7 @@ class ScoreCard(Dialog[CardEvidence]):
         return Content.assemble(
             ("mean of both     ", "$quiet"),
             (mean, "bold"),
-            "\n" if self._wide else "   ",
+            "\n" if self._roomy else "   ",
             ("uplift by facts  ", "$quiet"),
             paint(score_card_view.total_uplift(self._state, self._trial)),
         )
@@ -187,7 +186,7 @@ class ScoreCard(Dialog[CardEvidence]):
         """Draw the card, and put the cursor on the first row."""
         self.set_class(self._is_empty, "-empty")
         bars = self.query_one(".card--bars", DrawnPanel)
-        bars.styles.height = 2 * len(self._both) if self._wide else len(self._both) + 1
+        bars.styles.height = 2 * len(self._both) if self._roomy else len(self._both) + 1
         bars.draw(self._bars)
         head = self.query_one(".card--head", DrawnPanel)
         head.styles.height = len(names_head(self._names, self._columns))
@@ -199,14 +198,18 @@ class ScoreCard(Dialog[CardEvidence]):
 
     @property
     def _wide(self) -> bool:
-        return self.app.size.width >= 120 and self.app.size.height >= LEAST_ROWS
+        return self.app.size.width >= 120
+
+    @property
+    def _roomy(self) -> bool:
+        return self._wide and self.app.size.height >= LEAST_ROWS
 
     def _bars(self, width: int) -> Content:
         lines = []
         column = max(COLUMN, *(cell_len(self._state.condition_name(name)) + 2 for name in self._both))
         for condition, conversation in self._both.items():
             name = left(Cell(self._state.condition_name(condition), "quiet"), column - 1)
-            if not self._wide:  # in place of the large digits
+            if not self._roomy:  # in place of the large digits
                 value = Cell(score_parts_view.score_words(conversation), score_card_view.tone(conversation))
                 name = Content.assemble(name, right(value, 5))
             if conversation is None:
@@ -214,9 +217,9 @@ class ScoreCard(Dialog[CardEvidence]):
                 continue
             room = max(0, width - name.cell_length - 1)
             lines.append(paint(name, " ", *score_parts_view.score_bar(conversation, room)))
-            if self._wide or condition == self._condition:
+            if self._roomy or condition == self._condition:
                 lines.append(
-                    paint(" " * (column if self._wide else 0), *score_parts_view.legend(conversation))
+                    paint(" " * (column if self._roomy else 0), *score_parts_view.legend(conversation))
                 )
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 
@@ -272,75 +275,17 @@ class ScoreCard(Dialog[CardEvidence]):
             ]
         )
 
-    def _raise(self, width: int) -> Content:
-        conversation = self._both.get(self._condition)
-        found = gains(self._state, conversation) if conversation else []
-        value = score_parts_view.score_words(conversation)
-        lines = [
-            paint(
-                Cell(
-                    f"{self._state.condition_name(self._condition)} {value}: what raises it most",
-                    "quiet",
-                )
-            )
-        ]
-        steps = self._steps(width)
-        shown, room = found[:GAINS_SHOWN], max(1, width - 8 - BAR)
-        wrapped = [title_lines(gain.what, room, width) for gain in shown]
-        fits = 1 + sum(map(len, wrapped)) + len(steps) <= RAISE_LINES
-        for gain in shown:
-            bar = Cell("█" * max(1, round(gain.by / found[0].by * BAR)), "warn")
-            cells = [right(Cell(gain.words, "good"), 7), Content(" "), left(bar, BAR)]
-            lines.append(wrapped_row(Content(""), gain.what, cells, width, RAISE_LINES if fits else 1))
-        if not found:
-            perfect = (
-                conversation is not None and conversation.score is not None and conversation.score.score == 1
-            )
-            why = "nothing is left to gain" if perfect else "unknown without a score"
-            lines.append(paint(Cell(why, "quiet")))
-        lines += [Content("")] * (
-            RAISE_LINES - sum(1 + line.plain.count("\n") for line in lines) - len(steps)
-        )
-        lines += steps
-        if not self._wide:
-            words = found[0].what if found else "–"
-            line = Content.assemble(("raises it most  ", "$quiet"), words)
-            return spread(line, paint(Cell(found[0].words if found else "", "good")), width)
-        return Content("\n").join(lines)
-
-    def _steps(self, width: int) -> list[Content]:
-        """Return the share of assertions that held over the turns, with a line for each condition."""
-        drawn = [
-            Steps(
-                self._state.condition_name(name),
-                steps,
-                heavy=name == self._condition,
-                tone=score_card_view.tone(self._both[name]),
-            )
-            for name in sorted(self._both, key=lambda name: name == self._condition)
-            if (steps := rows.assertion_steps(self._state, name, self._trial))
-        ]
-        plot = step_plot(drawn, width, PLOT_ROWS)
-        return (
-            [
-                paint(Cell("share of assertions that hold, by turn", "quiet")),
-                *(paint(*line) for line in plot),
-            ]
-            if plot
-            else []
-        )
-
     def _show_condition(self) -> None:
         self.query_one(".card--head", DrawnPanel).refresh()
         self.query_one(".card--bars", DrawnPanel).refresh()
-        self.query_one(".card--raise", DrawnPanel).draw(self._raise)
+        self.query_one(GainsPanel).show(self._state, self._trial, self._condition)
         self._show_details(self._list.cursor)
 
     def _show_details(self, index: int) -> None:
         row = self._rows[index]
         lines = row.details.get(self._condition) or [Cell("no further details", "quiet")]
         name = Content.styled(f"{self._state.condition_name(self._condition)}  ", "$quiet")
-        if self._wide:  # its row may have cut it
+        if self._roomy:  # its row may have cut it
             name = Content.assemble((f"{row.mark}{row.label.text}".strip() + "\n", "bold"), name)
         body = Content("\n").join([paint(line._replace(text=shorten(line.text, 400))) for line in lines[:5]])
         self.query_one("#details", Static).update(Content.assemble(name, body))

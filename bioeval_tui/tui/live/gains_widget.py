@@ -1,0 +1,75 @@
+"""What would raise a conversation's score most, above the share of assertions that held over the turns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from bioeval_tui.report import rows
+from bioeval_tui.report.gains import gains
+from bioeval_tui.tui.live import score_card_view, score_parts_view
+from bioeval_tui.tui.live.panel_widget import DrawnPanel, title_lines, wrapped_row
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.steps_view import Steps, step_plot
+from bioeval_tui.tui.shared.tones import left, paint, right, spread
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.state import RunState
+
+SHOWN, BAR, PLOT_ROWS = 5, 6, 5
+"""Number of gains, width of their bars, and height of the plot."""
+
+
+class GainsPanel(DrawnPanel):
+    """The largest gains with bars, and the plot if it fits; on a single line only the largest gain."""
+
+    def show(self, state: RunState, trial: int, condition: Condition) -> None:
+        """Show a conversation."""
+        self.draw(lambda width: self._lines(state, trial, condition, width))
+
+    def _lines(self, state: RunState, trial: int, condition: Condition, width: int) -> Content:
+        talk = state.conversation(condition, trial)
+        found = gains(state, talk) if talk else []
+        height = self.size.height
+        if height == 1:
+            line = Content.assemble(("raises it most  ", "$quiet"), found[0].what if found else "–")
+            return spread(line, paint(Cell(found[0].words if found else "", "good")), width)
+        heading = (
+            f"{state.condition_name(condition)} {score_parts_view.score_words(talk)}: what raises it most"
+        )
+        lines = [paint(Cell(heading, "quiet"))]
+        shown, room = found[:SHOWN], max(1, width - 8 - BAR)
+        plot = _plot(state, trial, condition, width)
+        if 1 + len(shown) + len(plot) > height:
+            plot = []
+        needed = 1 + sum(len(title_lines(gain.what, room, width)) for gain in shown) + len(plot)
+        for gain in shown:
+            bar = Cell("█" * max(1, round(gain.by / found[0].by * BAR)), "warn")
+            cells = [right(Cell(gain.words, "good"), 7), Content(" "), left(bar, BAR)]
+            lines.append(wrapped_row(Content(""), gain.what, cells, width, height if needed <= height else 1))
+        if not found:
+            perfect = talk is not None and talk.score is not None and talk.score.score == 1
+            lines.append(
+                paint(Cell("nothing is left to gain" if perfect else "unknown without a score", "quiet"))
+            )
+        taken = sum(1 + line.plain.count("\n") for line in lines) + len(plot)
+        return Content("\n").join([*lines, *[Content("")] * (height - taken), *plot])
+
+
+def _plot(state: RunState, trial: int, condition: Condition, width: int) -> list[Content]:
+    """Return the share of assertions that held over the turns, with a line for each condition; empty without assertions."""
+    both = rows.talks(state, trial)
+    drawn = [
+        Steps(
+            state.condition_name(name),
+            steps,
+            heavy=name == condition,
+            tone=score_card_view.tone(both[name]),
+        )
+        for name in sorted(both, key=lambda name: name == condition)
+        if (steps := rows.assertion_steps(state, name, trial))
+    ]
+    lines = [paint(*line) for line in step_plot(drawn, width, PLOT_ROWS)]
+    return [paint(Cell("share of assertions that hold, by turn", "quiet")), *lines] if lines else []
