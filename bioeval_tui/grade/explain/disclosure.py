@@ -14,8 +14,8 @@ import numpy as np
 
 FEWEST, STEP = 10, 5
 NOTE = (
-    f"counts are to the nearest {STEP}, and no row and no figure of fewer than {FEWEST} rows is shown: the task keeps its "
-    "answers private; --show-answers shows them, and the ledger records it"
+    f"Counts are rounded to the nearest {STEP}, so they need not add up. No row, and no score or mean of fewer than {FEWEST} rows, "
+    "is shown. --show-answers shows everything, and the ledger records it."
 )
 
 

@@ -40,9 +40,9 @@ def explain(
     """
     disclosure = Disclosure(show_answers or ready.task.answers.is_relative_to(ready.task.public_dir))
     sections = _views(ready, path, by, disclosure)
-    if not disclosure.open:
-        sections.append(Section("what is not shown", (), (), note=NOTE))
-    return sections
+    if disclosure.open:
+        return sections
+    return [Section("the task keeps its answers private", (), (), note=NOTE), *sections]
 
 
 def _views(ready: TaskGrading, path: Path, by: str | None, disclosure: Disclosure) -> list[Section]:

@@ -100,13 +100,11 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
 
 def _tries(report: TaskReport) -> list[Line]:
     extra = report.extra
-    if extra is None or not extra.looks or extra.looks == 1:
+    own = (extra.agent_looks or extra.looks or 0) if extra else 0
+    if own < 2:
         return []
-    own = extra.agent_looks or extra.looks
-    words = f"{ordinal(own)} try of this agent, {extra.looks:,} in all on these answers"
-    if own == 1:
-        return [[Cell(words, "quiet")]]
-    return [[Cell(f"{words}: the best of many tries is partly luck", "warn")]]
+    words = f"{ordinal(own)} try of this agent on these answers: the best of many tries is partly luck"
+    return [[Cell(words, "warn")]]
 
 
 def _interval(found: Uncertainty) -> list[Cell]:

@@ -227,25 +227,33 @@ def _pointer(found: Histogram, own: float, width: int) -> Line:
 def _labels(places: Mapping[str, int], names: Mapping[str, str], width: int) -> list[Line]:
     """Return lines of names, each as close to its mark as possible without touching another.
 
-    The best mark's name comes first, on the first line; what does not fit beside it goes to the next line.
+    The best mark's name comes first, on the first line; what does not fit beside it goes to the next line, with a
+    line up to its mark where no name is in the way.
     """
-    rows: list[list[tuple[int, str]]] = []
+    rows: list[dict[int, str]] = []
     for name, place in sorted(places.items(), key=lambda item: item[1])[::-1]:
         size = len(names[name])
         start = min(max(0, place - size // 2), max(0, width - size))
-        for row in rows:
-            if start + size < row[-1][0]:
-                row.append((start, name))
-                break
+        row = next((row for row in rows if start + size < min(row)), None)
+        if row is None:
+            rows.append({start: name})
         else:
-            rows.append([(start, name)])
-    return [_label_line(row[::-1], names) for row in rows]
+            row[start] = name
+    lines = []
+    for index, row in enumerate(rows):
+        texts = {start: (names[name], TONES[name]) for start, name in row.items()}
+        taken = {at for start, name in row.items() for at in range(start, start + len(names[name]))}
+        for name in (name for later in rows[index + 1 :] for name in later.values()):
+            if places[name] not in taken:
+                texts[places[name]] = ("│", TONES[name])
+        lines.append(_label_line(texts))
+    return lines
 
 
-def _label_line(row: Sequence[tuple[int, str]], names: Mapping[str, str]) -> Line:
+def _label_line(row: Mapping[int, tuple[str, Tone]]) -> Line:
     cells: Line = []
     at = 0
-    for start, name in row:
-        cells += [Cell(" " * (start - at)), Cell(names[name], TONES[name])]
-        at = start + len(names[name])
+    for start, (text, tone) in sorted(row.items()):
+        cells += [Cell(" " * (start - at)), Cell(text, tone)]
+        at = start + len(text)
     return cells

@@ -66,7 +66,7 @@ def test_an_explanation_names_no_private_row_and_shows_no_single_value(tasks: An
     texts = [cell for section in found.values() for row in section.rows for cell in row]
     assert not {text for text in texts if text.startswith("r")}
     assert not {f"{value:.5g}" for value in guess - true} & set(texts)
-    assert "--show-answers" in found["what is not shown"].note
+    assert "--show-answers" in found["the task keeps its answers private"].note
 
 
 def test_private_class_counts_are_rounded_and_small_classes_hidden(tasks: Any) -> None:
