@@ -22,6 +22,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live.quit import QuitScreen
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.glossary import WORDS
 from bioeval_tui.tui.shared.help import HelpScreen
 from bioeval_tui.tui.shared.keys_dialog import KeysDialog
 from bioeval_tui.tui.shared.line_filter import SafeLines
@@ -232,6 +233,9 @@ async def test_help_lists_each_screen_with_its_number() -> None:
         for line in ("1  Go to the job files", "5  Go to the graded submissions"):
             assert any(line in shown for shown in lines)
         assert not any("0…5" in shown for shown in lines)
+        assert WORDS[-1][0] not in screen_text(app)
+        await pilot.press("end")
+        await until(pilot, lambda: WORDS[-1][0] in screen_text(app))  # the line of keys hides no line
 
 
 async def test_number_keys_switch_screens() -> None:

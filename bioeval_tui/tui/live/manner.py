@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -14,7 +13,7 @@ from bioeval_tui.report.loading import from_state
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialog import Dialog, DialogText
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class MannerDialog(Dialog[None]):
 
     def compose_body(self) -> Iterable[Widget]:
         """The table."""
-        with VerticalScroll(classes="dialog--body"):
+        with DialogText():
             yield Static(
                 Content("\n").join([paint(*line) for line in manner_lines(self._found, self._scripted)]),
                 markup=False,

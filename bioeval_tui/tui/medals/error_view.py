@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -14,7 +13,7 @@ from textual.widgets import Static
 from bioeval_tui.text import clean
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialog import Dialog, DialogText
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
@@ -66,10 +65,10 @@ class ErrorView(Dialog[None]):
                 *(paint(Cell(clean(line, 400))) for line in rest),
             ]
             lines.append(Content(""))
-        body = VerticalScroll(Static(Content("\n").join(lines), markup=False), classes="dialog--body")
+        body = DialogText(Static(Content("\n").join(lines), markup=False))
         body.can_focus = True
         yield body
 
     def on_mount(self) -> None:
         """Let keys scroll the tables."""
-        self.query_one(VerticalScroll).focus()
+        self.query_one(DialogText).focus()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -13,7 +12,7 @@ from textual.widgets import Static
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import Examined
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialog import Dialog, DialogText
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
@@ -65,5 +64,5 @@ class FindingsDialog(Dialog[None]):
         if found.findings:
             lines.append(paint(Cell(plural(len(found.findings), "finding"), "strong")))
         lines += [paint(Cell(f"· {sentence}")) for sentence in found.findings]
-        with VerticalScroll(classes="dialog--body"):
+        with DialogText():
             yield Static(Content("\n").join(lines), markup=False)

@@ -31,8 +31,13 @@ Result = TypeVar("Result")
 class DialogText(VerticalScroll):
     """A text that scrolls up and down; the left and right arrows are the dialog's."""
 
-    def __init__(self) -> None:
-        super().__init__(classes="dialog--body")
+    # The line of keys is docked over the last line of a text that fills the box.
+    DEFAULT_CSS = """
+    DialogText { margin-bottom: 1; }
+    """
+
+    def __init__(self, *children: Widget) -> None:
+        super().__init__(*children, classes="dialog--body")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the left and right arrows to the dialog."""

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from textual.binding import BindingType
-from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widget import Widget
 
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialog import Dialog, DialogText
 from bioeval_tui.tui.shared.glossary import SIGNS, WORDS
 from bioeval_tui.tui.shared.keys_footer_widget import hints
 from bioeval_tui.tui.shared.labelled_widget import Labelled
@@ -47,7 +46,7 @@ class HelpScreen(Dialog[None]):
         lines += rows(self._keys)
         for title, entries in (("Signs", SIGNS), ("Words", WORDS)):
             lines += [[], [Cell(title, "strong")], *rows(entries)]
-        with VerticalScroll(classes="dialog--body"):
+        with DialogText():
             text = Labelled()
             text.show(lines)
             yield text
