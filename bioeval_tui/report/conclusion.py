@@ -247,6 +247,9 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
     knowing = "Knowing the facts of each case" if run.started.cases else f"Knowing {_count(given, 'fact')}"
     named = [f" {where}" if (where := _in(run, name)).startswith("in ") else "" for name in CONDITIONS]
     span = f"from {number(withheld)}{named[0]} to {number(supplied)}{named[1]}"
+    helps = uplift.mean > 0
+    verb, code = ("lifts" if helps else "lowers"), _HELPS[helps]
+    because = f": {cause}" if (cause := _cause(run, uplift.mean, "them" if given > 1 else "it")) else ""
     trials, planned = len(uplift.estimate.points), run.started.trials
     used = f"{trials} of {planned} trials" if trials < planned else f"{trials} trials"
     alone = "one trial" if planned == 1 else f"the only one of {planned} trials with both scores"
@@ -261,16 +264,13 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
                 "no_difference",
                 f"{knowing} makes no difference ({alone}): the agent scores {number(withheld)} either way{_fails(run)}.",
             )
-        helps = uplift.mean > 0
-        verb, code = ("lifts" if helps else "lowers"), _HELPS[helps]
-        return Conclusion(
-            code, f"{knowing} {verb} the agent {span} ({alone}){_cause(run, helps, given)}{_penalty(run)}."
-        )
+        return Conclusion(code, f"{knowing} {verb} the agent {span} ({alone}){because}{_penalty(run)}.")
     if uplift.verdict == "too few":
         few = _count(trials, "trial") if trials == planned else f"{used} with both scores"
         return Conclusion(
             "too_few",
-            f"{upper_first(_scores(run))}; {few} are too few to tell what difference the facts make ({FEWEST} would give an interval).",
+            f"{upper_first(_scores(run))}; {few} are too few to tell what difference the facts make ({FEWEST} would give an interval)"
+            f"{f'; {cause}' if (cause := _cause(run, uplift.mean, 'them')) else ''}.",
         )
     interval = uplift.estimate.interval
     over = f" over {used}"
@@ -292,9 +292,7 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
         return Conclusion(
             "no_difference", f"The effect of the facts cannot be distinguished from chance: {span}{over}."
         )
-    helps = uplift.verdict == "better"
-    verb, code = ("lifts" if helps else "lowers"), _HELPS[helps]
-    return Conclusion(code, f"{knowing} {verb} the agent {span}{over}{_cause(run, helps, given)}.")
+    return Conclusion(code, f"{knowing} {verb} the agent {span}{over}{because}.")
 
 
 def _paired_means(run: LoadedRun) -> tuple[float, float]:
@@ -325,27 +323,46 @@ def _one_condition(run: LoadedRun) -> Conclusion:
     return Conclusion("one_condition", f"{says} {sure}.")
 
 
-def _cause(run: LoadedRun, helps: bool, given: int) -> str:
-    """Return the check with the highest weight that fails in the lower condition and passes in the other; empty without one."""
-    if run.started.cases:
+def _cause(run: LoadedRun, by: float, them: str) -> str:
+    """Return the check with the highest weight that fails in the lower condition and passes in the other, in every trial.
+
+    `by` is the difference that the facts make, and `them` what the sentence calls them. Empty without such a check.
+    """
+    if run.started.cases or round(by, 2) == 0:
         return ""  # the cause in one case does not explain the others
-    low, high = CONDITIONS if helps else CONDITIONS[::-1]
-    them = "them" if given > 1 else "it"
-    there = f"without {them}" if helps else f"with {them}"
-    for trial in run.trials:
-        both = run.state.conversation(low, trial), run.state.conversation(high, trial)
-        worse, better = both
-        if worse is None or better is None:
+    low, high = CONDITIONS if by > 0 else CONDITIONS[::-1]
+    pairs = [
+        (both[low], both[high])
+        for trial in run.trials
+        if (both := _scored(rows.talks(run.state, trial))).keys() == set(CONDITIONS)
+    ]
+    turned = set.intersection(
+        *(_checks(worse, passed=False) & _checks(better, passed=True) for worse, better in pairs)
+    )
+    there = f"without {them}" if by > 0 else f"with {them}"
+    among = " with both scores" if len(pairs) < run.started.trials else ""
+    for gain in gains(run.state, pairs[0][0]):
+        if (gain.kind, gain.index) not in turned:
             continue
-        passed = {index for index, check in better.final_checks.items() if check.status == "passed"}
-        done = {task.task for task in better.verdict.tasks if task.passed} if better.verdict else set()
-        failed = {task.task for task in worse.verdict.tasks if not task.passed} if worse.verdict else set()
-        for gain in gains(run.state, worse):
-            if gain.kind == "assertion" and gain.index in passed:
-                return f": {there} “{_short(gain.title, 70)}” fails"
-            if gain.kind == "task" and gain.index in done & failed:
-                return f": {there} the task “{_short(gain.title, 70)}” is not done"
+        title = f"“{_short(gain.title, 70)}”"
+        if gain.kind == "assertion":
+            return f"{there} {title} fails" + (f" in every trial{among}" if len(pairs) > 1 else "")
+        return f"{there} the task {title} is not done" + (f" in any trial{among}" if len(pairs) > 1 else "")
     return ""
+
+
+def _scored(talks: rows.Talks) -> dict[Condition, ConversationState]:
+    return {
+        name: talk for name, talk in talks.items() if talk and talk.score and talk.score.score is not None
+    }
+
+
+def _checks(talk: ConversationState, *, passed: bool) -> set[tuple[str, int]]:
+    """Return the assertions and tasks that passed, or those that failed, as `Gain` numbers them."""
+    status = "passed" if passed else "failed"
+    found = {("assertion", index) for index, check in talk.final_checks.items() if check.status == status}
+    tasks = talk.verdict.tasks if talk.verdict else ()
+    return found | {("task", task.task) for task in tasks if task.passed is passed}
 
 
 def _penalty(run: LoadedRun) -> str:

@@ -45,14 +45,17 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     ("withheld", "supplied", "outcome", "says"),
     [
         ([FAILS], [KNOWS], "facts_help", "lifts the agent from 0.43 to 1.00 (one trial): without it “check 1” fails."),
-        ([FAILS] * 5, [KNOWS] * 5, "facts_help", "from 0.43 to 1.00 in each of 5 trials"),
+        ([FAILS] * 5, [KNOWS] * 5, "facts_help", "to 1.00 in each of 5 trials: without it “check 1” fails in every trial."),
         ([Talk()], [Talk(holds=(False,), fact=True)], "facts_hurt", "lowers the agent from 1.00 to 0.43 (one trial): with it “check 1”"),
         ([FAILS], [replace(FAILS, fact=True)], "no_difference", "0.43 either way; the largest gain would come from assertion “check 1” (+0.57)."),
         ([Talk()], [KNOWS], "perfect", "scores 1.00 with and without the facts (one trial)"),
-        ([FAILS] * 3, [KNOWS] * 3, "too_few", "; three trials are too few to tell what difference the facts make (5 would give an interval)."),
+        ([FAILS] * 3, [KNOWS] * 3, "too_few", "; three trials are too few to tell what difference the facts make (5 would give an "
+         "interval); without them “check 1” fails in every trial."),
+        ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few", "; without them the task “task 1” is not done in any trial."),
+        ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few", "; with them “check 1” fails in every trial."),
         ([Talk()], [Talk()], "facts_not_given", "The user gave the agent no fact"),
         ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "facts_help", "from 0.43 to 1.00 (the only one of 5 trials with both"),
-        ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "; 4 of 5 trials with both scores are too few"),
+        ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "an interval); without them “check 1” fails in every trial with both scores."),
         ([Talk(ends=False)], [Talk(ends=False)], "not_measured", "nothing was scored, so the run has no result"),
         ([Talk(tasks=None)] * 3, [Talk(tasks=None)] * 3, "judge_failed", "failed in 6 of 6 conversations, first in the conversation without"),
         ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured", "No conversation has a score: assertion not measured"),
@@ -106,6 +109,23 @@ def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:
     found = concluded(Recorded(low, high), tmp_path)
     assert found.outcome == "facts_help"
     assert "over 5 trials (95 % interval of the difference 0." in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("withheld", "supplied"),
+    [
+        ([FAILS, FAILS, Talk()], [KNOWS] * 3),
+        ([FAILS] * 3, [KNOWS, KNOWS, replace(FAILS, fact=True)]),
+        ([*[FAILS] * 5, Talk()], [KNOWS] * 6),
+        ([*[Talk(tasks=(0.2,))] * 2, Talk(tasks=(0.65,))], [KNOWS] * 3),
+    ],
+)
+def test_what_fails_in_some_trials_only_is_not_given_as_the_cause(
+    withheld: list[Talk], supplied: list[Talk], tmp_path: Path
+) -> None:
+    sentence = concluded(Recorded(withheld, supplied), tmp_path).sentence
+    assert "fails" not in sentence
+    assert "not done" not in sentence
 
 
 def test_a_difference_within_chance_is_not_called_an_effect(tmp_path: Path) -> None:
