@@ -106,7 +106,7 @@ def run_headless(
     out = plain_console()
     if as_json:
         print_json_text(_one_or_list(results))
-    elif _is_single(states):
+    elif len(states) == 1:
         print_score_card(states[0], out, prices)
     else:
         print_batch(loaded, out)
@@ -187,11 +187,6 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
     for summary in summaries:
         for about, said in summary_lines(summary):
             console.print(Text(f"{summary.label} · {about}: {said}"), soft_wrap=True)
-
-
-def _is_single(states: Sequence[RunState]) -> bool:
-    """Whether there is one run of one trial, for which the score card is enough."""
-    return len(states) == 1 and (states[0].started is None or states[0].started.trials == 1)
 
 
 def _loaded(spec: EngineSpec, settings: Settings, states: Sequence[RunState]) -> list[LoadedRun]:

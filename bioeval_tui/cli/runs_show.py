@@ -6,7 +6,7 @@ import click
 
 from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.resume import excluded_trials
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
@@ -17,9 +17,12 @@ from bioeval_tui.report.result import run_result
 from bioeval_tui.report.words import reviewed_words
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
+from bioeval_tui.text import plural
 
 
-@click.command(epilog="\b\nExample:\n  bioeval-tui runs show 7f3a --json")
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui runs show 7f3a --trial 2\n  bioeval-tui runs show 7f3a --json"
+)
 @click.argument("run_id", shell_complete=complete_run)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object (see `bioeval-tui schema result`)."
@@ -27,11 +30,18 @@ from bioeval_tui.terminal import print_json, say
 @click.option(
     "--as-recorded", is_flag=True, help="Use the recorded verdicts, even if transcripts were judged again."
 )
-def show(run_id: str, as_json: bool, as_recorded: bool) -> int:
+@click.option(
+    "--trial", type=click.IntRange(1), help="Show this trial's parts, tasks and assertions [all, by count]."
+)
+def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> int:
     """Show a run's score card. RUN_ID is its id, or the beginning or end of it."""
     settings = Settings.from_environment()
     path = Catalogue(settings.runs_dir).find(run_id)
     run = load_run(path, prices=load_prices(settings.data_dir / FILE_NAME), as_recorded=as_recorded)
+    if trial is not None and as_json:
+        raise UsageError("--trial is for the score card; --json has all trials")
+    if trial is not None and trial > run.started.trials:
+        raise UsageError(f"there is no trial {trial}: the run has {plural(run.started.trials, 'trial')}")
     for problem in run.problems:
         say(f"note: {problem}", err=True)
     if excluded_trials(run.state) and (offer := rerun_offer(path)):
@@ -40,7 +50,7 @@ def show(run_id: str, as_json: bool, as_recorded: bool) -> int:
         print_json(run_result(run), indent=2)
         return ExitCode.OK
     console = plain_console()
-    print_score_card(run.state, console, run.prices)
+    print_score_card(run.state, console, run.prices, trial)
     print_judged_again(run, console)
     print_manner(run, console)
     if said := reviewed_words(run):

@@ -67,6 +67,12 @@ def why_no_mean(state: RunState) -> str:
     return "A conversation could not be used, so there is no mean."
 
 
+def compared_words(state: RunState) -> str:
+    """Return what a clean run's conditions were found to share at the start; empty of any other run."""
+    found = state.ended.compared if state.ended is not None and state.clean else ()
+    return f"both conditions started from the same {' and '.join(found)}" if found else ""
+
+
 def verdict(task: TaskScored) -> str:
     """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ 0 of +5`."""
     return f"{'✓' if task.passed else '✗'} {task.words}" + (" unproved" if task.unproved else "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -11,7 +13,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.consoles import write_lines
 from bioeval_tui.evaluation.prices import Prices
 from bioeval_tui.record import events
-from bioeval_tui.record.names import CONDITIONS, SPEAKERS
+from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.record.state import Change, ConversationState, RunState
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.judged_again import words
@@ -19,12 +21,15 @@ from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import manners
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import cost_lines, summary_lines, tag_lines
-from bioeval_tui.report.words import DASH, ENDS, TONE, number, verdict, why_no_score
+from bioeval_tui.report.words import DASH, ENDS, TONE, compared_words, number, verdict, why_no_score
 from bioeval_tui.text import clean, plural, shorten
 
 NOT_AT_THE_END = "– not checked"
 """Assertions that passed during an invalid conversation say nothing about its outcome."""
 STATUS_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "not_measured": "· not measured"}
+
+Tallies = dict[str, Counter[tuple[Condition, str]]]
+"""By title, how many trials of each condition ended with each status."""
 
 
 def say(console: Console, line: str) -> None:
@@ -80,11 +85,13 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
             return None
 
 
-def print_score_card(state: RunState, console: Console, prices: Prices | None = None) -> None:
-    """Print the conclusion, both conditions' scores, their mean, their parts, and the cost.
+def print_score_card(
+    state: RunState, console: Console, prices: Prices | None = None, trial: int | None = None
+) -> None:
+    """Print the conclusion, both conditions' scores, their mean, their parts, tasks and assertions, and the cost.
 
-    For several trials, prints the figures over all, then the first one's parts. Without `prices`, the included
-    prices are used.
+    For several trials, prints the figures over all and how many trials passed each task and assertion; with `trial`,
+    that trial's parts. Without `prices`, the included prices are used.
     """
     started = state.started
     if started is None:
@@ -103,23 +110,38 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
     if not state.clean:
         no_uplift = "" if state.only_condition else ", no uplift is shown"
         console.print(Text(f"{state.cleanness}: {state.why_not_clean}{no_uplift}"))
-    elif state.ended is not None and state.ended.compared:
-        compared = " and ".join(state.ended.compared)
-        console.print(Text(f"clean: both conditions started from the same {compared}"))
+    elif compared := compared_words(state):
+        console.print(Text(f"clean: {compared}"))
     several = started.trials > 1
     run = from_state(state, prices=prices) if state.conversations else None
     summary = summarise_runs([run])[0] if run else None
+    if several and trial is None:
+        _print_all_trials(state, started, console)
     for about, said in summary_lines(summary) if summary and several else ():
         console.print(Text(f"{about}: {said}"), soft_wrap=True)
     if source := started.source:
         times = "" if source.times == "told" else ", times unknown"
         said = f"imported from {source.file} ({source.format}), origin {source.origin}, licence {source.licence}{times}"
         console.print(Text(said), soft_wrap=True)
-    if several:
-        first = state.case(1)
-        case = f": case {first.words}" if first else ""
-        console.print(Text(f"\ntrial 1 of {started.trials}{case}", style="bold"))
-    talks = [talk for condition in started.conditions if (talk := state.conversation(condition)) is not None]
+    if trial is not None or not several:
+        _print_trial(state, started, trial or 1, console)
+    if summary and not several:
+        tags = (line for condition in summary.conditions for line in tag_lines(condition))
+        for about, said in (*tags, *cost_lines(summary)):
+            console.print(Text(f"{about}: {said}"))
+    shown = f"run {started.run_id}"
+    if several and trial is None:
+        shown += (
+            f" (`bioeval-tui runs show {started.run_id} --trial 1` shows one of its {started.trials} trials)"
+        )
+    console.print(Text(shown), soft_wrap=True)
+
+
+def _print_trial(state: RunState, started: events.RunStarted, trial: int, console: Console) -> None:
+    if started.trials > 1:
+        case = f": case {found.words}" if (found := state.case(trial)) else ""
+        console.print(Text(f"\ntrial {trial} of {started.trials}{case}", style="bold"))
+    talks = [talk for name in started.conditions if (talk := state.conversation(name, trial)) is not None]
     reasons = {why_no_score(talk) for talk in talks if talk.score is None or talk.score.score is None}
     if (
         len(talks) > 1
@@ -133,11 +155,47 @@ def print_score_card(state: RunState, console: Console, prices: Prices | None = 
     names = [state.condition_name(talk.key.condition) for talk in talks]
     _print_tasks(names, talks, console)
     _print_assertions(names, talks, console)
-    if summary and not several:
-        tags = (line for condition in summary.conditions for line in tag_lines(condition))
-        for about, said in (*tags, *cost_lines(summary)):
-            console.print(Text(f"{about}: {said}"))
-    console.print(Text(f"run {started.run_id}"))
+
+
+def _print_all_trials(state: RunState, started: events.RunStarted, console: Console) -> None:
+    """Print why conversations have no score, and how many trials passed each task and each assertion."""
+    sides = {
+        name: [t for t in state.conversations.values() if t.key.condition == name]
+        for name in started.conditions
+    }
+    tasks: Tallies = defaultdict(Counter)
+    checks: Tallies = defaultdict(Counter)
+    for name, talks in sides.items():
+        whys = Counter(why_no_score(talk) for talk in talks if talk.score and talk.score.score is None)
+        for why, count in whys.items():
+            line = f"{state.condition_title(name)}: no score in {plural(count, 'trial')}: {why}"
+            console.print(Text(line), soft_wrap=True)
+        for talk in talks:
+            for task in talk.verdict.tasks if talk.verdict else ():
+                status = "passed" if task.passed else "failed"
+                tasks[f"{task.task} {task.title}"][name, status] += 1
+            for check in talk.latest_checks():
+                status = check.status if check.final else ""
+                checks[f"{check.weight:g}× {check.title}"][name, status] += 1
+    for kind, tallies in (("task", tasks), ("assertion", checks)):
+        table = Table(kind, *(escape(state.condition_name(name)) for name in sides), box=None, pad_edge=False)
+        for title, found in tallies.items():
+            # A title of one trial alone belongs to its case, of which there may be thousands.
+            if found.total() > len(sides) or not started.cases:
+                table.add_row(Text(shorten(title, 70)), *(Text(_tally(found, name)) for name in sides))
+        if table.row_count:
+            console.print(table)
+
+
+def _tally(found: Counter[tuple[Condition, str]], condition: Condition) -> str:
+    """Return how often a task or assertion failed, or that it always passed: `✗ failed in 2 of 3`."""
+    held = sum(count for (name, _), count in found.items() if name == condition)
+    told = [
+        f"{sign} in {count} of {held}"
+        for status, sign in (*STATUS_SIGNS.items(), ("", NOT_AT_THE_END))
+        if (count := found[condition, status]) and (status != "passed" or count == held)
+    ]
+    return ", ".join(told) or DASH
 
 
 def score_line(state: RunState) -> str:

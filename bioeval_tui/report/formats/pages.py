@@ -12,7 +12,7 @@ from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.rows import target_ms
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
-from bioeval_tui.report.words import number, signed, why_no_mean
+from bioeval_tui.report.words import compared_words, number, signed, why_no_mean
 from bioeval_tui.text import plural
 
 
@@ -91,7 +91,7 @@ def title_of(runs: Sequence[LoadedRun]) -> str:
 
 
 def lead(run: LoadedRun, summary: Summary) -> str:
-    """Return the run's conclusion in one or two sentences."""
+    """Return the scores, their difference, and what makes the conditions comparable, in up to three sentences."""
     parts = [_condition_words(condition) for condition in summary.conditions]
     if not parts:
         return "No conversation was run."
@@ -103,6 +103,8 @@ def lead(run: LoadedRun, summary: Summary) -> str:
     elif not run.state.clean:
         why = run.state.why_not_clean
         text += f" {why[0].upper()}{why[1:]}: {run.state.cleanness}."
+    if compared := compared_words(run.state):
+        text += f" The run is clean: {compared}."
     return text
 
 
