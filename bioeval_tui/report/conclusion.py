@@ -267,9 +267,12 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
         return Conclusion(code, f"{knowing} {verb} the agent {span} ({alone}){because}{_penalty(run)}.")
     if uplift.verdict == "too few":
         few = _count(trials, "trial") if trials == planned else f"{used} with both scores"
+        # Repeating a script and rules gives the same scores again, not an interval.
+        alike = run.started.rehearsal and uplift.estimate.all_equal
+        advice = "in a rehearsal, more would score the same" if alike else f"{FEWEST} would give an interval"
         return Conclusion(
             "too_few",
-            f"{upper_first(_scores(run))}; {few} are too few to tell what difference the facts make ({FEWEST} would give an interval)"
+            f"{upper_first(_scores(run))}; {few} are too few to tell what difference the facts make ({advice})"
             f"{f'; {cause}' if (cause := _cause(run, uplift.mean, 'them')) else ''}.",
         )
     interval = uplift.estimate.interval

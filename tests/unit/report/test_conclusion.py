@@ -103,6 +103,11 @@ def test_a_sentence_calls_the_conditions_what_the_job_calls_them(
     assert says in concluded(named, tmp_path).sentence
 
 
+def test_more_trials_of_a_rehearsal_whose_scores_are_all_alike_are_not_advised(tmp_path: Path) -> None:
+    found = concluded(Recorded([FAILS] * 3, [KNOWS] * 3, started={"rehearsal": True}), tmp_path)
+    assert "what difference the facts make (in a rehearsal, more would score the same)" in found.sentence
+
+
 def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:
     low = [scoring(value) for value in (0.2, 0.3, 0.25, 0.3, 0.2)]
     high = [replace(scoring(value), fact=True) for value in (0.8, 0.9, 0.85, 0.8, 0.9)]
