@@ -42,7 +42,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("evaluator", "plays the user: a model, a script or a person"),
     ("sign-off", "the words with which the user ends a conversation"),
     ("judge", "reads the transcript and scores the tasks: models or rules"),
-    ("rehearsal", "a script plays the user and rules replace the judge: nothing leaves the machine"),
+    ("rehearsal", "a script plays the user and rules replace the judge, so neither asks a model"),
     ("clean", "both conditions started from the same state, so they can be compared"),
     ("percentile", "the share of a leaderboard's entries that a submission beats"),
     ("digest", "a fingerprint of the agent's state, which shows whether it changed"),
