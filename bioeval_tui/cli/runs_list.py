@@ -25,7 +25,13 @@ SHOWN = 50
 @click.option("--job", help="Only runs whose job name contains this.")
 @click.option("--model", help="Only runs whose agent's model contains this.")
 @click.option("--since", metavar="TIME", help="Only runs started since then: 7d, 12h, or a date.")
-@click.option("--status", type=click.Choice(["running", "completed", "cancelled", "failed", "interrupted"]))
+@click.option(
+    "--status",
+    type=click.Choice(
+        ["running", "completed", "rehearsal", "imported", "cancelled", "failed", "interrupted"]
+    ),
+    help="Only runs with this status; completed includes rehearsals and imported runs.",
+)
 @click.option(
     "--fault",
     type=click.Choice(["agent", "evaluator", "judge", "infrastructure", "none"]),

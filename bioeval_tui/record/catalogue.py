@@ -142,7 +142,8 @@ class RunFilter:
     model: str | None = None
     since: datetime | None = None
     before: datetime | None = None
-    status: Status | None = None
+    status: Status | Literal["rehearsal", "imported"] | None = None
+    """Lists call a completed run a rehearsal, or imported, where it is; `completed` finds these, too."""
     fault: str | None = None
     min_score: float | None = None
 
@@ -157,7 +158,9 @@ class RunFilter:
             parts.append(("started >= ?", self.since.timestamp()))
         if self.before is not None:
             parts.append(("started < ?", self.before.timestamp()))
-        if self.status is not None:
+        if self.status in ("rehearsal", "imported"):
+            parts.append((f"status = 'completed' and {self.status} = ?", True))
+        elif self.status is not None:
             parts.append(("status = ?", self.status))
         if self.fault is not None:
             parts.append(("instr(', ' || fault || ',', ', ' || ? || ',') > 0", self.fault))

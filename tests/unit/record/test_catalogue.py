@@ -169,6 +169,8 @@ def test_a_resumed_run_is_listed_as_running(tmp_path: Path) -> None:
         (RunFilter(job="other"), 0),
         (RunFilter(status="interrupted"), 1),
         (RunFilter(status="completed"), 2),
+        (RunFilter(status="rehearsal"), 1),
+        (RunFilter(status="imported"), 0),
         (RunFilter(min_score=0.1), 2),
         (RunFilter(min_score=1.0), 0),
         (RunFilter(fault="none"), 3),
@@ -181,8 +183,10 @@ def test_a_resumed_run_is_listed_as_running(tmp_path: Path) -> None:
 def test_runs_can_be_filtered_by_job_status_score_fault_time_and_model(
     tmp_path: Path, wanted: RunFilter, found: int
 ) -> None:
-    for number in range(2):
-        write(tmp_path, f"20260102-00000{number}-beef", list(recorded()))
+    started, *others = recorded()
+    for number, rehearsal in enumerate((False, True)):
+        first = started.model_copy(update={"rehearsal": rehearsal})
+        write(tmp_path, f"20260102-00000{number}-beef", [first, *others])
     write(tmp_path, ID, list(recorded())[:5])
     assert len(Catalogue(tmp_path).runs(wanted)) == found
 
