@@ -170,6 +170,7 @@ class FakeServices:
         """Return what was found."""
         lost = Loss("The reminder has no time zone.", 2, "assistant", "Done.")
         gain = ("assertion “reminder exists”", "+0.24")
+        measured = all(run.measured for run in self.history if run.run_id == run_id)
         return RunPreview(
             f"What {run_id} found.",
             "withheld",
@@ -177,7 +178,7 @@ class FakeServices:
             (gain,),
             brief="too few",
             trials=2,
-            seconds=10.0,
+            seconds=10.0 if measured else 1.0,
             dollars=0.1,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import history
@@ -53,6 +54,7 @@ async def test_problems_are_shown_under_their_lines(size: tuple[int, int]) -> No
 @SIZES
 async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> None:
     services = given()
+    services.history = [history.run(11, "variant_triage", None, ago=timedelta(0)), *services.history]
     async with opened(None, size, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter")
         await until(pilot, lambda: isinstance(app.screen, RunDialog))
@@ -65,7 +67,7 @@ async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> 
         await pilot.press("down", "right", "down", "space", "down", "4")
         await loaded(app, pilot)
         assert "3 trials: no interval; 5 give an interval of about ±0.25" in screen_text(app)
-        assert "judging by the last run: 3 trials about 2 m 00 s and $1.20, 5" in screen_text(app)
+        assert "judging by the last measured run: 3 trials about 2 m 00 s and $1.20, 5" in screen_text(app)
         assert "2 models × 2 conditions × 3 repeats: 12 conversations" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))

@@ -67,7 +67,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         self._job = job
         self._form = form
         self._earlier: RunPreview | None = None
-        """The newest run of the job, once it was read: what a conversation takes."""
+        """The newest measured run of the job, once it was read: what a conversation takes."""
 
     @property
     def heading(self) -> str:
@@ -141,8 +141,10 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         services = self.bioeval.services
         try:
             runs = await services.runs()
-            ended = next((r for r in runs if r.job == self._job.name and r.status == "completed"), None)
-            self._earlier = await services.preview(ended.run_id) if ended is not None else None
+            # A run without a score broke off early: it tells nothing about the length of a conversation.
+            ended = (run for run in runs if run.job == self._job.name and run.status == "completed")
+            last = next((run for run in ended if run.measured), None)
+            self._earlier = await services.preview(last.run_id) if last is not None else None
         except (BioevalError, OSError):
             return  # only the estimate is missing
         self.tell()
@@ -190,7 +192,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
 
 
 def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: int = 0) -> str:
-    """Return the interval to expect from the form's repeats and, from the job's newest run, their time and cost."""
+    """Return the interval to expect from the form's repeats and, from the job's newest measured run, their time and cost."""
     if form.trials is None or cases:
         return ""
     alike = form.agent == "sample" and form.played == "rehearsal"
@@ -204,7 +206,7 @@ def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: i
         f"{plural(one, 'trial')} {_took(earlier, one * runs)}"
         for one in dict.fromkeys((form.trials, max(FEWEST, form.trials)))
     ]
-    return f"{words}\njudging by the last run: {', '.join(told)}"
+    return f"{words}\njudging by the last measured run: {', '.join(told)}"
 
 
 def _took(earlier: RunPreview, conversations: int) -> str:
