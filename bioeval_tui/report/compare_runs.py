@@ -20,8 +20,8 @@ from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.report.statistics.paired import Difference
 from bioeval_tui.text import clean_line, shorten
 
-GAINS, LAST = 4, 2
-"""How much of the lowest conversation a preview shows: gains or, if there are none, messages."""
+GAINS, LOSSES, LAST = 4, 2, 2
+"""How much of the lowest conversation a preview shows: gains, the reasons behind the largest or, without any, messages."""
 
 
 def compare_runs(a: RunSummary, b: RunSummary) -> RunComparison:
@@ -116,14 +116,14 @@ def preview(path: Path) -> RunPreview:
     signed_off = talk.ended is not None and talk.ended.reason == "signed_off"
     said = [m for m in talk.messages if not (signed_off and m is talk.messages[-1] and m.role == "user")]
     cost = spent((run, talk) for talk in held).dollars
-    lost = lost_points(state, talk)
+    possible = gains(state, talk)[:GAINS]
     which = f", {talk.trial_words}" if len(run.trials) > 1 or talk.case else ""
     return RunPreview(
         found.sentence,
         names[talk.key.condition] + which,
-        lost,
-        tuple((gain.what, gain.words) for gain in gains(state, talk)[:GAINS]),
-        () if lost else tuple((m.role, shorten(clean_line(m.text), LONGEST)) for m in said[-LAST:]),
+        lost_points(talk, possible[:LOSSES]),
+        tuple((gain.what, gain.words) for gain in possible),
+        () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST)) for m in said[-LAST:]),
         names,
         found.brief,
         trials,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,7 @@ from bioeval_tui.report import rows
 from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.run_summary import Loss
 from bioeval_tui.report.words import seconds
-from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.text import clean_line, plural, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,46 +84,37 @@ def gains(state: RunState, conversation: ConversationState) -> list[Gain]:
     return sorted(found, key=lambda gain: -gain.by)
 
 
-def lost_points(state: RunState, talk: ConversationState) -> Loss | None:
-    """Return where a conversation lost points: in a task that it failed, else in an assertion, else in anything with a gain.
-
-    None if nothing would raise its score.
-    """
-    found = gains(state, talk)
-    failed = {task.task for task in (talk.verdict.tasks if talk.verdict else ()) if not task.passed}
-    first = [gain for gain in found if gain.kind == "task" and gain.index in failed]
-    first += [gain for gain in found if gain.kind == "assertion"]
-    return next((_loss(talk, gain) for gain in (*first, *found)), None)
+def lost_points(talk: ConversationState, found: Sequence[Gain]) -> tuple[Loss, ...]:
+    """Return why a conversation lost its points: the reasons behind these gains, in their order."""
+    return tuple(_loss(talk, gain) for gain in found)
 
 
 def _loss(talk: ConversationState, gain: Gain) -> Loss:
-    message, passage = None, ""
+    turn, quoted = None, None
     match gain.kind:
         case "task":
             task = next(
                 task for task in (talk.verdict.tasks if talk.verdict else ()) if task.task == gain.index
             )
-            reason = task.reason or f"“{task.title}” is not done"
-            if (quoted := rows.task_evidence(task)) is not None:
-                message, passage = talk.message(quoted[0]), quoted[1]
+            why = task.reason or f"the judge scored it {task.words}"
+            if (evidence := rows.task_evidence(task)) is not None and (at := talk.message(evidence[0])):
+                turn, quoted = at.turn, _line(evidence[1])
+            reason = f"“{gain.title}”: {why}"
         case "assertion":
             checks = talk.checks.get(gain.index, [])
             last = talk.final_checks.get(gain.index) or checks[-1]
-            reason = f"“{gain.title}” does not hold" + (f": {last.reason}" if last.reason else "")
-            # One that never passed has no turn of its own.
-            message = rows.answer_in(talk, rows.decided_in(checks))
-            passage = message.text if message else ""
+            turn = rows.decided_in(checks)  # one that never passed has no turn of its own
+            since = f" since turn {turn}" if turn else ""
+            reason = f"“{gain.title}” fails{since}" + (f": {last.reason}" if last.reason else "")
         case "timing":
             message = rows.slowest(talk)
-            reason = f"slow: this answer took {seconds(message.latency_ms)}" if message else "slow"
-            passage = message.text if message else ""
+            reason = "slow answers"
+            if message is not None:
+                reason += f": the slowest, in turn {message.turn}, took {seconds(message.latency_ms)}"
         case "failures":
             failed = next((failure for failure in talk.request_failures if failure.counted), None)
-            reason = failed.error if failed else "a request failed"
-            message = talk.message(failed.message) if failed and failed.message else None
-    if message is None:
-        return Loss(_line(reason))
-    return Loss(_line(reason), message.turn, message.role, _line(passage))
+            reason = plural(talk.failures, "failed request") + (f": {failed.error}" if failed else "")
+    return Loss(_line(reason), turn if quoted else None, quoted or "")
 
 
 def _line(text: str) -> str:

@@ -55,13 +55,12 @@ class RunSummary:
 
 
 class Loss(NamedTuple):
-    """Why a conversation lost points: the reason, and the passage that shows it."""
+    """Why a conversation lost points, and what the judge quotes about it: of a partly done task, this may be what was done."""
 
     reason: str
     turn: int | None = None
-    """None if no single turn shows it; it then has no passage."""
-    role: str = ""
-    passage: str = ""
+    """The turn of the quotation; None without one."""
+    quoted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,8 @@ class RunPreview:
     sentence: str
     lowest: str = ""
     """The conversation that scored lowest, such as `withheld, trial 2`, to which the next three belong."""
-    lost: Loss | None = None
-    """Where it lost points; None if it lost nothing or has no score."""
+    lost: tuple[Loss, ...] = ()
+    """Why it lost most of its points, the largest loss first; empty if it lost nothing or has no score."""
     gains: tuple[tuple[str, str], ...] = ()
     """The largest possible gains of its score, and their size."""
     last: tuple[tuple[str, str], ...] = ()

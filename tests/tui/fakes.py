@@ -168,13 +168,13 @@ class FakeServices:
 
     async def preview(self, run_id: str) -> RunPreview:
         """Return what was found."""
-        lost = Loss("The reminder has no time zone.", 2, "assistant", "Done.")
+        lost = Loss("“a reminder”: it has no time zone.", 2, "Done.")
         gain = ("assertion “reminder exists”", "+0.24")
         measured = all(run.measured for run in self.history if run.run_id == run_id)
         return RunPreview(
             f"What {run_id} found.",
             "withheld",
-            lost,
+            (lost,),
             (gain,),
             brief="too few",
             trials=2,

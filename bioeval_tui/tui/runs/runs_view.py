@@ -152,13 +152,17 @@ def card(
 
 
 def _preview_lines(found: RunPreview) -> list[Line]:
-    """Return where the lowest conversation lost points, and its largest possible gains; if it lost nothing, its last messages."""
+    """Return why the lowest conversation lost points, and its largest possible gains; if it lost nothing, its last messages."""
     lines: list[Line] = []
-    if (lost := found.lost) is not None:
-        turn = f", turn {lost.turn}" if lost.turn else ""
-        lines.append([Cell(f"where it lost points: {found.lowest}{turn}", "quiet")])
-        lines += [_message(lost.role, f"“{lost.passage}”")] if lost.passage else []
-        lines += [[Cell(lost.reason)], []]
+    if found.lost:
+        lines.append([Cell(f"where it lost points: {found.lowest}", "quiet")])
+        for lost in found.lost:
+            lines.append([Cell(lost.reason)])
+            if lost.quoted:
+                lines.append(
+                    [Cell(f"the judge quotes turn {lost.turn}: ", "quiet"), Cell(f"“{lost.quoted}”")]
+                )
+        lines.append([])
     if found.gains:
         lines.append([Cell("what would raise it most", "quiet")])
         lines += [[Cell(f"{by:<6} ", "good"), Cell(what)] for what, by in found.gains]

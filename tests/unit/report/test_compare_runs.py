@@ -11,7 +11,8 @@ from run_script import scripted_run, write_runs
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.compare_runs import compare_runs, preview, write_report
-from bioeval_tui.report.gains import lost_points
+from bioeval_tui.report.gains import gains, lost_points
+from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.run_summary import Loss
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
@@ -52,43 +53,61 @@ def test_reports_are_private_and_get_unique_names(runs: RunList, tmp_path: Path)
         assert first.stat().st_mode & 0o077 == 0
 
 
-def test_a_preview_quotes_the_turn_in_which_a_task_was_not_done() -> None:
+def test_a_preview_gives_the_reasons_behind_the_two_largest_gains() -> None:
     found = preview(GOLDEN)
-    reason = "1 of 2 rules holds: asked for the missing time zone. Not met: confirmed the reminder."
-    assert found.lost == Loss(reason, 2, "assistant", "Which time zone are you in?")
     assert found.lowest == "withheld"
-    assert found.gains[0] == ("assertion “a reminder exists”", "+0.24")
+    assert [what for what, _ in found.gains[:2]] == [
+        "assertion “a reminder exists”",
+        "assertion “the reminder has the right time zone”",
+    ]
+    assert found.gains[0][1] == "+0.24"
+    assert found.lost == (
+        Loss("“a reminder exists” fails"),
+        Loss("“the reminder has the right time zone” fails"),
+    )
     assert found.last == ()
+
+
+def test_a_quotation_of_a_partly_done_task_is_the_judges_not_the_loss() -> None:
+    state = load_run(GOLDEN).state
+    talk = state.conversation("withheld")
+    (lost,) = lost_points(talk, [gain for gain in gains(state, talk) if gain.kind == "task"])
+    assert lost == Loss(
+        "“Get a reminder to take warfarin tomorrow at 9”: 1 of 2 rules holds: asked for the missing time zone. "
+        "Not met: confirmed the reminder.",
+        2,
+        "Which time zone are you in?",
+    )
 
 
 @pytest.mark.parametrize(
     ("talk", "lost"),
     [
-        (Talk(tasks=(1.0, 0.2), holds=(False,)), Loss("“task 2” is not done")),
-        (Talk(tasks=(0.9,), holds=(True, False)), Loss("“check 2” does not hold")),
-        (Talk(latencies_ms=(500.0, 3000.0)), Loss("slow: this answer took 3.00 s", 2, "assistant", "hello")),
-        (Talk(failures=1), Loss("503", 1, "assistant")),
+        (Talk(tasks=(1.0, 0.2), holds=(False,)), ["“check 1” fails", "“task 2”: the judge scored it 0.20"]),
+        (Talk(tasks=(0.9,), holds=(True, False)), ["“check 2” fails", "“task 1”: the judge scored it 0.90"]),
+        (Talk(latencies_ms=(500.0, 3000.0)), ["slow answers: the slowest, in turn 2, took 3.00 s"]),
+        (Talk(failures=1), ["1 failed request: 503"]),
     ],
 )
-def test_what_lost_points_is_a_failed_task_then_an_assertion_then_slow_answers_and_failures(
-    talk: Talk, lost: Loss, tmp_path: Path
+def test_what_lost_points_is_told_with_the_largest_loss_first(
+    talk: Talk, lost: list[str], tmp_path: Path
 ) -> None:
     found = preview(Recorded(withheld=[Talk(), talk], supplied=[Talk(), Talk()]).write(tmp_path))
-    assert (found.lowest, found.lost) == ("withheld, trial 2", lost)
+    assert (found.lowest, list(found.lost)) == ("withheld, trial 2", [Loss(reason) for reason in lost])
 
 
-def test_an_assertion_that_broke_shows_the_answer_that_broke_it() -> None:
+def test_an_assertion_that_broke_names_the_turn_and_what_was_observed() -> None:
     state = apply_all(RunState(), scripted_run())
     talk = state.conversation("withheld")
-    talk.verdict = None
     held = talk.checks[0]
     held[:2] = [check.model_copy(update={"status": "passed"}) for check in held[:2]]
-    lost = lost_points(state, talk)
-    assert lost.turn == 3
-    assert lost.passage.startswith("I can't set it without a time zone.")
+    talk.final_checks[0] = talk.final_checks[0].model_copy(update={"why": "entities is []"})
+    broke = next(gain for gain in gains(state, talk) if (gain.kind, gain.index) == ("assertion", 0))
+    (lost,) = lost_points(talk, [broke])
+    assert lost.reason.endswith(" fails since turn 3: entities is []")
 
 
 def test_a_run_that_lost_nothing_shows_its_last_messages(tmp_path: Path) -> None:
     found = preview(Recorded(withheld=[Talk()], supplied=[Talk()]).write(tmp_path))
-    assert found.lost is None
+    assert found.lost == ()
     assert found.last == (("user", "Hello"), ("assistant", "hello"))

@@ -67,12 +67,12 @@ def test_a_card_shows_the_jobs_trend_and_the_runs_place_in_it() -> None:
     assert pointer.index("▲") == len(bars) - 1
 
 
-def test_a_card_quotes_where_points_were_lost_above_the_scores() -> None:
-    lost = Loss("The reminder has no time zone.", 2, "assistant", "Done.")
-    found = RunPreview("It failed.", "withheld, trial 3", lost, (("task “a reminder” to 1.0", "+0.20"),))
+def test_a_card_says_why_points_were_lost_above_the_scores() -> None:
+    lost = Loss("“a reminder”: it has no time zone.", 2, "Done.")
+    found = RunPreview("It failed.", "withheld, trial 3", (lost,), (("task “a reminder” to 1.0", "+0.20"),))
     said = text(runs_view.card(history.history(NOW)[1], [], NOW, 40, found)).splitlines()
-    at = said.index("where it lost points: withheld, trial 3, turn 2")
-    assert said[at + 1 : at + 3] == ["┃ agent  “Done.”", "The reminder has no time zone."]
+    at = said.index("where it lost points: withheld, trial 3")
+    assert said[at + 1 : at + 3] == ["“a reminder”: it has no time zone.", "the judge quotes turn 2: “Done.”"]
     scores = next(n for n, line in enumerate(said) if line.startswith("withheld  "))
     assert said.index("+0.20  task “a reminder” to 1.0") < scores
 
