@@ -157,6 +157,26 @@ async def test_replay_keys_work_over_the_score_card_and_close_it(view: ReplayedR
         assert not view.paused
 
 
+async def test_a_run_that_was_opened_at_its_end_steps_back_and_plays_on_at_its_own_pace(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "7f3a2c91.jsonl"
+    path.write_bytes(b"".join(map(write_event, scripted_run())))
+    view = ReplayedRun(path, None, clock=lambda: 0.0)
+    async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        assert app.screen.active_bindings["left_square_bracket"].enabled
+        assert "right_square_bracket" not in app.screen.active_bindings, "no turn follows the end"
+        await pilot.press("b")
+        await until(pilot, lambda: app.screen is app.live and messages(app) > 0)
+        before = messages(app)
+        await pilot.press("[")
+        await until(pilot, lambda: 0 < messages(app) < before)
+        assert app.live.state.ended is None
+        await pilot.press("space")
+        assert (view.paused, view.speed) == (False, 1.0)
+
+
 async def test_the_progress_bar_takes_clicks_and_arrow_keys(view: ReplayedRun) -> None:
     async with opened(None, NARROW, services=FakeServices(), **replayed(view)) as (app, pilot):
         bar = app.live.query_one(ReplayControls)

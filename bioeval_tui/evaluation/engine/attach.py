@@ -162,6 +162,10 @@ class ReplayedRun:
             self._take((await asyncio.to_thread(read_recording, self.path)).events)
         elif self._source is not None and self._reading is None:
             self._reading = asyncio.create_task(self._read(self._source))
+        if (
+            self._paused
+        ):  # a run that was shown whole and is then stepped back plays from there at its own pace
+            self.speed = self.speed or 1.0
         self._player = Player(
             self._events,
             self.speed,

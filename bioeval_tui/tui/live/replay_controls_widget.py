@@ -114,7 +114,10 @@ class ReplayControls(Widget, can_focus=True):
         if playback is None:
             return False
         match action:
-            case "turn" | "edge":
+            case "turn":
+                by = cast("int", parameters[0])
+                return timeline_view.step(playback.marks, playback.heading, by) is not None
+            case "edge":
                 return bool(playback.marks)
             case "play_back":
                 return state is None or any(

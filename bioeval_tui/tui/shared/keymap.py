@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from textual.actions import parse
 from textual.binding import Binding, BindingsMap, BindingType
 from textual.dom import DOMNode
 from textual.keys import Keys, _character_to_key, key_to_character
@@ -178,7 +179,7 @@ class KeyOwners:
     def applying(self) -> tuple[bool, ...]:
         """Return for each key of the owners whether it applies now."""
         return tuple(
-            owner.check_action(binding.action.partition("(")[0], ()) is True
+            owner.check_action(*parse(binding.action)[1:]) is True
             for owner, own in self._bindings.items()
             for _, binding in own
         )
