@@ -7,6 +7,7 @@ that a reader sees that something was there and a terminal never acts on it.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -41,6 +42,7 @@ _COMBINING_RUN = re.compile(
     r"[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
     r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u200c\u200d]{9,}"
 )
+_TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
 _SOFT_HYPHEN = "\u00ad"  # marks where a word may be broken, and is not part of the word
 
 FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ", "\u00a0", "\u3000")
@@ -135,6 +137,17 @@ def compact_json(value: Any) -> str:
 def upper_first(text: str) -> str:
     """Return `text` with a capital at the beginning, the rest unchanged."""
     return text[:1].upper() + text[1:]
+
+
+def is_html(text: str) -> bool:
+    """Return whether a response is a page for a browser."""
+    return text[:200].lstrip().lower().startswith(("<!doctype html", "<html"))
+
+
+def page_title(text: str) -> str:
+    """Return the title of an HTML page on one line, or an empty string."""
+    found = _TITLE.search(text)
+    return shorten(clean_line(html.unescape(found[1])), 80) if found else ""
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

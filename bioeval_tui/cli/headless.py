@@ -44,6 +44,7 @@ from bioeval_tui.report.result import result_of
 from bioeval_tui.report.samples import condition_title
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
+from bioeval_tui.report.words import ways_out
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, print_json_text
 from bioeval_tui.text import clean_line, plural
@@ -228,3 +229,6 @@ def _say_who_is_missing(states: Sequence[RunState], console: Console) -> None:
             "the agent could not be reached: start it, and set its URL with --agent-url or BIOEVAL_AGENT_URL"
         )
         console.print(Text(f"{words}; `bioeval-tui agent` serves the sample agent"))
+        return
+    for way in dict.fromkeys(way for talk in held for way in ways_out(talk)):
+        console.print(Text(f"what you can do: {way}"), soft_wrap=True)

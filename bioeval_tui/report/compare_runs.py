@@ -18,6 +18,7 @@ from bioeval_tui.report.gains import LONGEST, gains, lost_points
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.report.statistics.paired import Difference
+from bioeval_tui.report.words import ways_out
 from bioeval_tui.text import clean_line, shorten
 
 GAINS, LOSSES, LAST = 4, 2, 2
@@ -123,6 +124,7 @@ def preview(path: Path) -> RunPreview:
         names[talk.key.condition] + which,
         lost_points(talk, possible[:LOSSES]),
         tuple((gain.what, gain.words) for gain in possible),
+        ways_out(talk),
         () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST)) for m in said[-LAST:]),
         names,
         found.brief,

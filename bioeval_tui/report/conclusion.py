@@ -166,10 +166,14 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
             "not_measured", f"{upper_first(where)} nothing was scored, so the run has no result."
         )
     detail = _short(ended.detail or reason)
+    cause = _short((ended.cause or reason).partition("; ")[0])  # what to do about it is said below, in full
     if ended.reason == "agent_failed" and not talk.latencies_ms:
-        return Conclusion(
-            "agent_unreached", f"The agent could not be reached, so nothing was measured: {detail}."
-        )
+        tried = [failure for failure in talk.request_failures if failure.peer == "agent"]
+        if tried and all(failure.unreachable for failure in tried):
+            return Conclusion(
+                "agent_unreached", f"The agent could not be reached, so nothing was measured: {cause}."
+            )
+        return Conclusion("agent_failed", f"No conversation took place, so nothing was measured: {cause}.")
     if ended.reason == "evaluator_failed":
         alike = [other for other in without if other.ended and other.ended.reason == ended.reason]
         invalid = ended.fault == "evaluator"
@@ -186,7 +190,6 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
             "judge_failed",
             f"The judge failed {_places(run, failed, turns=False)} ({_short(talk.verdict.error)}), so there is no score; {again}.",
         )
-    cause = _short(detail.partition("; ")[0])  # what to do about it is said below, in full
     if not scored and len({talk.score.reason for talk in without if talk.score}) == 1 and len(talks) > 1:
         return Conclusion("not_measured", f"No conversation has a score: {cause}.")
     return Conclusion("not_measured", f"{upper_first(where)} the agent has no score: {cause}.")

@@ -69,11 +69,13 @@ class RunPreview:
 
     sentence: str
     lowest: str = ""
-    """The conversation that scored lowest, such as `withheld, trial 2`, to which the next three belong."""
+    """The conversation that scored lowest, such as `withheld, trial 2`, to which the next four belong."""
     lost: tuple[Loss, ...] = ()
     """Why it lost most of its points, the largest loss first; empty if it lost nothing or has no score."""
     gains: tuple[tuple[str, str], ...] = ()
     """The largest possible gains of its score, and their size."""
+    ways: tuple[str, ...] = ()
+    """What to do about it if it never took place."""
     last: tuple[tuple[str, str], ...] = ()
     """Its last messages, role and text, if it has no loss to show."""
     names: Mapping[str, str] = field(default_factory=dict)

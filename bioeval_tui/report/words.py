@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui import score
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.events import AssertionChecked, ConversationEnded, TaskScored
+from bioeval_tui.record.events import IT_SENT, AssertionChecked, ConversationEnded, TaskScored
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report.costs import PeerCost, Spent
 from bioeval_tui.report.numbers import DASH as DASH
@@ -137,6 +137,20 @@ def why_no_score(talk: ConversationState) -> str:
     ):
         return reason
     return "; ".join(filter(None, (ending(ended), reason)))
+
+
+def ways_out(talk: ConversationState) -> tuple[str, ...]:
+    """Return what to do about a conversation that never took place; empty for any other."""
+    if talk.score is None or talk.score.score is not None or talk.latencies_ms:
+        return ()
+    return parts_of(talk.score.reason)[1]
+
+
+def parts_of(reason: str) -> tuple[str, tuple[str, ...], str]:
+    """Return the cause of a missing score, what to do about it, and what came instead of an answer."""
+    said, _, came = reason.removeprefix("not measured: ").partition(IT_SENT)
+    cause, *ways = said.split("; ")
+    return cause, tuple(ways), came
 
 
 def value_text(value: object) -> str:

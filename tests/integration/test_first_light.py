@@ -149,7 +149,10 @@ def test_an_unreachable_agent_is_reported_first_and_nothing_is_measured(tmp_path
     junit = tmp_path / "junit.xml"
     where = ("--agent-url", "http://127.0.0.1:9", "--headless", "--json", "--junit", str(junit))
     done = run("run", str(job), *where, data_dir=tmp_path)
-    cause = "no conversation took place: 127.0.0.1:9 refused the connection"
+    cause = (
+        "no conversation took place: 127.0.0.1:9 refused the connection; start the agent, or give its address"
+    )
+    cause += " with --agent-url, BIOEVAL_AGENT_URL or target.url"
     for held in json.loads(done.stdout)["conditions"].values():
         assert (held["end_reason"], held["fault"]) == ("agent_failed", "agent")
         assert (held["score"], held["reason"]) == (None, cause)

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.report.compare_runs import preview
 from tests.integration.program import run_job
 from tests.unit.evaluation.agents.raw_server import http, raw_server
 
@@ -75,6 +76,12 @@ async def test_a_server_that_is_not_an_agent_is_not_measured(
     reason = result["conditions"]["withheld"]["reason"]
     assert said in reason
     assert "the agent could not be reached: start it" not in done.stderr
+    assert "could not be reached" not in result["conclusion"]["sentence"]
+    assert "<html" not in reason
+    (recording,) = (tmp_path / "data" / "runs").glob("*.jsonl")
+    ways = preview(recording).ways
+    assert said in ways[0]
+    assert all(f"what you can do: {way}" in done.stderr for way in ways)
     assert set(keys) == {"treehorn"}, "what the published client sends when it is told no key"
 
 

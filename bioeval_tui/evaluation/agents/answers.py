@@ -10,7 +10,7 @@ from typing import Any
 from bioeval_tui.evaluation.http.failures import received_text
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer
-from bioeval_tui.text import clean, clean_value
+from bioeval_tui.text import clean, clean_value, is_html
 
 MAX_DEPTH = 64
 
@@ -20,13 +20,12 @@ def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "
     try:
         value = json.loads(data, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        start = (
-            data[:200].lstrip().lower()
-            if isinstance(data, str)
-            else data[:200].decode("latin-1").lstrip().lower()
+        start = data[:200] if isinstance(data, str) else data[:200].decode("latin-1")
+        what = (
+            "HTML"
+            if "html" in content_type or is_html(start)
+            else ("nothing" if not data else "something that is not JSON")
         )
-        is_html = "html" in content_type or start.startswith(("<!doctype html", "<html"))
-        what = "HTML" if is_html else ("nothing" if not data else "something that is not JSON")
         raise PeerError(
             peer,
             f"{host} answered {what} where JSON was expected",

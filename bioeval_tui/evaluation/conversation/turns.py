@@ -6,6 +6,7 @@ import asyncio
 import time
 from dataclasses import dataclass, replace
 
+from bioeval_tui import agent_protocols
 from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, stream_whole, with_retries
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
@@ -28,7 +29,7 @@ from bioeval_tui.evaluation.traces import registry
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Role
-from bioeval_tui.text import clean, clean_line, clean_value, shorten
+from bioeval_tui.text import clean, clean_line, clean_value, is_html, page_title, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,13 +361,13 @@ class HeldConversation:
 
     def outcome_of(self, error: PeerError) -> Outcome:
         """Return how a peer's last failure ends the conversation."""
-        detail = _with_received(error)
+        never_held = error.peer == "agent" and not self.transcript.latencies_ms
+        ways = _ways_out(error, self.plan.job.target.protocol) if never_held else ()
+        detail = "; ".join((clean_line(str(error)), *ways)) + _received(error)
         if self.is_our_doing(error):
             return Outcome("cancelled", "infrastructure", detail)
         if error.peer == "agent":
-            never_held = not self.transcript.latencies_ms
-            what_helps = _what_helps(error, self.plan.job.target.protocol) if never_held else ""
-            return Outcome("agent_failed", "agent", detail + what_helps, never_held)
+            return Outcome("agent_failed", "agent", detail, never_held)
         return Outcome("evaluator_failed", "evaluator" if error.unusable else "infrastructure", detail)
 
     async def _end_observing(self) -> None:
@@ -387,18 +388,34 @@ class HeldConversation:
             task.result()
 
 
-def _what_helps(error: PeerError, protocol: str) -> str:
-    """Return what to set if no conversation took place, as the end of a sentence about the agent."""
+def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
+    """Return what you can do if no conversation took place, for one who reads only this."""
+    known = agent_protocols.find(protocol)
+    if known is not None and known.is_function:
+        return ()
     if error.status in (401, 403):
-        return "; set BIOEVAL_AGENT_API_KEY to the key that the agent expects"
+        return ("set BIOEVAL_AGENT_API_KEY to the key that the agent expects",)
+    address = "its address with --agent-url, BIOEVAL_AGENT_URL or target.url"
+    if error.unreachable:
+        return (f"start the agent, or give {address}",)
+    if error.status is not None and error.status >= 500 and error.status != 501:
+        return ("look at the agent's log",)
     elsewhere = error.status in (301, 302, 303, 307, 308, 404, 405, 410, 501)
     if elsewhere or error.unusable or error.received.lstrip().startswith("<"):
         more = ", without /api/v1" if protocol == "rest" else ""
-        return f"; give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url{more}"
-    return ""
+        others = [one.name for one in agent_protocols.PROTOCOLS if not one.is_function and one is not known]
+        nobody = "no agent seems to answer there: " if is_html(error.received) else ""
+        return (
+            f"{nobody}give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url{more}",
+            f"it was asked with the protocol {protocol}: if it speaks {', '.join(others[:-1])} or {others[-1]}, say so in target.protocol",
+        )
+    return ()
 
 
-def _with_received(error: PeerError) -> str:
-    """Return what went wrong and, unless the error says so, what was received instead of an answer."""
+def _received(error: PeerError) -> str:
+    """Return what was received instead of an answer, unless the error says so; of an HTML page only its title."""
     said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
-    return f"{said}{events.IT_SENT}{came}" if came and came.rstrip("…") not in said else said
+    if is_html(error.received):
+        title = page_title(error.received)
+        came = f"the page “{title}”" if title else "an HTML page"
+    return f"{events.IT_SENT}{came}" if came and came.rstrip("…") not in said else ""

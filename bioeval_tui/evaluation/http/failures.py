@@ -88,7 +88,7 @@ def status_error(peer: Peer, host: str, response: httpx2.Response) -> PeerError:
     status = response.status_code
     message = f"{host} answered {status} {clean_line(response.reason_phrase, 80)}".rstrip()
     if 300 <= status < 400:
-        message += "; redirects are not followed"
+        message += ", a redirect, which is not followed"
     return PeerError(
         peer,
         message,

@@ -97,8 +97,9 @@ def why_empty(both: report_rows.Talks) -> list[list[Cell]]:
     found = dict.fromkeys(talk.score.reason for talk in both.values() if talk and talk.score)
     lines = []
     for reason in found:
-        cause, *ways = reason.removeprefix("not measured: ").split("; ")
+        cause, ways, came = words.parts_of(reason)
         lines.append([Cell("what went wrong  ", "quiet"), Cell(cause, "bad")])
+        lines += [[Cell("it sent          ", "quiet"), Cell(came)]] if came else []
         for label, way in zip_longest(["what you can do"], ways):
             lines += [[Cell(f"{label or '':<15}  ", "quiet"), Cell(way)]] if way else []
     return lines

@@ -152,7 +152,7 @@ def card(
 
 
 def _preview_lines(found: RunPreview) -> list[Line]:
-    """Return why the lowest conversation lost points, and its largest possible gains; if it lost nothing, its last messages."""
+    """Return why the lowest conversation lost points, and its largest possible gains; without a loss, what to do about it or its last messages."""
     lines: list[Line] = []
     if found.lost:
         lines.append([Cell(f"where it lost points: {found.lowest}", "quiet")])
@@ -167,6 +167,8 @@ def _preview_lines(found: RunPreview) -> list[Line]:
         lines.append([Cell("what would raise it most", "quiet")])
         lines += [[Cell(f"{by:<6} ", "good"), Cell(what)] for what, by in found.gains]
         lines.append([])
+    if found.ways:
+        lines += [[Cell("what you can do", "quiet")], *([Cell(way)] for way in found.ways), []]
     if found.last:
         lines.append([Cell(f"the last messages: {found.lowest}", "quiet")])
         lines += [*(_message(role, text) for role, text in found.last), []]

@@ -29,6 +29,7 @@ class Talk:
     holds: Sequence[bool | None] = (True,)
     latencies_ms: Sequence[float] = (500.0,)
     failures: int = 0
+    unreachable: bool = False
     fault: events.Fault = "none"
     reason: events.EndReason = "signed_off"
     says: str = "hello"
@@ -138,7 +139,15 @@ class Recorded:
                     emit(events.MessageCompleted, **base, content=text, latency_ms=ms, first_token_ms=ms)
                 )
         found += [
-            emit(events.RequestFailed, peer="agent", request_attempt=1, error="503", counted=True, message=2)
+            emit(
+                events.RequestFailed,
+                peer="agent",
+                request_attempt=1,
+                error="503",
+                counted=True,
+                message=2,
+                unreachable=talk.unreachable,
+            )
             for _ in range(talk.failures)
         ]
         if talk.fact:

@@ -196,11 +196,20 @@ def test_a_run_in_progress_says_how_far_it_is(tmp_path: Path) -> None:
     )
 
 
-def test_an_unreachable_agent_leaves_nothing_measured(tmp_path: Path) -> None:
-    away = Talk(tasks=None, holds=(None,), latencies_ms=(), reason="agent_failed", fault="agent")
+@pytest.mark.parametrize(
+    ("unreachable", "outcome", "says"),
+    [
+        (True, "agent_unreached", "The agent could not be reached, so nothing was measured: "),
+        (False, "agent_failed", "No conversation took place, so nothing was measured: "),
+    ],
+)
+def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
+    unreachable: bool, outcome: str, says: str, tmp_path: Path
+) -> None:
+    away = Talk(None, (None,), (), reason="agent_failed", fault="agent", failures=4, unreachable=unreachable)
     found = concluded(Recorded([away], [away]), tmp_path)
-    assert found.outcome == "agent_unreached"
-    assert "could not be reached, so nothing was measured" in found.sentence
+    assert found.outcome == outcome
+    assert found.sentence.startswith(says)
 
 
 def test_a_job_without_facts_has_nothing_that_could_help(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ async def test_other_4xx_statuses_are_not_retried() -> None:
 
 
 async def test_an_invalid_answer_is_shown_shortened_and_cleaned() -> None:
-    page = "<html>Sign in\x1b[2J " + "x" * 10_000
+    page = "<html><title>Sign in\x1b[2J</title>" + "x" * 10_000
     html = PeerError("agent", "answered HTML where JSON was expected", received=page)
     stage = Stage(
         job(), agents={"withheld": FakeAgent(["hi", html])}, evaluators={"withheld": FakeEvaluator(["x"])}
@@ -162,20 +162,20 @@ async def test_an_invalid_answer_is_shown_shortened_and_cleaned() -> None:
     assert talk is not None
     assert talk.ended is not None
     assert talk.ended.reason == "agent_failed"
-    assert talk.ended.detail.startswith("answered HTML where JSON was expected; it sent: <html>Sign in␛ xxx")
-    assert len(talk.ended.detail) < 200
+    assert talk.ended.detail == "answered HTML where JSON was expected; it sent: the page “Sign in␛”"
     (failed,) = talk.request_failures
     assert failed.received is not None
-    assert failed.received.startswith("<html>Sign in␛ ")
+    assert failed.received.startswith("<html><title>Sign in␛</title>xxx")
     assert len(failed.received) < 600
 
 
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (broken(500), "answered 500"),
+        (broken(500), "answered 500; look at the agent's log"),
         (broken(401, retryable=False), "set BIOEVAL_AGENT_API_KEY"),
         (broken(404, retryable=False), "give the agent's address with --agent-url"),
+        (broken(404, retryable=False), "with the protocol rest: if it speaks openai, a2a or ag-ui, say so"),
     ],
 )
 @pytest.mark.parametrize("where", ["session", "first answer"])

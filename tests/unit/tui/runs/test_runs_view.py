@@ -77,6 +77,12 @@ def test_a_card_says_why_points_were_lost_above_the_scores() -> None:
     assert said.index("+0.20  task “a reminder” to 1.0") < scores
 
 
+def test_a_card_says_what_to_do_if_no_conversation_took_place() -> None:
+    found = RunPreview("No conversation took place.", "withheld", ways=("look at the agent's log",))
+    said = text(runs_view.card(history.history(NOW)[1], [], NOW, 40, found)).splitlines()
+    assert said[said.index("what you can do") + 1] == "look at the agent's log"
+
+
 def test_a_first_run_has_no_trend_yet() -> None:
     run = replace(history.history(NOW)[0], job="new")
     assert "no run of this job has ended yet" in text(runs_view.card(run, [run], NOW, 40))
