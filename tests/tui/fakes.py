@@ -174,9 +174,10 @@ class FakeServices:
         return RunPreview(
             f"What {run_id} found.",
             "withheld",
-            (lost,),
-            (gain,),
-            brief="too few",
+            (lost,) if measured else (),
+            (gain,) if measured else (),
+            () if measured else ("look at the agent's log",),
+            brief="too few" if measured else "the agent failed",
             trials=2,
             seconds=10.0 if measured else 1.0,
             dollars=0.1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import history
@@ -54,6 +55,20 @@ async def test_recent_runs_show_their_result_and_problems_show_their_fix(size: t
         await until(pilot, lambda: app.current_mode == "jobs")
         await loaded(app, pilot)
         assert app.screen.looked_at.path.name == "drug_interaction.yml"  # type: ignore[attr-defined]
+
+
+@SIZES
+async def test_a_job_whose_last_run_failed_is_a_problem_with_a_way_out(size: tuple[int, int]) -> None:
+    failed = history.run(11, "variant_triage", None, ago=timedelta(minutes=5), fault="agent")
+    services = given(history=[failed, *history.history()], findings=[NO_GRAPH])
+    async with opened(None, size, services=services, start="home") as (app, pilot):
+        await until(pilot, lambda: "✗ variant_triage: the agent failed, 5 min ago" in screen_text(app))
+        await pilot.press("tab", "tab", "down", "down")
+        await until(pilot, lambda: "look at the agent's log" in screen_text(app))
+        if size == WIDE:
+            assert "4 runs, the last score 1 h ago" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: services.asked == [("open", (failed.run_id, None))])
 
 
 async def test_enter_suggests_more_trials_compares_two_runs_starts_an_unrun_job_or_opens_a_run() -> None:

@@ -219,7 +219,7 @@ class HomeScreen(RefreshedScreen):
             home_view.recent(self._runs, self._previews, now),
             "No runs yet" if self._loaded else reading,
         )
-        listed = home_view.problems(self._findings or (), self._jobs, self._runs, now)
+        listed = home_view.problems(self._findings or (), self._jobs, self._runs, self._previews, now)
         problems.show(listed, "None found" if self._findings is not None else "Examining…")
         scores = self.query_one(".home--scores", DrawnPanel)
         scores.border_title = "Scores over time" if self._runs else "How it works"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.numbers import FEWEST, number
 from bioeval_tui.text import home_relative, plural
-from bioeval_tui.tui.runs.runs_view import status_of
+from bioeval_tui.tui.runs.runs_view import AGENT_FAILED, NO_SCORE, STATUS, status_of
 from bioeval_tui.tui.shared.cells_view import Cell, bulleted, joined, score_tone
 from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.tui.shared.times import ago
@@ -137,7 +137,7 @@ def next_steps(
     before = next((run for run in ended[1:] if newest and run.job == newest.job), None)
     known = previews.get(newest.run_id) if newest is not None else None
     job = next((job for job in jobs if newest and job.name == newest.job and job.runnable), None)
-    few = known is not None and 0 < known.trials < FEWEST
+    few = known is not None and 0 < known.trials < FEWEST and newest in last_runs(runs)
     # The scripts and rules of a rehearsal give the same scores each time, and so may its agent.
     if newest is not None and job is not None and known is not None and few and not newest.rehearsal:
         found.append(
@@ -195,6 +195,15 @@ def next_steps(
     return [*found[:NEXT], first_steps()[2]]
 
 
+def last_runs(runs: Iterable[RunSummary]) -> list[RunSummary]:
+    """Return the newest ended run of each job."""
+    found: dict[str, RunSummary] = {}
+    for run in runs:
+        if run.status != "running":
+            found.setdefault(run.job, run)
+    return list(found.values())
+
+
 def _mean(run: RunSummary) -> str:
     """Return the mean, or the score of the only condition."""
     only = run.only_condition
@@ -245,6 +254,9 @@ def trends(runs: Iterable[RunSummary], width: int, height: int, now: datetime) -
         if not rows or len(lines) + len(rows) + 1 > height:
             continue
         first = f", the first {ago(shown[0].started_at, now)}" if len(shown) > 1 else ""
+        scored = next(run for run in newest_first if any(value is not None for value in run.scores.values()))
+        if scored is not newest_first[0]:
+            first = f", the last score {ago(scored.started_at, now)}"
         lines += [[Cell(f"{job}  ", "strong"), Cell(f"{plural(len(shown), 'run')}{first}", "quiet")], *rows]
         if len(lines) < height:
             lines.append([])
@@ -262,9 +274,13 @@ def _trend(name: str, values: Sequence[float | None]) -> Line:
 
 
 def problems(
-    findings: Iterable[Finding], jobs: Iterable[JobItem], runs: Sequence[RunSummary], now: datetime
+    findings: Iterable[Finding],
+    jobs: Iterable[JobItem],
+    runs: Sequence[RunSummary],
+    previews: Mapping[str, RunPreview],
+    now: datetime,
 ) -> list[HomeEntry]:
-    """Return the problems: parts of the installation, jobs that cannot run, interrupted runs."""
+    """Return the problems: parts of the installation, jobs that cannot run or whose last run failed, interrupted runs; hints last."""
     found = []
     for finding in findings:
         broken = finding.state == "broken"
@@ -287,6 +303,12 @@ def problems(
             ]
             row = (Cell("✗ ", "bad"), Cell(f"{job.name} cannot run: {plural(len(job.errors), 'error')}"))
             found.append(HomeEntry(row, tuple(about), "job", (str(job.path),)))
+    for run in last_runs(runs[:RECENT]):
+        state, known = status_of(run), previews.get(run.run_id)
+        if state in (AGENT_FAILED, NO_SCORE, STATUS["failed"]):
+            said = known.brief if known and known.brief else state.text.partition(" ")[2]
+            row = (Cell("✗ ", "bad"), Cell(f"{run.job}: {said}, {ago(run.started_at, now)}"))
+            found.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     for run in runs[:RECENT]:
         if run.status == "interrupted":
             about = [
@@ -296,4 +318,4 @@ def problems(
             ]  # fmt: skip
             row = (Cell("◐ ", "warn"), Cell(f"{run.job} was interrupted {ago(run.started_at, now)}"))
             found.append(HomeEntry(row, tuple(about), "open", (run.run_id,)))
-    return found[:PROBLEMS]
+    return sorted(found, key=lambda entry: entry.row[0].tone == "quiet")[:PROBLEMS]
