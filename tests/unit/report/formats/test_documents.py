@@ -225,7 +225,9 @@ def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
         return html_report([run]), markdown_report([run]), console.file.getvalue()
 
     page, text, card = told(0.25, None)
-    assert re.search(r"tone \(not in the score\)</td><td>0\.25</td><td>–</td>", page)
+    assert re.search(
+        r'tone \(not in the score\)</td><td data-label="facts withheld">0\.25</td><td[^>]*>–</td>', page
+    )
     assert "| *tone (not in the score)* | 0.25 | – |" in text
     assert re.search(r"tone \(not in the score\)\s+0\.25\s+–", card)
     assert not any("tone (" in document for document in told(None, None))
