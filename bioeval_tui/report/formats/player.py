@@ -27,7 +27,7 @@ from bioeval_tui.report.formats.asciicast import Line, TimedFrame
 PAGE_STYLE = """
 body { margin: 0; font: 15px/1.5 system-ui, sans-serif; }
 main { width: fit-content; max-width: 100%; margin: 0 auto; padding: 20px; box-sizing: border-box; }
-h1, #sentence, #keys { width: 0; min-width: 100%; }
+h1, #sentence, #sideways, #keys { width: 0; min-width: 100%; }
 h1 { font-size: 17px; margin: 0; }
 #sentence { margin: 4px 0 14px; font-weight: 600; }
 #screen { line-height: 1.17; font-family: "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace; margin: 0; overflow-x: auto; border-radius: 6px; outline: none; }
@@ -36,7 +36,9 @@ h1 { font-size: 17px; margin: 0; }
 #bar { display: flex; flex-wrap: wrap; gap: 10px; align-items: center; margin: 12px 0; }
 #place { flex: 1; min-width: 8em; }
 #bar button, #bar select { font: inherit; color: inherit; background: color-mix(in srgb, currentColor 15%, transparent); border: 0; border-radius: 4px; padding: 4px 10px; }
-#keys { opacity: 0.7; font-size: 13px; }
+#sideways, #keys { opacity: 0.7; font-size: 13px; }
+#sideways { display: none; margin: 0 0 8px; }
+@media (orientation: portrait) and (max-width: 600px) { #sideways { display: block; } }
 """
 CELL = 0.603
 """Width of a character in a monospaced font, as a share of its size."""
@@ -95,11 +97,13 @@ def _fitted(lines: Sequence[Line]) -> str:
     back = backs.most_common(1)[0][0]
     front = max(fronts, key=lambda colour: abs(sum(colour) - sum(back)))  # the plainest to read
     columns = sum(cell_len(text) for text, _ in lines[0])
-    size = f"min(18px, (100vw - 40px) / {columns * CELL:.1f}, (100vh - 230px) / {len(lines) * 1.17:.1f})"
+    # The whole width is always in sight. In a low window the page scrolls rather than shrink to what nobody can read.
+    high = f"max(9px, (100vh - 230px) / {len(lines) * 1.17:.1f})"
+    size = f"min(18px, (100vw - 40px) / {columns * CELL:.1f}, {high})"
     scheme = "light" if sum(back) > sum(front) else "dark"
     return (
         f"body {{ color: {front.hex}; background: {back.hex}; color-scheme: {scheme}; }}\n"
-        f"#screen {{ font-size: max(5px, {size}); }}\n"
+        f"#screen {{ font-size: {size}; }}\n"
     )
 
 

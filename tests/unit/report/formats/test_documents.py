@@ -124,7 +124,7 @@ def test_every_link_in_the_report_has_a_target(demo: LoadedRun) -> None:
     assert len(ids) == len(set(ids))
     assert links
     assert links <= set(ids)
-    assert f">turn 2</a>" in html_report([demo])  # as the screens number it
+    assert ">turn 2</a>" in html_report([demo])  # as the screens number it
 
 
 def test_the_content_security_policy_allows_only_the_reports_stylesheet(demo: LoadedRun) -> None:
