@@ -95,7 +95,7 @@ def batch_summary(result: BatchResult) -> None:
     out.print(f"{plural(result.valid, 'submission')} graded{invalid}{not_graded}")
     counts = [f"{totals[f'total_{name}_medals']:,} {name}" for name in ("gold", "silver", "bronze")]
     out.print(
-        f"medals: {', '.join(counts)}; above the median: {totals['total_above_median']:,}; beating people: {totals['total_beats_human']:,}"
+        f"medals: {', '.join(counts)}; above the median: {totals['total_above_median']:,}; above the human median: {totals['total_beats_human']:,}"
     )
     if totals["avg_leaderboard_percentile"] is not None:
         average, worst, best = (totals[f"{name}_leaderboard_percentile"] for name in ("avg", "worst", "best"))
@@ -165,7 +165,7 @@ def medal_table(
     sure = any(_interval(report) != NOTHING for report in reports)
     for name in ("score", *(("95 % interval",) if sure else ()), "percentile", "place"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in ("> median", "> people"):
+    for name in ("> median", "> human"):
         table.add_column(name, no_wrap=True)
     if any(said):
         table.add_column("reviewed", overflow="fold")
@@ -259,8 +259,8 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
         above = "above" if report.above_median else "not above"
         out.print(f"  {above} the median ({threshold_words(report.median_threshold)})")
         if report.beats_human is not None:
-            beats = "beats" if report.beats_human else "does not beat"
-            out.print(f"  {beats} the median person; reaches {report.human_percentile} % of people")
+            above = "above" if report.beats_human else "not above"
+            out.print(f"  {above} the human median, human percentile {report.human_percentile}")
     direction = "lower" if report.is_lower_better else "higher"
     marks = (report.gold_threshold, report.silver_threshold, report.bronze_threshold)
     gold, silver, bronze = map(threshold_words, marks)

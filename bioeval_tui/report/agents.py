@@ -16,6 +16,7 @@ from typing import Any
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.statistics.paired import Difference, difference
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, rank
 from bioeval_tui.report.statistics.samples import Sample
@@ -68,13 +69,13 @@ class Standing:
             return ""
         interval = found.estimate.interval
         pairs = len(found.estimate.points)
-        shown = f"{found.mean:+.1f} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
+        shown = f"{signed(found.mean, 1)} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
         if interval is None:
             return f"{shown}: too few to tell"
         ends = {"better": "better", "worse": "worse", "same": "the same"}.get(
             found.verdict, "not yet distinguishable"
         )
-        return f"{shown}, 95 % interval {interval.low:+.1f} to {interval.high:+.1f}: {ends}".replace("-", "−")
+        return f"{shown}, 95 % interval {signed(interval.low, 1)} to {signed(interval.high, 1)}: {ends}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
@@ -148,7 +149,8 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
     ranking, ranking_graded = rank(everything), rank(graded)
     ranks_graded = {one.name: one for one in ranking_graded.ranks}
     means = {agent: fmean(map(fmean, tasks.values())) for agent, tasks in everything.items()}
-    order = sorted(ranking.ranks, key=lambda one: (-means[one.name], one.name))
+    # Of equal means, an agent with a valid submission comes before one without.
+    order = sorted(ranking.ranks, key=lambda one: (-means[one.name], not graded[one.name], one.name))
     found = []
     for place, one in enumerate(order):
         before = everything[order[place - 1].name] if place else None

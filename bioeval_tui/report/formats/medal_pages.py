@@ -74,7 +74,8 @@ def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> MedalTally:
 
 
 AGENT_COLUMNS = (
-    "agent", "submissions", "any medal", "graded only", "percentile", "graded only", "rank", "graded only", "difference from the agent above",
+    "agent", "submissions", "any medal", "any medal, graded only", "percentile", "percentile, graded only", "rank",
+    "rank, graded only", "difference from the agent above",
 )  # fmt: skip
 
 
@@ -168,7 +169,7 @@ def medals_markdown(
         "chance of a medal",
         "percentile",
         "above median",
-        "beats human",
+        "above human median",
         "",
     ]
     head += ["reviewed"] if any(reviews) else []

@@ -77,3 +77,9 @@ def test_ungraded_submissions_count_as_no_medal_and_the_share_of_graded_ones_is_
 def test_an_agent_without_graded_submissions_has_no_percentile() -> None:
     found = by_name([AgentEntry("ada", "lab/a", None, False)])["ada"]
     assert (found.percentile, found.percentile_graded, found.medal_share_graded) == (0.0, None, None)
+
+
+def test_of_agents_with_the_same_percentile_one_with_a_valid_submission_comes_first() -> None:
+    found = standings([AgentEntry("broken", "lab/1", None, False), AgentEntry("hasty", "lab/1", 0.0, False)])
+    assert [one.agent for one in found.agents] == ["hasty", "broken"]
+    assert found.agents[1].behind_words.startswith("±0.0 percentiles on 1 shared task")
