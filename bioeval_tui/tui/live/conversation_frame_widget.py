@@ -50,6 +50,7 @@ class ConversationFrame(Vertical):
         self.condition = condition
         self.transcript = LiveTranscript()
         self._conversation: ConversationState | None = None
+        self._head: Head | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out the transcript."""
@@ -61,6 +62,7 @@ class ConversationFrame(Vertical):
 
     def show_head(self, head: Head, active: bool) -> None:
         """Show the frame's upper edge; `active` marks the conversation that keys act on."""
+        self._head = head
         self.set_class(active, "-active")
         title = framed_head(head, active, self.outer_size.width - 6)
         if title != self._border_title:
@@ -68,6 +70,11 @@ class ConversationFrame(Vertical):
             self._border_title = title
             edge = Region(0, 0, self.outer_size.width, 1)
             self.refresh(edge.translate(-self.content_offset))
+
+    def on_resize(self) -> None:
+        """Fit the upper edge to the new width."""
+        if self._head is not None:
+            self.show_head(self._head, self.has_class("-active"))
 
     def show_parting(self, message: int | None) -> None:
         """Mark the first message that the other condition does not share."""
