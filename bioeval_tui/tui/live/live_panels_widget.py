@@ -160,19 +160,15 @@ class AssertionsPanel(Panel):
             weight = Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ")
             return wrapped_row(weight, row.title, marks, width, lines)
 
-        def foot(width: int) -> Content:
-            count, _ = shown(width)
-            newest = f"{turns - count + 1} to {turns}" if count < turns else ""
-            fits = summary.cell_length + len("  turns ") + len(newest) <= width
-            left_out = f"turns {newest}" if newest and fits else newest
-            return spread(summary, paint(Cell(left_out, "quiet")), width)
-
         uplift = panels_view.uplift(state, look.trial) if checked else Cell("the job has no assertions")
         summary = (
             paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
         )
         head = names_head(names, [column(width)] * len(names))
-        self.set_panel(head, len(checked), paint_row, foot, row_lines=lines)
+        count, _ = shown(width)
+        if count < turns:
+            head[-1] = spread(paint(Cell(f"turns {turns - count + 1} to {turns}", "quiet")), head[-1], width)
+        self.set_panel(head, len(checked), paint_row, lambda _: summary, row_lines=lines)
 
 
 def _marks(row: rows.AssertionRow, condition: Condition, turns: int, shown: int, between: str) -> Content:
