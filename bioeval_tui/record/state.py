@@ -125,9 +125,8 @@ class ConversationState:
 
     @property
     def turns(self) -> int:
-        """The number of the newest turn. A sign-off that the agent is not sent is no turn."""
-        newest = self.messages[-1] if self.messages else None
-        return newest.turn - (newest.done and not self.sent(newest)) if newest else 0
+        """The number of the newest turn. It begins when the user's message is sent: a sign-off never is."""
+        return next((message.turn for message in reversed(self.messages) if self.sent(message)), 0)
 
     @property
     def latencies_ms(self) -> list[float]:

@@ -390,7 +390,9 @@ def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> lis
 def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> list[TurnComparison]:
     found = []
     for talks in _matched(a, b, condition):
-        sides = [grouped((m.turn, m) for m in (talk.messages if talk else ())) for talk in talks]
+        sides = [
+            grouped((m.turn, m) for m in talk.messages if talk.sent(m)) if talk else {} for talk in talks
+        ]
         trial = next(talk.key.trial for talk in talks if talk is not None)
         for turn in sorted({*sides[0], *sides[1]}):
             one, two = (tuple(side.get(turn, ())) for side in sides)

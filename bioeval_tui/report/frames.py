@@ -138,7 +138,7 @@ def _conversation(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
         "given_scores": compact_json(scored.given) if scored and scored.given is not None else None,
         "end_reason": ended.reason if ended else None,
         "fault": ended.fault if ended else None,
-        "turns": len({message.turn for message in talk.messages}),
+        "turns": talk.turns,
         "started_at": talk.started_at if timed else None,
         "duration_s": ended.duration_ms / 1000 if ended and timed else None,
         "average_latency_ms": scored.average_latency_ms if scored else None,

@@ -190,7 +190,8 @@ def _conversation_state(state: RunState, conversation: ConversationState, now: d
         return Cell("● preparing the session…", "busy")
     newest = conversation.messages[-1]
     imported = state.started is not None and state.started.source is not None
-    where = f"turn {conversation.turns}{'' if imported else f' of at most {conversation.max_messages // 2}'}"
+    limit = "" if imported else f" of at most {conversation.max_messages // 2}"
+    where = f"turn {conversation.turns}{limit}" if conversation.turns else "before turn 1"
     if is_paused(state, conversation.key.condition) and newest.done:
         return Cell(f"‖ paused · {where}", "warn")
     if operator_has(state, conversation.key.condition) and (newest.role == "user") != newest.done:

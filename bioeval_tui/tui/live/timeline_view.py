@@ -47,6 +47,9 @@ def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int, state
         return ""
     at = at_mark(marks, given)
     mark = marks[max(0, at)]
+    for following in marks[at + 1 : at + 2]:  # a turn's mark is at its end, and the turn may have begun
+        if following.condition and _begun(state, following) >= following.turn:
+            mark = following
     trials = len({(m.condition, m.trial) for m in marks if m.condition}) > len(
         {m.condition for m in marks if m.condition}
     )
@@ -54,14 +57,18 @@ def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int, state
         where = "end" if at == len(marks) - 1 and at else "start"
     else:
         same = [m.turn for m in marks if (m.condition, m.trial) == (mark.condition, mark.trial)]
-        talk = state.conversation(mark.condition, mark.trial) if state else None
-        # The next turn may have begun before the last check of this one: the heading shows it, too.
-        turn = min(talk.turns if talk else mark.turn, max(same))
+        turn = min(_begun(state, mark) or mark.turn, max(same))
         which = [state.condition_name(mark.condition)] if state and width >= ROOMY else []
         which += [f"trial {mark.trial}"] if trials else []
         where = ", ".join([*which, f"turn {turn} of {max(same)}"])
     time = f"playback {clock(now_s)} / {clock(marks[-1].at_s)}"
     return f"{where}   {time}" if width >= NARROW else time
+
+
+def _begun(state: RunState | None, mark: TurnMark) -> int:
+    """Return how many turns of a position's conversation have begun, as its heading does."""
+    talk = state.conversation(mark.condition, mark.trial) if state and mark.condition else None
+    return talk.turns if talk else 0
 
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"

@@ -1,5 +1,6 @@
 """What the live screen shows, from the events of a run alone."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -72,11 +73,18 @@ def test_the_bar_of_a_replay_names_the_turn_as_the_heading_does() -> None:
     script, state = scripted_run(), after()
     marks = turn_ends(script)
     assert timeline_view.label(marks, len(script), 14.0, 120, state) == "end   playback 00:14 / 00:14"
+    seen = set()
+    for given in range(marks[0].given, len(script)):
+        state = apply_all(RunState(), script[:given])
+        where = timeline_view.label(marks, given, 0.0, 120, state).partition("   ")[0]
+        condition, comma, turn = where.partition(", ")
+        if comma:
+            heading = heads_view.head(state, condition, 1, None).state.text
+            assert re.search(rf"\b{turn.partition(' of ')[0]} of |\b{turn.split()[-1]} turns", heading), given
+            seen.add(where)
+    assert "withheld, turn 4 of 4" in seen
     middle = marks[2]
     state = apply_all(RunState(), script[: middle.given])
-    turn = heads_view.head(state, "withheld", 1, None).state.text.split()[2]
-    words = timeline_view.label(marks, middle.given, middle.at_s, 120, state)
-    assert words.startswith(f"withheld, turn {turn} of 4   playback ")
     assert timeline_view.label(marks, middle.given, middle.at_s, 80, state).startswith("turn ")
     assert middle.passed == rows.assertion_steps(state, "withheld", 1)[-1][1]
 
