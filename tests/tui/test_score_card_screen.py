@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from bioeval_tui.record.events import ConversationEnded, ConversationScored
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.medals.medals import MedalsScreen
 
@@ -130,6 +131,11 @@ async def test_enter_on_an_assertion_goes_to_the_turn_that_decided_it() -> None:
         await loaded(app, pilot)
         assert app.live.watched.condition == "supplied"
         assert "Done: warfarin 5 mg" in screen_text(app)
+        assert app.live.panels.shown == "assertions"
+        evidence = [row.evidence for row in score_card_view.rows(app.live.state, 1)][3]
+        assert evidence["withheld"].message == evidence["supplied"].message, (
+            "the same turn, where it never held"
+        )
 
 
 async def test_rows_without_evidence_offer_none() -> None:

@@ -526,4 +526,6 @@ class LiveScreen(BaseScreen):
         if evidence is not None:
             self._left_card = card.looked_at
             self.refresh_keys()
+            if evidence.panel is not None:
+                self.panels.bring_up(evidence.panel)
             self.conversations.jump(evidence.condition, evidence.message, evidence.quote)

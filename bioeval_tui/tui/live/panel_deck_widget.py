@@ -117,6 +117,11 @@ class PanelDeck(Vertical):
         self._mark()
         self._panels[self.shown].rows.focus()
 
+    def bring_up(self, name: str) -> None:
+        """Show a panel where there is room for one, without the focus."""
+        self.shown = name
+        self._mark()
+
     def focused_row(self) -> str:
         """Return the text of the row under the cursor of the panel that has the focus; empty without one."""
         return next((panel.rows.row_text() for panel in self._panels.values() if panel.has_focus_within), "")
@@ -142,13 +147,11 @@ class PanelDeck(Vertical):
     @on(TabLine.Picked)
     def _picked(self, event: TabLine.Picked) -> None:
         event.stop()
-        self.shown = event.name
-        self._mark()
+        self.bring_up(event.name)
         self._panels[self.shown].rows.focus()
 
     def on_descendant_focus(self) -> None:
         """Select the focused panel's tab."""
         for name, panel in self._panels.items():
             if panel.has_focus_within and name != self.shown:
-                self.shown = name
-                self._mark()
+                self.bring_up(name)

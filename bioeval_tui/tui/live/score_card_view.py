@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,11 +24,12 @@ if TYPE_CHECKING:
 
 
 class CardEvidence(NamedTuple):
-    """A message to jump to, and what the judge quotes from it."""
+    """A message to jump to, what the judge quotes from it, and the panel that it belongs to."""
 
     condition: Condition
     message: int
     quote: str | None
+    panel: str | None = None
 
 
 NOTHING = Cell("")
@@ -206,7 +206,7 @@ def _task_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row
         evidence: dict[Condition, CardEvidence] = {}
         for condition, task in row.verdicts.items():
             if (quoted := report_rows.task_evidence(task)) is not None:
-                evidence[condition] = CardEvidence(condition, *quoted)
+                evidence[condition] = CardEvidence(condition, *quoted, "tasks")
         found.append(Row(f"{row.number} ", Cell(row.title), cells, uplift(row.uplift), details, evidence))
     return found
 
@@ -258,21 +258,24 @@ def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> lis
             if check is not None:
                 said = Cell(check.error, "bad") if check.error else _since(row, condition, check)
             details[condition] = [said]
-        evidence = {c: _turn_of(conversation, row.timelines[c]) for c, conversation in both.items()}
+        decided = {c: report_rows.decided_in(row.timelines[c]) for c in both}
+        elsewhere = max(filter(None, decided.values()), default=None)
+        evidence = {c: _turn_of(talk, decided[c] or elsewhere) for c, talk in both.items()}
         shown = {c: found_at for c, found_at in evidence.items() if found_at is not None}
         found.append(Row(f"{row.weight:g}× ", Cell(row.title), cells, details=details, evidence=shown))
     return found
 
 
-def _turn_of(
-    conversation: ConversationState | None, checks: Sequence[AssertionChecked]
-) -> CardEvidence | None:
-    """Return the agent's message after which an assertion got its final result; the last message if it never changed."""
+def _turn_of(conversation: ConversationState | None, turn: int | None) -> CardEvidence | None:
+    """Return the agent's message of the turn that decided an assertion, here or else in the other condition.
+
+    An assertion that nothing decided leads to the agent's last message.
+    """
     answers = [m for m in conversation.messages if m.role == "assistant"] if conversation else []
     if conversation is None or not answers:
         return None
-    at = report_rows.answer_in(conversation, report_rows.decided_in(checks)) or answers[-1]
-    return CardEvidence(conversation.key.condition, at.message, None)
+    at = report_rows.answer_in(conversation, turn) or answers[-1]
+    return CardEvidence(conversation.key.condition, at.message, None, "assertions")
 
 
 def _since(row: report_rows.AssertionRow, condition: Condition, last: AssertionChecked) -> Cell:
@@ -304,7 +307,9 @@ def _time_row(state: RunState, trial: int, both: report_rows.Talks) -> Row:
         token = "" if first is None else f", median first token {seconds(first)}"
         details[condition] = [Cell(f"{said}{token}; target {target / 1000:.1f} s on average")]
     slowest = {c: report_rows.slowest(conversation) for c, conversation in both.items() if conversation}
-    evidence = {c: CardEvidence(c, answer.message, None) for c, answer in slowest.items() if answer}
+    evidence = {
+        c: CardEvidence(c, answer.message, None, "latency") for c, answer in slowest.items() if answer
+    }
     return Row("  ", Cell("average answer", "quiet"), cells, details=details, evidence=evidence)
 
 
