@@ -168,11 +168,12 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
         console.print(Text(conclude_batch(runs).sentence, style="bold"), soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     table.add_column("run", no_wrap=True, min_width=20)
-    for title in ("job", "model"):
+    models = [run.state.asked_model for run in runs]
+    for title in ("job", *(("model",) if any(models) else ())):
         table.add_column(title)
     for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "scored"):
         table.add_column(Text(title), justify="right")
-    for run in runs:
+    for run, model in zip(runs, models, strict=True):
         (summary,) = summarise_runs([run])
         cells = []
         for condition in CONDITIONS:
@@ -180,7 +181,8 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
             cells.append("–" if found is None or found.score.mean is None else f"{found.score.mean:.2f}")
         counted = [found.score.counted for found in summary.conditions]
         scored = f"{sum(c.used for c in counted)} of {len(run.started.conditions) * run.started.trials}"
-        cells = [run.run_id, run.started.job_name, run.started.model or "", *cells, scored]
+        named = (run.started.job_name, *((model or "",) if any(models) else ()))
+        cells = [run.run_id, *named, *cells, scored]
         table.add_row(*map(Text, cells))
     console.print(table)
     summaries = summarise_runs(runs)

@@ -59,7 +59,7 @@ class BatchProgress:
 
 def _name(state: RunState, event: RunEvent) -> str:
     started = state.started
-    parts = [started.job_name, started.model or ""] if started else [event.run_id]
+    parts = [started.job_name, state.asked_model or ""] if started else [event.run_id]
     if event.condition:
         parts.append(_condition(state, event))
     if event.trial and started and started.trials > 1:
@@ -113,7 +113,7 @@ class NotebookProgress:
             or state.started is None
         ):
             return
-        where = [state.started.job_name, state.started.model, state.condition_title(event.condition or "")]
+        where = [state.started.job_name, state.asked_model, state.condition_title(event.condition or "")]
         where += [f"trial {event.trial}"] if state.started.trials > 1 else []
         said = (
             f": {SPEAKERS[event.role]}: {event.content}" if isinstance(event, events.MessageCompleted) else ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from bioeval_tui import agent_protocols
 from bioeval_tui import score as composite
 from bioeval_tui.record import cases, events
 from bioeval_tui.record.clock import Clock
@@ -202,6 +203,25 @@ class RunState:
     def job(self) -> dict[str, Any]:
         """The job's snapshot under its published keys; empty before the run has started."""
         return self.started.job if self.started else {}
+
+    @property
+    def agent_is_model(self) -> bool:
+        """Whether the agent is a model's endpoint, whose tokens have a price."""
+        protocol = agent_protocols.find(str(self._target.get("protocol")))
+        return protocol is not None and protocol.is_model
+
+    @property
+    def asked_model(self) -> str | None:
+        """The model that the agent was asked for; of a rehearsal only if somebody named one, or the agent is a model."""
+        if self.started is None:
+            return None
+        named = not self.started.rehearsal or self._target.get("model") or self.started.batch_id
+        return self.started.model if named or self.agent_is_model else None
+
+    @property
+    def _target(self) -> dict[str, Any]:
+        found = self.job.get("target")
+        return found if isinstance(found, dict) else {}
 
     def case(self, trial: int) -> events.Case | None:
         """Return the case of a trial, started or not; None without cases."""

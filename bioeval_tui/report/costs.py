@@ -98,7 +98,7 @@ def _of_run(run: LoadedRun, talks: Sequence[ConversationState]) -> dict[Peer, Pe
 
 
 def _agent(run: LoadedRun, answers: Asked) -> PeerCost:
-    if not run.agent_is_model:
+    if not run.state.agent_is_model:
         return _unknown("agent", answers, "the agent does not report its cost")
     host = run.started.hosts[0] if run.started.hosts else ""
     return _priced(run, "agent", answers, [run.started.model], host)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from bioeval_tui import agent_protocols
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.evaluation.prices import Prices, shipped_prices
 from bioeval_tui.record.catalogue import Catalogue
@@ -77,25 +76,10 @@ class LoadedRun:
         """The scores after people's reviews; None without any."""
         return reviewed_scores(self.state, self.people)
 
-    @property
-    def agent_is_model(self) -> bool:
-        """Whether the agent is a model's endpoint, whose tokens have a price."""
-        protocol = agent_protocols.find(str(self._job_part("target").get("protocol")))
-        return protocol is not None and protocol.is_model
-
-    @property
-    def asked_model(self) -> str | None:
-        """The model that the agent was asked for; of a rehearsal only if somebody named one, or the agent is a model."""
-        named = self._job_part("target").get("model") or self.started.batch_id
-        return self.started.model if not self.started.rehearsal or named or self.agent_is_model else None
-
     def kind_of(self, role: Literal["evaluator", "scorer"]) -> str:
         """Return the job's kind of evaluator or judge, such as `scripted`."""
-        return str(self._job_part(role).get("kind", "llm"))
-
-    def _job_part(self, name: str) -> dict[str, Any]:
-        found = self.state.job.get(name)
-        return found if isinstance(found, dict) else {}
+        found = self.state.job.get(role)
+        return str(found.get("kind", "llm")) if isinstance(found, dict) else "llm"
 
     def people_score(self, condition: Condition, trial: int, task: int) -> float | None:
         """Return people's score of a task; None without one."""

@@ -240,7 +240,7 @@ def versions(run: LoadedRun) -> list[tuple[str, str]]:
         ("program", f"bioeval-tui {started.program_version}"),
         ("recording schema", started.schema_version),
         ("agent", started.agent),
-        ("model asked for", run.asked_model),
+        ("model asked for", run.state.asked_model),
         ("evaluator", started.evaluator),
         ("judge", started.judge),
         ("knowledge graph", started.graph),

@@ -139,7 +139,7 @@ async def test_a_dry_run_sends_nothing(job: Path, tmp_path: Path) -> None:
     (estimate,) = json.loads(done.stdout)
     assert estimate["conversations"] == 10
     assert estimate["roles"]["agent"] == {
-        "model": "gpt-4.1-mini", "host": server.url.removeprefix("http://"), "most_calls": 40,
+        "model": "", "host": server.url.removeprefix("http://"), "most_calls": 40,
         "most_cost": None, "why_unknown": "the agent's own cost is unknown",
     }  # fmt: skip
     assert "unknown" in shown.stdout

@@ -11,7 +11,7 @@ from bioeval_tui.evaluation.conversation.plan import RunPlan
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.budget import PROMPT_TOKENS, VERDICT_TOKENS
 from bioeval_tui.evaluation.engine.resume import Resumption
-from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob
 from bioeval_tui.evaluation.prices import FILE_NAME, Price, load_prices
 from bioeval_tui.evaluation.wiring.makers import Makers
@@ -78,7 +78,7 @@ def estimate_batch(spec: EngineSpec, settings: Settings) -> list[RunEstimate]:
     Raises:
         BioevalError: what is wrong with the jobs, the settings or the price file.
     """
-    return [_estimate(prepare_run(spec, run, settings), spec, settings) for run in spec.runs]
+    return [_estimate(prepare_run(spec, run, settings), run, spec, settings) for run in spec.runs]
 
 
 def total_cost(estimates: Sequence[RunEstimate]) -> float | None:
@@ -104,7 +104,7 @@ def most_evaluator_calls(job: EvaluationJob) -> int:
     return ((job.max_messages + 1) // 2 - 1) * 2
 
 
-def _estimate(prepared: PreparedRun, spec: EngineSpec, settings: Settings) -> RunEstimate:
+def _estimate(prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: Settings) -> RunEstimate:
     plan = prepared.plan.of_trial(1)
     makers = Makers(plan.job, _job_dir(plan), spec, plan.model, settings)
     held = len(plan.conditions) * plan.trials - _finished(prepared.resume() if prepared.resume else None)
@@ -114,7 +114,7 @@ def _estimate(prepared: PreparedRun, spec: EngineSpec, settings: Settings) -> Ru
         conversations=held,
         hosts=plan.hosts,
         roles=(
-            _agent(plan, makers, settings, held),
+            _agent(plan, makers, settings, held, named=run.model or plan.job.target.model),
             _evaluator(plan, makers, settings, held),
             *_judges(plan, makers, settings, held),
         ),
@@ -130,11 +130,14 @@ def _finished(resume: Resumption | None) -> int:
     return len(resume.earlier.finished) if resume else 0
 
 
-def _agent(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> RoleEstimate:
+def _agent(
+    plan: RunPlan, makers: Makers, settings: Settings, held: int, *, named: str | None
+) -> RoleEstimate:
     calls = most_agent_calls(plan.job) * held
     host = plan.hosts[0]
     if not makers.pays_agent:
-        return RoleEstimate("agent", plan.model or "", host, calls, None, "the agent's own cost is unknown")
+        model = named if plan.rehearsal else plan.model
+        return RoleEstimate("agent", model or "", host, calls, None, "the agent's own cost is unknown")
     price = makers.agent_price(load_prices(settings.data_dir / FILE_NAME))
     per_call = sum(_growing(plan.job)) / max(1, most_agent_calls(plan.job))
     return _role("agent", plan.model or "", host, calls, price, per_call, MESSAGE_TOKENS)

@@ -18,7 +18,8 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
     for name, run in (("A", found.a), ("B", found.b)):
         started = run.started
         rehearsal = " · rehearsal" if started.rehearsal else ""
-        model = f" · {started.model}" if started.model else ""
+        asked = run.state.asked_model
+        model = f" · {asked}" if asked else ""
         line = f"{name}  {run.run_id}  {started.job_name} · {started.agent}{model}{rehearsal}"
         console.print(Text(line), soft_wrap=True)
     console.print()

@@ -42,7 +42,7 @@ def print_estimates(found: Sequence[RunEstimate]) -> None:
 
 
 def _who(role: RoleEstimate) -> str:
-    return f"{role.model} at {role.host}" if role.host else role.model
+    return " at ".join(filter(None, (role.model, role.host)))
 
 
 def _cost(cost: float | None) -> str:

@@ -83,7 +83,7 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
             words.number(found.score.mean) if (found := page.summary.of(name)) else words.DASH
             for name in CONDITIONS
         ]
-        job = f"{run.started.job_name} · {run.started.model}" if several else run.started.job_name
+        job = " · ".join(filter(None, (run.started.job_name, run.state.asked_model if several else None)))
         cost = escape(words.cost_words(page.summary.spent))
         mean = composite.NEEDS_BOTH if run.state.only_condition else words.number(page.mean)
         rows.append([escape(job), *conditions, mean, cost, escape(run.run_id)])

@@ -164,7 +164,7 @@ def planned(
 def _named(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
     started = state.started
     assert started is not None
-    return _with_names(state, Glance(key, rank, words, job=started.job_name, model=started.model or ""))
+    return _with_names(state, Glance(key, rank, words, job=started.job_name, model=state.asked_model or ""))
 
 
 def _with_names(state: RunState, glance: Glance) -> Glance:
@@ -198,7 +198,7 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
         head.score if conversation.score else NO_SCORE,
         conversation.score.score if conversation.score else None,
         started.job_name,
-        started.model or "",
+        state.asked_model or "",
         tuple(latencies[-MOST_LATENCIES:]),
         slow,
         newest.started_at if newest and awaited else None,

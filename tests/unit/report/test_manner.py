@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
+from bioeval_tui.cli.headless import print_batch
 from bioeval_tui.cli.runs import runs
 from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import load_run
@@ -83,5 +88,9 @@ def test_reports_of_a_rehearsal_compare_no_script_with_people_and_name_no_model_
     for text in (markdown_report([run]), html_report([run])):
         assert "people" not in text
         assert "gpt-4.1-mini" not in text
+    printed = StringIO()
+    print_batch([run, run], Console(file=printed, width=120))
+    print_comparison(compare(run, run), Console(file=printed, width=120))
+    assert "gpt-4.1-mini" not in printed.getvalue()
     run.state.job["target"]["model"] = "gpt-4.1-mini"
     assert "gpt-4.1-mini" in html_report([run])
