@@ -30,7 +30,7 @@ SHOWN = 50
     type=click.Choice(
         ["running", "completed", "rehearsal", "imported", "cancelled", "failed", "interrupted"]
     ),
-    help="Only runs with this status; completed includes rehearsals and imported runs.",
+    help="Only runs with this status; completed includes rehearsals, imported runs, and runs whose agent failed.",
 )
 @click.option(
     "--fault",
