@@ -15,7 +15,7 @@ from bioeval_tui.report.compared import Change
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.run_differences import difference_notes, timing_refused
+from bioeval_tui.report.run_differences import difference_notes, targets_differ, timing_refused
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate
 from bioeval_tui.report.statistics.explained import reweighted
 from bioeval_tui.report.statistics.multiple import holm
@@ -202,7 +202,9 @@ def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
     return Comparison(a, b, conditions, refused, tuple(difference_notes(a, b)), regressions)
 
 
-def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> ConditionComparison:
+def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: bool) -> ConditionComparison:
+    without_timing = without_times or targets_differ(a, b)
+
     def score(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
         sample = samples.score_sample(run, talk)
         if sample is None or sample.value is None or not without_timing:
@@ -213,7 +215,7 @@ def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing:
 
     latency = None
     averages: tuple[float | None, float | None] = (None, None)
-    if not without_timing:
+    if not without_times:
         pairs = _pairs(a, b, condition, _average)
         latency = difference(differences(pairs), higher_is_better=False, unit=False)
         averages = _means(pairs)
@@ -231,7 +233,7 @@ def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing:
         assertions=assertions,
         latency=latency,
         averages_ms=averages,
-        turns=tuple(_turns(a, b, condition, without_timing)),
+        turns=tuple(_turns(a, b, condition, without_times)),
         cost_a=spent(samples.talks([a], condition)),
         cost_b=spent(samples.talks([b], condition)),
     )
@@ -387,7 +389,7 @@ def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> lis
     ]
 
 
-def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> list[TurnComparison]:
+def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: bool) -> list[TurnComparison]:
     found = []
     for talks in _matched(a, b, condition):
         sides = [
@@ -397,7 +399,7 @@ def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: boo
         for turn in sorted({*sides[0], *sides[1]}):
             one, two = (tuple(side.get(turn, ())) for side in sides)
             a_ms, b_ms = _latency(one), _latency(two)
-            both = a_ms is not None and b_ms is not None and not without_timing
+            both = a_ms is not None and b_ms is not None and not without_times
             change = b_ms - a_ms if both and a_ms is not None and b_ms is not None else None
             found.append(TurnComparison(trial, turn, one, two, a_ms, b_ms, change))
     return found
@@ -411,7 +413,8 @@ def _regressions(found: ConditionComparison) -> list[str]:
     """The regressions: by the interval or, with fewer than five pairs, in every pair."""
     lines = []
     if _worse(found.score):
-        lines.append(f"{found.title}: the score fell, {found.score.words}")
+        where = " in every pair" if found.score.verdict == "too few" else ""
+        lines.append(f"{found.title}: the score fell{where}, {found.score.words}")
     for task in found.tasks:
         # One of many tasks may fall by chance, so the test is corrected for the number of tasks.
         if task.difference is not None and _worse(task.difference) and (task.p is None or task.p <= FOUND_AT):

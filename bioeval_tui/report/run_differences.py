@@ -7,6 +7,7 @@ from typing import Any
 
 from bioeval_tui.report import judged_again
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.rows import target_ms
 from bioeval_tui.text import clean_line, plural
 
 _LISTED, _LONGEST = 3, 40
@@ -20,6 +21,11 @@ def timing_refused(a: LoadedRun, b: LoadedRun) -> str:
         return ""
     held = f"A ran {plural(one, 'conversation')} at a time with its agent, B {two}"
     return f"timing is not compared: {held}"
+
+
+def targets_differ(a: LoadedRun, b: LoadedRun) -> bool:
+    """Return whether the runs score the same response times differently, so that their timing parts are not comparable."""
+    return target_ms(a.state) != target_ms(b.state)
 
 
 def difference_notes(a: LoadedRun, b: LoadedRun) -> list[str]:
@@ -37,8 +43,9 @@ def difference_notes(a: LoadedRun, b: LoadedRun) -> list[str]:
         notes.append("the prompts differ")
     if one.rehearsal != two.rehearsal:
         notes.append("one of the runs is a rehearsal")
-    if timing_refused(a, b):
-        notes.append("overall differences leave out the timing part on both sides")
+    if timing_refused(a, b) or targets_differ(a, b):
+        why = ", because the targets for response times differ" if targets_differ(a, b) else ""
+        notes.append(f"overall differences leave out the timing part on both sides{why}")
     for name, run in (("A", a), ("B", b)):
         if run.judged_again:
             notes.append(f"{name}: {judged_again.words(run.judged_again, len(run.state.conversations))}")
@@ -51,7 +58,7 @@ def difference_notes(a: LoadedRun, b: LoadedRun) -> list[str]:
             notes.append(f"{name} did not finish")
     if len(a.trials) != len(b.trials):
         notes.append(
-            f"A has {len(a.trials)} trials, B {len(b.trials)}: only trials with the same number are paired"
+            f"A has {plural(len(a.trials), 'trial')}, B {len(b.trials)}: only trials with the same number are paired"
         )
     return notes
 

@@ -39,8 +39,9 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
         _print_condition(side, console, texts)
     if found.regressions:
         console.print()
+        console.print("--fail-on-regression counts:", markup=False)
         for line in found.regressions:
-            console.print(Text(f"regression: {line}"), soft_wrap=True)
+            console.print(Text(f"  {line}"), soft_wrap=True)
 
 
 def _print_condition(side: ConditionComparison, console: Console, texts: bool) -> None:
@@ -71,8 +72,12 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
             Text(f"assertion: {shorten(check.title, 65)}"), _held(check.a, "A"), _held(check.b, "B"), change
         )
     if side.latency is not None and side.latency.mean is not None:
-        averages = map(words.seconds, side.averages_ms)
-        table.add_row("average answer", *averages, words.signed_seconds(side.latency.mean))
+        a_ms, b_ms = map(words.seconds, side.averages_ms)
+        change = words.signed_seconds(side.latency.mean)
+        if round(side.latency.mean):
+            how = "faster" if side.latency.mean < 0 else "slower"
+            change = f"{words.seconds(abs(side.latency.mean))} {how}"
+        table.add_row("average answer", a_ms, b_ms, change)
     _add_cost(table, side)
     console.print(table)
     _print_turns(side, console, texts)
@@ -100,6 +105,8 @@ def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> No
         table.add_column("agent in A", ratio=1, overflow="fold")
         table.add_column("agent in B", ratio=1, overflow="fold")
     for turn in side.turns:
+        if not any(message.role == "assistant" for message in (*turn.a, *turn.b)):
+            continue  # the sign-off of both, which no agent answers
         change = turn.difference_ms
         cells = [
             str(turn.trial),
@@ -113,7 +120,7 @@ def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> No
             for messages in (turn.a, turn.b)
         ]
         table.add_row(*cells, *(said if texts else ()))
-    if side.turns:
+    if table.row_count:
         console.print(table)
 
 

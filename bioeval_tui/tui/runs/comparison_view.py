@@ -93,7 +93,8 @@ def _verdict(value: Compared) -> Cell:
         return VERDICTS[value.verdict]
     if not round(value.change or 0.0, 2):
         return VERDICTS["same"]
-    return Cell("↑ higher" if (value.change or 0.0) > 0 else "↓ lower", "quiet")
+    higher, lower = ("slower", "faster") if value.name == TIMES else ("higher", "lower")
+    return Cell(f"↑ {higher}" if (value.change or 0.0) > 0 else f"↓ {lower}", "quiet")
 
 
 def forest(value: Compared, reach: float, width: int) -> Line:

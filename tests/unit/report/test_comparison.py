@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -121,6 +122,19 @@ def test_latencies_at_different_concurrency_are_not_compared() -> None:
     assert [turn.difference_ms for turn in equal.turns] == [-3500] * 5
 
 
+def test_a_changed_target_for_response_times_is_no_regression() -> None:
+    a, b = (Recorded([replace(scoring(0.5), latencies_ms=(ms,))]) for ms in (900, 2000))
+    (told,) = against(a, b).regressions
+    assert told.startswith("facts withheld: the score fell in every pair, ")
+    assert told.endswith("too few to tell")
+    job = {**a.loaded().started.job, "aspirationalAverage": 400.0}
+    found = against(a, replace(b, started={"job_sha256": "1" * 64, "job": job}))
+    assert found.regressions == ()
+    assert found.conditions[0].latency is not None  # the times themselves are compared
+    assert found.conditions[0].latency.mean == 1100
+    assert any("targets for response times differ" in note for note in found.notes)
+
+
 def test_unpaired_trials_are_left_out_and_counted() -> None:
     found = against(Recorded(values(0.5, 0.5, 0.5)), Recorded([scoring(0.7), AWAY]))
     assert (
@@ -170,7 +184,7 @@ def test_a_comparison_names_what_differs_between_the_jobs() -> None:
         "facts": ["\x1b[2J" + "x" * 99],
     }
     a, b = Recorded([Talk()]), Recorded([Talk()], started={"job_sha256": "1" * 64, "job": strict})
-    (note,) = [note for note in against(a, b).notes if "differ" in note]
+    (note,) = [note for note in against(a, b).notes if "files differ" in note]
     assert note.startswith(
         "the job files differ (aspirationalAverage: A 1000.0, B 300.0; assertions[0].expression: A true, B none;"
     )
