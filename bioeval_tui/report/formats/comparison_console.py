@@ -73,11 +73,11 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
         )
     if side.latency is not None and side.latency.mean is not None:
         a_ms, b_ms = map(words.seconds, side.averages_ms)
-        change = words.signed_seconds(side.latency.mean)
+        moved = words.signed_seconds(side.latency.mean)
         if round(side.latency.mean):
             how = "faster" if side.latency.mean < 0 else "slower"
-            change = f"{words.seconds(abs(side.latency.mean))} {how}"
-        table.add_row("average answer", a_ms, b_ms, change)
+            moved = f"{words.seconds(abs(side.latency.mean))} {how}"
+        table.add_row("average answer", a_ms, b_ms, moved)
     _add_cost(table, side)
     console.print(table)
     _print_turns(side, console, texts)
