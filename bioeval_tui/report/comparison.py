@@ -389,7 +389,7 @@ def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> lis
     ]
 
 
-def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: bool) -> list[TurnComparison]:
+def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> list[TurnComparison]:
     found = []
     for talks in _matched(a, b, condition):
         sides = [
@@ -399,7 +399,7 @@ def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: bool
         for turn in sorted({*sides[0], *sides[1]}):
             one, two = (tuple(side.get(turn, ())) for side in sides)
             a_ms, b_ms = _latency(one), _latency(two)
-            both = a_ms is not None and b_ms is not None and not without_times
+            both = a_ms is not None and b_ms is not None and not without_timing
             change = b_ms - a_ms if both and a_ms is not None and b_ms is not None else None
             found.append(TurnComparison(trial, turn, one, two, a_ms, b_ms, change))
     return found

@@ -201,11 +201,12 @@ def dollars(value: float | None) -> str:
 
 
 def cost_words(found: Spent) -> str:
-    """Return the known cost, and the peers whose cost is unknown: `$0.0123; agent unknown`."""
-    unknown = ", ".join(peer.peer for peer in found.unknown)
-    if not unknown:
+    """Return the known cost, and the peers whose cost is unknown: `$0.0123; the agent's is unknown`."""
+    if not found.unknown:
         return dollars(found.known)
-    return f"{dollars(found.known)}; {unknown} unknown" if found.known else f"{unknown} unknown"
+    whose = " and ".join(f"the {peer.peer}'s" for peer in found.unknown)
+    unknown = f"{whose} {'is' if len(found.unknown) == 1 else 'are'} unknown"
+    return f"{dollars(found.known)}; {unknown}" if found.known else unknown
 
 
 def why_unknown(found: Spent) -> str:

@@ -172,7 +172,7 @@ def rerun_offer(path: Path) -> str:
         )
     return (
         f"{path.stem}: {plural(len(owed), 'trial')} could not be measured; "
-        f"`bioeval-tui runs resume {path.stem} --rerun` adds as many and replaces none"
+        f"`bioeval-tui runs resume {path.stem} --rerun` runs as many new ones, and keeps these"
     )
 
 

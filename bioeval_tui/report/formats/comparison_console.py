@@ -105,8 +105,6 @@ def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> No
         table.add_column("agent in A", ratio=1, overflow="fold")
         table.add_column("agent in B", ratio=1, overflow="fold")
     for turn in side.turns:
-        if not any(message.role == "assistant" for message in (*turn.a, *turn.b)):
-            continue  # the sign-off of both, which no agent answers
         change = turn.difference_ms
         cells = [
             str(turn.trial),
@@ -120,7 +118,7 @@ def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> No
             for messages in (turn.a, turn.b)
         ]
         table.add_row(*cells, *(said if texts else ()))
-    if table.row_count:
+    if side.turns:
         console.print(table)
 
 

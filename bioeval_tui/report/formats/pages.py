@@ -11,6 +11,7 @@ from bioeval_tui.report.conclusion import Conclusion, conclude
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.rows import target_ms
+from bioeval_tui.report.statistics.samples import FAILED
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import compared_words, number, signed, why_no_mean
 from bioeval_tui.text import plural
@@ -120,7 +121,7 @@ def _condition_words(condition: ConditionSummary) -> str:
     named = condition.title != f"facts {condition.condition}"
     where = f"in “{condition.title}”" if named else f"with the {condition.title}"
     if condition.score.mean is None:
-        why = ", ".join(reason for reason, _ in condition.score.counted.reasons)
+        why = ", ".join(FAILED.get(reason, reason) for reason, _ in condition.score.counted.reasons)
         return f"{where} the agent could not be scored" + (f" ({why})" if why else "")
     passed = sum(tries.successes for tries in condition.tries)
     total = sum(tries.trials for tries in condition.tries)

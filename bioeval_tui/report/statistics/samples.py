@@ -10,6 +10,14 @@ from typing import TypeVar
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
+FAILED = {
+    "agent": "the agent failed",
+    "evaluator": "the simulated user failed",
+    "judge": "the judge failed",
+    "infrastructure": "the infrastructure failed",
+}
+"""What happened, by whose fault it was."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -44,8 +52,11 @@ class Counted:
 
     @property
     def words(self) -> str:
-        """Such as `9 of 10 used (1 judge)`."""
-        why = ", ".join(f"{count} {reason}" for reason, count in self.reasons)
+        """Such as `9 of 10 used (the judge failed in 1)`."""
+        why = ", ".join(
+            f"{FAILED[reason]} in {count}" if reason in FAILED else f"{count} {reason}"
+            for reason, count in self.reasons
+        )
         return f"{self.used} of {self.held} used" + (f" ({why})" if why else "")
 
 

@@ -139,7 +139,7 @@ def test_unpaired_trials_are_left_out_and_counted() -> None:
     found = against(Recorded(values(0.5, 0.5, 0.5)), Recorded([scoring(0.7), AWAY]))
     assert (
         found.conditions[0].score.estimate.counted.words
-        == "1 of 3 used (1 infrastructure, 1 not run on both sides)"
+        == "1 of 3 used (the infrastructure failed in 1, 1 not run on both sides)"
     )
     assert "A has 3 trials, B 2: only trials with the same number are paired" in found.notes
 

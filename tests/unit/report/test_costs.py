@@ -53,7 +53,7 @@ def test_an_unknown_part_makes_the_total_cost_unknown() -> None:
     other = run(hosts=("localhost:8000",), model="local")
     spent = summarise_runs([other])[0].spent
     assert spent.dollars is None
-    assert cost_words(spent) == "$0.0260; agent unknown"
+    assert cost_words(spent) == "$0.0260; the agent's is unknown"
     assert why_unknown(spent) == "agent: no price of local at localhost:8000 in prices.yml"
     silent = run()
     talk = silent.state.conversation("withheld")

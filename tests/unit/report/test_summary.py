@@ -27,7 +27,7 @@ def test_uplift_is_paired_by_trial() -> None:
     summary = one(Recorded([scoring(0.2), AWAY, scoring(0.4)], [scoring(0.9), scoring(0.1), scoring(0.5)]))
     assert summary.uplift is not None
     assert summary.uplift.mean == pytest.approx((0.7 + 0.1) / 2)  # the second trial has no pair
-    assert summary.uplift.estimate.counted.words == "2 of 3 used (1 infrastructure)"
+    assert summary.uplift.estimate.counted.words == "2 of 3 used (the infrastructure failed in 1)"
     assert [found.difference.mean for found in summary.task_uplifts] == [pytest.approx(0.4)]
 
 
