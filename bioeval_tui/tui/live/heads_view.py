@@ -202,8 +202,10 @@ def _conversation_state(state: RunState, conversation: ConversationState, now: d
 
 def _doing(state: RunState, conversation: ConversationState, now: datetime | None) -> str:
     newest = conversation.messages[-1]
-    if conversation.phase == "checking" or newest.done:
-        return "checking…"
+    if newest.done and newest.role == "user" and not newest.signs_off:
+        return "agent answers…"
+    if newest.done:
+        return "checks assertions…" if state.job.get("assertions") else "reads its state…"
     waited = ""
     if now is not None:
         waited = f" {max(0.0, (now - newest.started_at).total_seconds()):.1f} s"

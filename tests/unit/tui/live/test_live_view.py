@@ -33,6 +33,8 @@ def test_the_heading_shows_the_turn_its_maximum_and_how_long_the_agent_takes() -
     head = heads_view.head(state, "withheld", 1, now)
     assert head.state.text == "● turn 1 of at most 10 · agent answers 1.3 s…"
     assert head.score.text == "–"
+    said = (heads_view.head(upto("message_completed", n), "withheld", 1, now).state.text for n in (1, 2))
+    assert [text.partition(" · ")[2] for text in said] == ["agent answers…", "checks assertions…"]
 
 
 def test_a_condition_that_has_not_started_is_queued() -> None:
