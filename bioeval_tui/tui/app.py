@@ -189,18 +189,14 @@ class BioevalApp(App[None]):
         cast("RunsScreen", self.screen).search(words)
 
     def caption(self, state: RunState, trial: int) -> str:
-        """Return an empty caption; only a demo has captions."""
-        return ""
+        """Return what a run shows at the moment, or its conclusion, in one sentence."""
+        from bioeval_tui.tui.live.captions_view import caption  # statistics: the first paint waits for none
+
+        return caption(state, trial)
 
     def introduction(self) -> list[Cell]:
         """Return an empty introduction; only a demo has one."""
         return []
-
-    def conclude(self, state: RunState) -> str:
-        """Return a run's conclusion in one sentence."""
-        from bioeval_tui.report.conclusion import conclude  # statistics: the first paint waits for none
-
-        return conclude(state).sentence
 
     @property
     def theme_names(self) -> list[str]:

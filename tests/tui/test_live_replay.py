@@ -107,6 +107,8 @@ async def test_brackets_go_to_the_next_and_previous_turn(view: ReplayedRun) -> N
         for turn in (1, 2, 3):
             await pilot.press("]")
             await until(pilot, lambda turn=turn: f"withheld, turn {turn} of" in screen_text(app))
+        assert app.live.caption().startswith("medication_reminder, run 7f3a2c91. ")
+        assert "A request to the agent failed" in app.live.caption(), "what just happened"
         assert messages(app) == 6
         assert len(app.live.state.conversation("withheld").checks[0]) == 3  # the turn's checks came with it
         await pilot.press("[")

@@ -410,14 +410,13 @@ class LiveScreen(BaseScreen):
         )
 
     def caption(self) -> str:
-        """The run's conclusion, or its name."""
+        """The run's conclusion; before it, the run and what it shows at the moment."""
         state = self.state
         if state is None or state.started is None:
             return ""
+        said = self.bioeval.caption(state, self.watched.trial)
         return (
-            self.bioeval.conclude(state)
-            if state.ended
-            else f"{state.started.job_name}, run {state.started.run_id}"
+            said if state.ended else f"{state.started.job_name}, run {state.started.run_id}. {said}".strip()
         )
 
     def action_again(self) -> None:

@@ -211,7 +211,7 @@ class Stage(Vertical):
         self._assertions.update(_assertions(state, watched.trial, self.size.width or STAGE_WIDTH))
         self._conclusion.display = state.ended is not None
         if state.ended is not None:
-            self._conclusion.update(Content(cast("Program", self.app).conclude(state)))
+            self._conclusion.update(Content(cast("Program", self.app).caption(state, watched.trial)))
 
     # Keys
 

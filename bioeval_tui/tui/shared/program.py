@@ -64,15 +64,11 @@ class Program(Protocol):
         ...
 
     def caption(self, state: RunState, trial: int) -> str:
-        """Return the caption of a run, if `captions` are on."""
+        """Return what a run shows at the moment, or its conclusion, in one sentence."""
         ...
 
     def introduction(self) -> list[Cell]:
         """Return the introduction, if `captions` are on."""
-        ...
-
-    def conclude(self, state: RunState) -> str:
-        """Return a run's conclusion in one sentence."""
         ...
 
     @property
