@@ -47,6 +47,11 @@ def kind() -> Kind:
     return "clone" if clone() is not None and prefix.is_relative_to(clone() or prefix) else "uv"
 
 
+def command() -> str:
+    """Return how to call this program in a terminal."""
+    return f"uv run {NAME}" if kind() == "clone" else NAME
+
+
 def clone() -> Path | None:
     """Return the checkout that this program is imported from; None for an installed package."""
     root = Path(bioeval_tui.__file__).resolve().parents[1]

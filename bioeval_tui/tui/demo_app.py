@@ -16,6 +16,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from bioeval_tui import installation
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import captions_view
@@ -24,7 +25,6 @@ from bioeval_tui.tui.shared.dialog import Dialog
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
-    from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.medals.medals import MedalsScreen
     from bioeval_tui.tui.services import Opener, Services
 
@@ -58,17 +58,19 @@ class TryYourOwn(Dialog[str]):
     HEADING: ClassVar[str] = "Now try your own"
     BINDINGS: ClassVar[list[BindingType]] = bindings("try-your-own")
     DEFAULT_CSS = """
+    TryYourOwn { align: center bottom; }
     TryYourOwn > .dialog--box { width: 92; max-width: 100%; }
     """
 
     def compose_body(self) -> Iterable[Widget]:
         """The commands."""
+        program = installation.command()
         commands = (
-            ("bioeval-tui new job.yml", "write a job by answering questions"),
-            ("bioeval-tui run job.yml --agent-url URL", "evaluate your agent with it"),
-            ("bioeval-tui grade FILE.jsonl", "grade submissions for medals"),
-            ("bioeval-tui demo --show batch", "compare several models"),
-            ("bioeval-tui demo --show failure", "see an agent that fails"),
+            (f"{program} new job.yml", "write a job step by step"),
+            (f"{program} run job.yml --agent-url URL", "evaluate your agent with it"),
+            (f"{program} grade FILE.jsonl", "grade submissions"),
+            (f"{program} demo --show batch", "compare several models"),
+            (f"{program} demo --show failure", "see an agent that fails"),
         )
         width = max(len(command) for command, _ in commands)
         lines = [
@@ -116,10 +118,6 @@ class DemoApp(BioevalApp):
         self._left_s = 0.0
         self.scene: Scene = "run"
         self.held = False
-
-    def caption(self, state: RunState, trial: int) -> str:
-        """Return the current caption."""
-        return captions_view.caption(state, trial)
 
     def introduction(self) -> list[Cell]:
         """Return the demo's introduction."""

@@ -30,7 +30,7 @@ def made_by_uv(prefix: Path) -> None:
 
 def test_plain_pip_is_called_with_its_python_and_the_allowed_versions(prefix: Path) -> None:
     (prefix / "pyvenv.cfg").write_text("home = /usr/bin\n", "utf-8")
-    assert installation.kind() == "pip"
+    assert (installation.kind(), installation.command()) == ("pip", "bioeval-tui")
     assert installation.install_command(["pandas"]) == f"{prefix}/bin/python -m pip install 'pandas>=2.2'"
 
 
@@ -71,6 +71,7 @@ def test_a_clone_is_synced_with_the_extra_that_has_the_package(
 ) -> None:
     made_by_uv(prefix)
     monkeypatch.setattr(installation, "clone", lambda: prefix)
+    assert installation.command() == "uv run bioeval-tui"
     assert installation.install_command(["pandas"]) == f"uv sync --project {prefix}"
     assert installation.install_command(["kaggle"], "kaggle") == f"uv sync --project {prefix} --extra kaggle"
 

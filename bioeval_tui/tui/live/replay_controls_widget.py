@@ -21,6 +21,7 @@ from bioeval_tui.tui.shared.tones import paint
 if TYPE_CHECKING:
     from bioeval_tui.tui.live.watched import Watched
     from bioeval_tui.tui.shared.base import BaseScreen
+    from bioeval_tui.tui.shared.program import Program
 
 ASSERTION_ROWS, ROOMY = 2, 32
 """Number of lines for the assertions, and the minimum terminal height at which they are drawn."""
@@ -75,7 +76,7 @@ class ReplayControls(Widget, can_focus=True):
         marks, given, now_s = self._shown
         words = self._label()
         room = self._bar_width(words)
-        cells = timeline_view.bar(marks, given, now_s, room)
+        cells = timeline_view.bar(marks, given, now_s, room, demo=self._demo)
         beside = ("assertions that hold", timeline_view.legend(cells))
         lines = [
             paint(*row, Cell(f"  {said}", "quiet")).truncate(self.size.width)
@@ -84,12 +85,18 @@ class ReplayControls(Widget, can_focus=True):
         return Content("\n").join([*lines, paint(*cells, Cell(f"  {words}", "quiet"))])
 
     def _label(self) -> str:
-        return timeline_view.label(*self._shown, self.size.width, self.watched.state)
+        return timeline_view.label(*self._shown, self.size.width, self.watched.state, demo=self._demo)
+
+    @property
+    def _demo(self) -> bool:
+        """Whether the run is told as if it were live, so that the bar gives nothing away."""
+        return cast("Program", self.app).captions
 
     def _assertions(self, marks: Sequence[TurnMark], now_s: float, width: int) -> list[list[Cell]]:
         """Return the share of assertions that held, if there is room; a click on it also goes to the turn."""
         high = self.app.size.height >= ROOMY
-        return timeline_view.assertions(marks, now_s, width, ASSERTION_ROWS) if high else []
+        drawn = timeline_view.assertions(marks, now_s, width, ASSERTION_ROWS, demo=self._demo)
+        return drawn if high else []
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """One line, and those of the assertions."""

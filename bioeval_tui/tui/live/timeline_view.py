@@ -41,8 +41,16 @@ def nearest(marks: Sequence[TurnMark], share: float) -> TurnMark | None:
     return min(marks, key=lambda mark: abs(mark.at_s - at_s))
 
 
-def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int, state: RunState | None) -> str:
-    """Return the position of the replay, in as many words as fit."""
+def label(
+    marks: Sequence[TurnMark],
+    given: int,
+    now_s: float,
+    width: int,
+    state: RunState | None,
+    *,
+    demo: bool = False,
+) -> str:
+    """Return the position of the replay, in as many words as fit. A `demo` does not say how many turns follow."""
     if not marks:
         return ""
     at = at_mark(marks, given)
@@ -60,8 +68,8 @@ def label(marks: Sequence[TurnMark], given: int, now_s: float, width: int, state
         turn = min(_begun(state, mark) or mark.turn, max(same))
         which = [state.condition_name(mark.condition)] if state and width >= ROOMY else []
         which += [f"trial {mark.trial}"] if trials else []
-        where = ", ".join([*which, f"turn {turn} of {max(same)}"])
-    time = f"playback {clock(now_s)} / {clock(marks[-1].at_s)}"
+        where = ", ".join([*which, f"turn {turn}" if demo else f"turn {turn} of {max(same)}"])
+    time = f"{'demo' if demo else 'playback'} {clock(now_s)} / {clock(marks[-1].at_s)}"
     return f"{where}   {time}" if width >= NARROW else time
 
 
@@ -74,10 +82,12 @@ def _begun(state: RunState | None, mark: TurnMark) -> int:
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
-def assertions(marks: Sequence[TurnMark], now_s: float, width: int, height: int) -> list[list[Cell]]:
+def assertions(
+    marks: Sequence[TurnMark], now_s: float, width: int, height: int, *, demo: bool = False
+) -> list[list[Cell]]:
     """Return the share of assertions that held over the turns as an area above the bar, `height` lines; empty without assertions.
 
-    A step begins where its turn ends. Turns not yet played are dimmed.
+    A step begins where its turn ends. Turns not yet played are dimmed; a `demo` leaves them out.
     """
     known = [mark for mark in marks if mark.passed is not None]
     if not known or width <= 0:
@@ -91,7 +101,7 @@ def assertions(marks: Sequence[TurnMark], now_s: float, width: int, height: int)
         same = follows is not None and (follows.condition, follows.trial) == (mark.condition, mark.trial)
         last = round(follows.at_s / whole * (width - 1)) if follows is not None and same else first + 1
         value = mark.passed or 0.0
-        for x in range(first, min(width, max(last, first + 1))):
+        for x in range(first, min(width, max(last, first + 1), now + 1 if demo else width)):
             levels[x] = (max(1, round(value * height * 8)), "busy" if x <= now else "quiet")
     return [
         joined((EIGHTHS[max(0, min(8, level - 8 * row))], tone) for level, tone in levels)
@@ -99,8 +109,11 @@ def assertions(marks: Sequence[TurnMark], now_s: float, width: int, height: int)
     ]
 
 
-def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> list[Cell]:
-    """Return the bar as cells of one line. A turn is `●` once played, `○` before, `✗` where an assertion failed."""
+def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int, *, demo: bool = False) -> list[Cell]:
+    """Return the bar as cells of one line. A turn is `●` once played, `○` before, `✗` where an assertion failed.
+
+    A `demo` does not say ahead where one will.
+    """
     if width <= 0 or not marks:
         return []
     whole = marks[-1].at_s or 1.0
@@ -111,7 +124,7 @@ def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int) -> list
     for mark in turns:
         x = round(mark.at_s / whole * (width - 1))
         played = mark.given <= given
-        if mark.failed:
+        if mark.failed and (played or not demo):
             cells[x] = (FAILED, "bad" if played else "quiet")
         elif not crowded and cells[x][0] != FAILED:
             cells[x] = (TURN_PLAYED, "busy") if played else (TURN_AHEAD, "quiet")

@@ -105,6 +105,8 @@ def test_a_replay_explains_only_the_signs_that_its_bar_has() -> None:
     assert legend(calm, last.given, 8) == "", "so many turns in so few cells have no sign"
     failed = [*calm[:2], calm[2]._replace(failed=True), *calm[3:]]
     assert legend(failed, marks[1].given) == "● turn  ○ ahead  ✗ assertion failed"
+    told = timeline_view.bar(failed, marks[1].given, 0.0, 60, demo=True)
+    assert timeline_view.legend(told) == "● turn  ○ ahead", "a demo does not tell what will fail"
 
 
 @pytest.mark.parametrize(
