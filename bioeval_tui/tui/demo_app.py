@@ -58,7 +58,6 @@ class TryYourOwn(Dialog[str]):
     HEADING: ClassVar[str] = "Now try your own"
     BINDINGS: ClassVar[list[BindingType]] = bindings("try-your-own")
     DEFAULT_CSS = """
-    TryYourOwn { align: center bottom; }
     TryYourOwn > .dialog--box { width: 92; max-width: 100%; }
     """
 

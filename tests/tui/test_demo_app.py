@@ -55,6 +55,8 @@ async def test_the_demo_ends_with_score_card_medals_and_next_steps(tmp_path: Pat
         await loaded(app, pilot)
         assert app.current_mode == "medals", "the graded samples are behind the last scene"
         assert "bioeval-tui new job.yml" in screen_text(app)
+        box = app.screen.query_one(".dialog--box").region
+        assert box.bottom == app.size.height, "the medals are above it"
         first = app.screen
         await pilot.press("r")
         await until(pilot, lambda: isinstance(app.screen, TryYourOwn) and app.screen is not first)
