@@ -395,21 +395,20 @@ def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
         return ()
     if error.status in (401, 403):
         return ("set BIOEVAL_AGENT_API_KEY to the key that the agent expects",)
-    address = "its address with --agent-url, BIOEVAL_AGENT_URL or target.url"
+    where = "with --agent-url, BIOEVAL_AGENT_URL or target.url"
     if error.unreachable:
-        return (f"start the agent, or give {address}",)
-    if error.status is not None and error.status >= 500 and error.status != 501:
-        return ("look at the agent's log",)
+        return (f"start the agent, or give its address {where}",)
+    failed = error.status is not None and error.status >= 500 and error.status != 501
     elsewhere = error.status in (301, 302, 303, 307, 308, 404, 405, 410, 501)
-    if elsewhere or error.unusable or error.received.lstrip().startswith("<"):
+    if elsewhere or error.unusable or (error.received.lstrip().startswith("<") and not failed):
         more = ", without /api/v1" if protocol == "rest" else ""
         others = [one.name for one in agent_protocols.PROTOCOLS if not one.is_function and one is not known]
         nobody = "no agent seems to answer there: " if is_html(error.received) else ""
         return (
-            f"{nobody}give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url{more}",
+            f"{nobody}give the agent's address {where}{more}",
             f"it was asked with the protocol {protocol}: if it speaks {', '.join(others[:-1])} or {others[-1]}, say so in target.protocol",
         )
-    return ()
+    return ("look at the agent's log",)
 
 
 def _received(error: PeerError) -> str:
@@ -417,5 +416,5 @@ def _received(error: PeerError) -> str:
     said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
     if is_html(error.received):
         title = page_title(error.received)
-        came = f"the page “{title}”" if title else "an HTML page"
+        came = f"the page “{title}”" if title else "HTML"
     return f"{events.IT_SENT}{came}" if came and came.rstrip("…") not in said else ""
