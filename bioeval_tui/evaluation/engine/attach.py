@@ -162,9 +162,7 @@ class ReplayedRun:
             self._take((await asyncio.to_thread(read_recording, self.path)).events)
         elif self._source is not None and self._reading is None:
             self._reading = asyncio.create_task(self._read(self._source))
-        if (
-            self._paused
-        ):  # a run that was shown whole and is then stepped back plays from there at its own pace
+        if self._paused:  # a run that was shown whole has no pace to step back at
             self.speed = self.speed or 1.0
         self._player = Player(
             self._events,
