@@ -45,7 +45,7 @@ def difference_notes(a: LoadedRun, b: LoadedRun) -> list[str]:
         notes.append("one of the runs is a rehearsal")
     if timing_refused(a, b) or targets_differ(a, b):
         why = ", because the targets for response times differ" if targets_differ(a, b) else ""
-        notes.append(f"overall differences leave out the timing part on both sides{why}")
+        notes.append(f"scores here leave out the timing part on both sides{why}")
     for name, run in (("A", a), ("B", b)):
         if run.judged_again:
             notes.append(f"{name}: {judged_again.words(run.judged_again, len(run.state.conversations))}")

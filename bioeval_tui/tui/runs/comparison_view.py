@@ -128,7 +128,7 @@ def _condition(
     found: ComparedCondition, width: int, verdicts: int, reach: float, only_differences: bool
 ) -> list[ComparisonRow]:
     plot = PLOT if width >= WIDE else 0
-    label = max(16, min(56, width - 3 * NUMBER - 4 - verdicts - plot))
+    label = max(16, min(56, width - 3 * NUMBER - 5 - verdicts - plot))
     heading = f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}"
     half = (plot - 2) // 2
     scale = f"  {'A better':<{half}}0{'B better':>{half}}" if plot else ""
