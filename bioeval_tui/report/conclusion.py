@@ -342,6 +342,8 @@ def _cause(run: LoadedRun, by: float, them: str) -> str:
         for trial in run.trials
         if (both := _scored(rows.talks(run.state, trial))).keys() == set(CONDITIONS)
     ]
+    if not pairs:
+        return ""
     turned = set.intersection(
         *(_checks(worse, passed=False) & _checks(better, passed=True) for worse, better in pairs)
     )
