@@ -3,7 +3,7 @@
     uv run python benchmarks/peer.py            # prints its address, serves until it is ended
 
 `POST /v1/chat/completions` is evaluator, judge and (for programs that evaluate models, not agents) agent: a
-request with `response_format` is answered by a verdict, any other by a sentence, as a stream where one is asked for.
+request with `response_format` that is not streamed is answered by a verdict, any other by a sentence, as a stream where one is asked for.
 `PUT /api/v1/chat/…` is the agent. `GET /requests` gives every request since it was last asked, so that a bare script
 can send the same ones. Every sentence is another one, so that nobody can be said to repeat themselves.
 """
@@ -61,7 +61,8 @@ def sse(delta: dict[str, Any], finish: str | None = None) -> bytes:
 
 def chat(body: dict[str, Any]) -> bytes:
     """Answer as a model."""
-    text = json.dumps(VERDICT) if "response_format" in body else SENTENCES[next(_count) % len(SENTENCES)]
+    judges = "response_format" in body and not body.get("stream")  # the evaluator streams
+    text = json.dumps(VERDICT) if judges else SENTENCES[next(_count) % len(SENTENCES)]
     if body.get("stream"):
         events = sse({"role": "assistant", "content": text}) + sse({}, "stop") + b"data: [DONE]\n\n"
         return response(b"%x\r\n%b\r\n0\r\n\r\n" % (len(events), events), streams=True)

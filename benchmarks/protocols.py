@@ -139,7 +139,9 @@ async def measured(kind: str, url: str, turns: int) -> list[float]:
                 "_history",
                 "_messages",
             ):  # a growing history is the conversation's cost, not the protocol's
-                getattr(agent, field, []).clear()
+                kept = getattr(agent, field, None)
+                if isinstance(kept, list):
+                    kept.clear()
             began = now()
             async for _piece in agent.send("What interacts with warfarin?"):
                 pass

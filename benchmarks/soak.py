@@ -103,7 +103,7 @@ class SoakModels(peers.Models):
     def fault_of(self, request: peers.Request) -> peers.Fault | None:
         """Draw whether this request meets a fault."""
         self.received.clear()
-        found = peers.SESSION.search(str(request.body["messages"][0]["content"]))
+        found = peers.SESSION.search(peers.prompt_of(request))
         return self.drawn.fault_for(found[1]) if found else None
 
 

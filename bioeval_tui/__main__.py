@@ -2,9 +2,10 @@
 
 import gc
 
-from bioeval_tui.isolation import leave_out_working_folder
+from bioeval_tui import isolation
 
-leave_out_working_folder(run_by_name=__name__ == "__main__")
+isolation.is_program = True
+isolation.leave_out_working_folder(run_by_name=__name__ == "__main__")
 
 # Starting creates about 90,000 objects that live to the end; collecting garbage among them would take a tenth of the time. The
 # screen and the engine set their own thresholds once they have started.

@@ -77,7 +77,12 @@ async def serve_app(
     from aiohttp import web  # what only listens for commands, or sends them, does not wait for it
 
     runner = web.AppRunner(
-        app, access_log=None, logger=_server_log(log), shutdown_timeout=1.0, keepalive_timeout=idle_s
+        app,
+        access_log=None,
+        logger=_server_log(log),
+        shutdown_timeout=1.0,
+        keepalive_timeout=idle_s,
+        lingering_time=0.0,  # what is left of a refused request is not read: gzip may make gigabytes of it
     )
     try:
         await runner.setup()

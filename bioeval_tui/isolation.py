@@ -12,6 +12,8 @@ import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 
+is_program = False
+"""Whether this process is the program itself, as `__main__` says, and not one that uses it as a library."""
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 # As `-m` does, which finds only what is installed: the package may also lie in a checkout. It comes last on the
 # path, so that what is installed wins.
@@ -48,6 +50,11 @@ def script_command(script: str, *arguments: str, python: str | None = None) -> l
     A file's own folder comes first on the import path, not the working folder.
     """
     return [python or sys.executable, os.path.abspath(script), *arguments]
+
+
+def code_command(code: str, *arguments: str) -> list[str]:
+    """Return the command that runs some code with the standard library alone, which starts quickly."""
+    return [sys.executable, "-I", "-S", "-c", code, *arguments]
 
 
 def leave_out_working_folder(*, run_by_name: bool) -> None:

@@ -14,6 +14,12 @@ from bioeval_tui.text import clean, clean_line
 MAX_NESTING = 12
 """The parser leaves out what is nested deeper; a text with deeper quotations or lists is shown as it was written."""
 
+MAX_MARKDOWN = 10_000
+"""The parser needs up to 20 µs a character: what stands beyond these is shown as it was written."""
+
+MAX_BRACKETS = 1_000
+"""For each opening bracket the parser looks through the rest: a text with more is shown as it was written."""
+
 MAX_PATTERN = 500
 
 # Without "reference", which takes lines such as `[1]: https://…` out of the text.
@@ -22,7 +28,6 @@ _PARSER = (
     .enable(["strikethrough", "table"])
     .disable("reference")
 )
-_AS_WRITTEN = MarkdownIt("zero").enable("newline")
 
 _MARKS = "*_`~#>|▌│•"
 _GAP = re.compile(rf"([\s{_MARKS}]+)")
@@ -36,14 +41,27 @@ def parsed(source: str) -> list[Token]:
 
     Lines break where the text breaks, as people write in chats. Links and images are their text, address and title.
     """
-    tokens = _PARSER.parse(source)
-    if any(token.level >= MAX_NESTING - 1 and token.type in _CONTAINERS for token in tokens):
-        tokens = _AS_WRITTEN.parse(source)
-    _add_cells(tokens, _LINE_END.split(source))
+    read = len(source)
+    if read > MAX_MARKDOWN:
+        read = source.rfind("\n", 0, MAX_MARKDOWN) + 1 or MAX_MARKDOWN
+    marked, rest = source[:read], source[read:]
+    tokens = [] if marked.count("[") > MAX_BRACKETS else _PARSER.parse(marked)
+    if not tokens or any(token.level >= MAX_NESTING - 1 and token.type in _CONTAINERS for token in tokens):
+        tokens = _as_written(marked)
+    _add_cells(tokens, _LINE_END.split(marked))
+    tokens += _as_written(rest)
     for token in tokens:
         if token.children:
             token.children = list(_literal(token.children))
     return tokens
+
+
+def _as_written(source: str) -> list[Token]:
+    """Return one paragraph that shows each character of a text."""
+    if not source.strip():
+        return []
+    inline = Token("inline", "", 0, content=source, children=[_text(clean(source.strip("\r\n")))])
+    return [Token("paragraph_open", "p", 1), inline, Token("paragraph_close", "p", -1)]
 
 
 _CONTAINERS = ("blockquote_open", "list_item_open")

@@ -9,6 +9,7 @@ Loaded by pytest in every project where this program is installed, so nothing he
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -256,14 +257,20 @@ class Bioeval:
             return self._held_here([*arguments, *options], agent)
         with TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
-            command = program_command("run", *arguments, *options, "--headless", f"--json={report}")
+            command = program_command(
+                "run", *arguments, *options, "--headless", "--exit-with-stdin", f"--json={report}"
+            )
+            read, write = os.pipe()  # if this process is killed, its end is closed, and the run is cancelled
             try:
                 done = subprocess.run(  # noqa: S603 - our own program, no shell
-                    command, capture_output=True, text=True, timeout=self.timeout_s, check=False,
-                    stdin=subprocess.DEVNULL,
+                    command, capture_output=True, encoding="utf-8", errors="replace", timeout=self.timeout_s, check=False,
+                    stdin=read, env={**os.environ, "PYTHONIOENCODING": "utf-8"},
                 )  # fmt: skip
             except subprocess.TimeoutExpired:
                 pytest.fail(f"bioeval-tui did not end within {self.timeout_s:g} s", pytrace=False)
+            finally:
+                os.close(read)
+                os.close(write)
             if not report.is_file():
                 pytest.fail(
                     f"bioeval-tui could not run (exit {done.returncode})\n{done.stderr}", pytrace=False

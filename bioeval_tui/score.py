@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 from statistics import fmean
 
-from bioeval_tui.record.events import AssertionChecked, ScorePart, TaskScored
+from bioeval_tui.record.events import AssertionChecked, Fault, ScorePart, TaskScored
 from bioeval_tui.record.names import CONDITIONS, Condition
 
 TIMING_WEIGHT = 1.0
@@ -105,6 +105,14 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
     total = sum(weight for weight, _ in results)
     value = sum(weight for weight, passed in results if passed) / total
     return ScorePart(name="assertion", weight=ASSERTION_WEIGHT, value=value)
+
+
+def blame(faults: Sequence[Fault]) -> Fault:
+    """Return who is to blame for a missing score, given the fault of each assertion that could not be measured.
+
+    `none` if each only asks for what the agent does not report.
+    """
+    return next((fault for fault in faults if fault != "none"), "none" if faults else "infrastructure")
 
 
 def penalty_of(failures: int) -> float:

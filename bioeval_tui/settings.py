@@ -23,6 +23,8 @@ Provider = Literal["openai", "azure", "bedrock", "vertex"]
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 DEFAULT_MODEL_TIMEOUT_S = 120.0
 DEFAULT_LONGEST_WAIT_S = 30.0
+DEFAULT_LOCAL_PORTS = (8080, 11434, 1234, 8000)
+"""The usual ports of llama.cpp, Ollama, LM Studio and vLLM."""
 DEFAULT_NEO_URI = "bolt://neo4j@localhost:7687"
 APP_NAME = "bioeval-tui"
 ENV_FILE = ".env"
@@ -85,6 +87,8 @@ class Settings:
     longest_wait_s: float = DEFAULT_LONGEST_WAIT_S
     """Longest wait before a retry, in seconds, even if Retry-After asks for more."""
     data_dir_override: str | None = None
+    local_ports: tuple[int, ...] = DEFAULT_LOCAL_PORTS
+    """The ports of this machine at which `doctor` looks for model servers."""
     tasks_dirs: tuple[Path, ...] = ()
     tasks_data_override: Path | None = None
     leaderboard: str | None = None
@@ -133,6 +137,13 @@ class Settings:
                 provider(f"{name}_API_TYPE"),
             )
 
+        def ports(name: str) -> tuple[int, ...]:
+            found = text(name)
+            parts = found.split(",") if found else []
+            if not all(part.strip().isdecimal() and 0 < int(part) < 65_536 for part in parts):
+                raise UsageError(f"{name}={clean_line(found or '', 40)}: must be ports, such as 8080,11434")
+            return tuple(map(int, parts)) or DEFAULT_LOCAL_PORTS
+
         folders = tuple(Path(part) for part in (text("BIOEVAL_TASKS_DIR") or "").split(os.pathsep) if part)
         return cls(
             openai_api_key=secret("OPENAI_API_KEY"),
@@ -153,6 +164,7 @@ class Settings:
             model_timeout_s=seconds("BIOEVAL_MODEL_TIMEOUT_S", DEFAULT_MODEL_TIMEOUT_S),
             longest_wait_s=seconds("BIOEVAL_LONGEST_WAIT_S", DEFAULT_LONGEST_WAIT_S),
             data_dir_override=text("BIOEVAL_DATA_DIR"),
+            local_ports=ports("BIOEVAL_LOCAL_PORTS"),
             tasks_dirs=folders,
         )
 

@@ -7,20 +7,21 @@ prints.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from re import Match
 from typing import Any
 
-import click
-
+from bioeval_tui.streams import writes_unicode
 from bioeval_tui.text import UNSAFE, clean
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _PLAIN = bytes(range(0x20, 0x7F)) + b"\t\n"
 
 
 def say(text: str = "", *, err: bool = False) -> None:
     """Print lines of text, cleaned, on stdout or stderr."""
-    click.echo(cleaned(text), err=err)
+    _write(f"{cleaned(text)}\n", err=err)
 
 
 def print_json(value: Any, *, indent: int | None = None) -> None:
@@ -33,21 +34,43 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def print_json_text(text: str) -> None:
-    """Print JSON text, with control characters escaped."""
-    click.echo(text if _is_plain(text) else UNSAFE.sub(_escaped, text))
+    """Print JSON text, with control characters escaped, and all but ASCII if stdout is not Unicode."""
+    _write(f"{_as_json(text)}\n")
 
 
 def print_document(document: str | bytes) -> None:
-    """Print a document unchanged, as it would be in a file."""
-    if isinstance(document, bytes):
-        sys.stdout.buffer.write(document)
+    """Print a document as it would be in a file: in UTF-8, whatever the encoding of stdout is, unless it is a terminal.
+
+    JSON, which can say the same in ASCII, does so.
+    """
+    if isinstance(document, str) and document.startswith(("{", "[")):
+        document = _as_json(document)
+    elif isinstance(document, str):
+        document = "\r\n".join(map(cleaned, document.split("\r\n")))
+    if isinstance(document, str) and (writes_unicode() or sys.stdout.isatty()):
+        _write(document)
     else:
-        click.echo("\r\n".join(map(cleaned, document.split("\r\n"))), nl=False)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(document.encode() if isinstance(document, str) else document)
+        sys.stdout.buffer.flush()
 
 
 def cleaned(text: str) -> str:
     """Return a text of any length as it may be printed."""
     return text if _is_plain(text) else clean(text, len(text))
+
+
+def _write(text: str, *, err: bool = False) -> None:
+    stream = sys.stderr if err else sys.stdout
+    stream.write(text)
+    stream.flush()
+
+
+def _as_json(text: str) -> str:
+    if _is_plain(text):
+        return text
+    text = UNSAFE.sub(_escaped, text)
+    return text if writes_unicode() else _NOT_ASCII.sub(_escaped, text)
 
 
 def _is_plain(text: str) -> bool:

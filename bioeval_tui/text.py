@@ -16,6 +16,9 @@ from typing import Any
 MAX_TEXT = 1_000_000
 """Maximum length of a text from a peer, in characters."""
 
+MAX_DEPTH, MAX_VALUES = 64, 500_000
+"""Maximum depth and number of values of a peer's JSON; an honest 5 MB has fewer values, and code that walks them is recursive."""
+
 MAX_COMBINING = 8
 """Maximum number of combining marks kept after one character; more would overlap the neighbouring lines."""
 
@@ -42,7 +45,7 @@ _COMBINING_RUN = re.compile(
     r"[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
     r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u200c\u200d]{9,}"
 )
-_TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^<>]*>([^<]*)", re.IGNORECASE)
 _SOFT_HYPHEN = "\u00ad"  # marks where a word may be broken, and is not part of the word
 
 FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ", "\u00a0", "\u3000")
@@ -85,25 +88,74 @@ def clean_value(value: Any, limit: int = MAX_TEXT) -> Any:
             return value
 
 
-def is_large(value: Any, limit: int = 20_000) -> bool:
-    """Return whether a JSON-like value has more than `limit` items and characters; stops counting there."""
+def size_of(value: Any, most: int) -> int:
+    """Return the number of items and characters of a JSON-like value; stops counting beyond `most`."""
+    size = 0
     waiting = [value]
-    while waiting:
+    while waiting and size <= most:
         item = waiting.pop()
         match item:
             case str():
-                limit -= len(item)
+                size += len(item)
             case dict():
-                limit -= 2 * len(item) + sum(map(len, map(str, item)))
-                waiting += item.values() if limit > 0 else ()
+                size += 2 * len(item) + sum(map(len, map(str, item)))
+                waiting += item.values() if size <= most else ()
             case list() | tuple():
-                limit -= len(item)
-                waiting += item if limit > 0 else ()
+                size += len(item)
+                waiting += item if size <= most else ()
             case _:
                 pass
-        if limit < 0:
-            return True
-    return False
+    return size
+
+
+def is_large(value: Any, limit: int = 20_000) -> bool:
+    """Return whether a JSON-like value has more than `limit` items and characters."""
+    return size_of(value, limit) > limit
+
+
+class ExcessiveJsonError(ValueError):
+    """JSON that is nested too deep or has too many values."""
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a peer's JSON.
+
+    Raises:
+        ExcessiveJsonError: it exceeds `MAX_DEPTH` or `MAX_VALUES`.
+        ValueError: it is not JSON.
+    """
+    try:
+        value = json.loads(text, parse_constant=_no_number)
+    except RecursionError:
+        raise ExcessiveJsonError(f"nested deeper than {MAX_DEPTH}") from None
+    if excess := excess_of(value):
+        raise ExcessiveJsonError(excess)
+    return value
+
+
+def excess_of(value: Any, depth: int = MAX_DEPTH) -> str:
+    """Return how a JSON value exceeds `MAX_DEPTH` or `MAX_VALUES`, in a few words, or "".
+
+    `depth` is what is left of `MAX_DEPTH` for a part of a value. Iterative, because deep nesting overflows the stack.
+    """
+    level, values = [value], 0
+    for _ in range(depth):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        values += len(level)
+        if values > MAX_VALUES:
+            return f"with more than {MAX_VALUES:,} values"
+        if not level:
+            return ""
+    return f"nested deeper than {MAX_DEPTH}"
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 def as_cell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Print what the guards find in published conversations, as the table of docs/guards.md.
+"""Print what the guards find in published conversations, as the tables of docs/guards.md.
 
     uv run python scripts/guard-rates.py [--show]
 
@@ -15,10 +15,13 @@ from functools import cache
 from pathlib import Path
 
 from bioeval_tui.evaluation.guards.transcripts import Hit, check_transcripts
+from bioeval_tui.report.statistics.estimates import proportion
 
 DATA = Path(__file__).parent.parent / "tests" / "golden" / "guards"
 CRAFT = DATA / "craft-md-gpt4.jsonl"
 TAU = DATA / "tau-bench-gpt-4o-airline.jsonl"
+SMOLLM = DATA / "smollm2.jsonl"
+ROLE_RULES = ("leak", "out_of_role", "role_swap")
 Key = tuple[str, int]
 
 
@@ -72,6 +75,54 @@ def rates() -> list[Rates]:
     ]
 
 
+@dataclass
+class RoleRates:
+    """What the rules about the role found in messages of one label; `shown` are the misses and false findings."""
+
+    label: str
+    messages: int = 0
+    void: int = 0
+    noticed: int = 0
+    shown: tuple[str, ...] = ()
+
+    @property
+    def row(self) -> str:
+        """The row of the table, with 95 % intervals."""
+        return f"| {self.label} | {self._share(self.void)} | {self._share(self.noticed)} |"
+
+    def _share(self, count: int) -> str:
+        interval = proportion(count, self.messages).interval
+        assert interval is not None
+        return f"{count} of {self.messages} ({count / self.messages:.0%}, {interval.low:.0%} to {interval.high:.0%})"
+
+
+def role_rates() -> list[RoleRates]:
+    """Return the rates of the messages of SmolLM2, by label."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    with SMOLLM.open("rb") as lines:
+        hits = [hit for hit in check_transcripts(lines, SMOLLM.name) if isinstance(hit, Hit)]
+    rows = [json.loads(line) for line in SMOLLM.read_text(encoding="utf-8").splitlines()]
+    last = {row["id"]: len(row["messages"]) for row in rows}
+    for hit in hits:
+        if hit.rule in ROLE_RULES and hit.message == last[hit.id]:
+            found[hit.id].add(hit.effect)
+    names = {
+        "role_swap": "speaks as the helper",
+        "meta": "says it is a model, or speaks of its prompt",
+        "in_role": "in role",
+    }
+    counts = {label: RoleRates(name) for label, name in names.items()}
+    for row in rows:
+        if (one := counts.get(row["label"])) is None:
+            continue
+        one.messages += 1
+        one.void += "void" in found[row["id"]]
+        one.noticed += bool(found[row["id"]])
+        if bool(found[row["id"]]) == (row["label"] == "in_role"):
+            one.shown += (f"{row['label']} {row['id']}: {row['messages'][-1]['content']}",)
+    return list(counts.values())
+
+
 def _rates(name: str, path: Path, start: int, step: int, known: dict[Key, str]) -> Rates:
     counts, found, shown = Rates(name), effects(path), []
     for line in path.read_text(encoding="utf-8").splitlines()[start::step]:
@@ -102,8 +153,11 @@ def main() -> None:
     print("|---|---|---|---|")
     found = rates()
     print("\n".join(one.row for one in found))
+    roles = role_rates()
+    print("\n| messages of SmolLM2-135M-Instruct | void | void or marked |\n|---|---|---|")
+    print("\n".join(one.row for one in roles))
     if show:
-        print("\n".join(line for one in found for line in one.shown))
+        print("\n".join(line for one in (*found, *roles) for line in one.shown))
 
 
 if __name__ == "__main__":

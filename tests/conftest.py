@@ -24,6 +24,8 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
+from tests import leftovers
+
 hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000)
@@ -80,6 +82,12 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(
             signal.SIGHUP, lambda number, frame: None
         )  # still no end of the tests, but not passed on
+    leftovers.watch()
+
+
+def pytest_runtest_setup() -> None:
+    """Handle SIGTERM again: an event loop of the test before may have put the default in its place."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers() -> int:

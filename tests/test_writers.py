@@ -19,6 +19,7 @@ WRITERS = {"files.py"}
 
 MAY_PRINT = {
     "evaluation/models/templates.py": "the child that renders templates answers its parent through a pipe",
+    "sample/local_model.py": "a process with two packages and nothing of this program says where it listens",
 }
 MAY_WRITE = {
     "evaluation/wiring/doctor.py": "tries whether a file can be made, and removes it",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
+import secrets
 import signal
-import threading
 from pathlib import Path
 from typing import Any
 
 import click
 
+from bioeval_tui.cli.terminal import end_with_stdin
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.graphs.identity import graph_id
 from bioeval_tui.sample.agent.service import run_sample_agent
@@ -73,7 +73,7 @@ async def _serve(
     stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     _end_on_signals(stop)
     if exit_with_stdin:
-        _end_with_stdin(stop)
+        end_with_stdin()
     async with contextlib.AsyncExitStack() as stack:
         graph, name, key = await _open_graph(settings, file, neo4j)
         if graph is not None:
@@ -105,12 +105,12 @@ async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any,
 
         password = settings.neo_password.get_secret_value() if settings.neo_password else ""
         server = Neo4jGraph(settings.neo_uri, settings.neo_username, password)
-        return server, server.identity, ""
+        return server, server.identity, await server.graph_id()
     from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
 
     if why_not := available():
         say(f"the agent's graph is kept in memory only: {why_not}", err=True)
-        return None, "memory", ""
+        return None, "memory", secrets.token_hex(16)
     embedded = EmbeddedGraph(file)
     try:
         await embedded.query("RETURN 1 AS opened")
@@ -127,20 +127,6 @@ def _end_on_signals(stop: asyncio.Future[int]) -> None:
             loop.add_signal_handler(number, _end, stop, code)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda *_, code=code: loop.call_soon_threadsafe(_end, stop, code))
-
-
-def _end_with_stdin(stop: asyncio.Future[int]) -> None:
-    loop = asyncio.get_running_loop()
-
-    def wait() -> None:
-        # The descriptor, not sys.stdin: a thread that holds the latter's lock at exit aborts the interpreter.
-        with contextlib.suppress(OSError):
-            while os.read(0, 4096):
-                pass
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_end, stop, ExitCode.OK)
-
-    threading.Thread(target=wait, name="stdin", daemon=True).start()
 
 
 def _end(stop: asyncio.Future[int], code: int) -> None:

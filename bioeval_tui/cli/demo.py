@@ -9,7 +9,8 @@ import click
 from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
-from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
+from bioeval_tui.installation import need_local_model
+from bioeval_tui.sample.paths import DEMO_JOB, LOCAL_MODEL_JOB, sample_jobs
 from bioeval_tui.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog="\b\nExamples:\n  bioeval-tui demo\n  bioeval-tui demo --pace slow --loop\n  bioeval-tui demo --show batch"
-    "\n  bioeval-tui demo --headless --json\n  OPENAI_API_KEY=… bioeval-tui demo --llm"
+    "\n  bioeval-tui demo --local-model\n  bioeval-tui demo --headless --json\n  OPENAI_API_KEY=… bioeval-tui demo --llm"
 )
 @click.option(
     "--show",
@@ -41,31 +42,50 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="With --headless: print one JSON object.")
 @click.option("--llm", is_flag=True, help="Use models as evaluator and judge (needs OPENAI_API_KEY).")
+@click.option(
+    "--local-model",
+    is_flag=True,
+    help="A small language model on this machine is the agent, in place of the sample agent (needs two more packages).",
+)
 @click.option("--neo4j", is_flag=True, help="Use Neo4j for the agent's graph (NEO_URI, NEO_PASSWORD).")
 @with_options("seed")
 def demo(
-    headless: bool, as_json: bool, llm: bool, neo4j: bool, seed: int | None, show: str, pace: Pace, loop: bool
+    headless: bool,
+    as_json: bool,
+    llm: bool,
+    local_model: bool,
+    neo4j: bool,
+    seed: int | None,
+    show: str,
+    pace: Pace,
+    loop: bool,
 ) -> int:
     """Watch a live evaluation of the sample agent, offline, without an API key or a server.
 
     Without --llm this is a rehearsal: a script plays the user, and rules judge the transcript. `space` pauses.
+
+    With --local-model the agent is a real language model, SmolLM2-135M, which runs offline on this machine. It is fluent
+    and often wrong; assertions find its mistakes in its answers.
     """
     settings = Settings.from_environment()
     if show != "conversation":
-        if headless or as_json or llm or neo4j or seed is not None:
+        if headless or as_json or llm or local_model or neo4j or seed is not None:
             raise UsageError(
-                f"--show {show} plays a recording; it cannot be combined with --headless, --json, --llm, --neo4j or --seed"
+                f"--show {show} plays a recording; it cannot be combined with --headless, --json, --llm, --local-model, --neo4j or --seed"
             )
         from bioeval_tui.cli.show_demo import (
             show_recorded_demo,  # a headless run does not need it
         )
 
         return show_recorded_demo(settings, show, pace=pace, loop=loop)
+    if local_model:
+        need_local_model()
     request = RunRequest(
-        jobs=(sample_jobs() / DEMO_JOB,),
-        sample_agent=True,
+        jobs=(sample_jobs() / (LOCAL_MODEL_JOB if local_model else DEMO_JOB),),
+        sample_agent=not local_model,
+        local_model=local_model,
         mode="llm" if llm else "rehearsal",
-        graph="neo4j" if neo4j else "embedded",
+        graph="neo4j" if neo4j else "none" if local_model else "embedded",
         seed=seed,
     )
     spec = spec_of(request, settings.runs_dir)

@@ -10,7 +10,7 @@ import click
 
 import bioeval_tui
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.terminal import print_document, say
+from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.docs_app import DocsApp
 
@@ -40,7 +40,7 @@ def docs(page: str | None, as_list: bool) -> int:
     if sys.stdin.isatty() and sys.stdout.isatty():
         DocsApp(folder, f"{name}.md").run()
     else:
-        print_document((folder / f"{name}.md").read_text(encoding="utf-8"))
+        say((folder / f"{name}.md").read_text(encoding="utf-8").rstrip("\n"))
     return ExitCode.OK
 
 

@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import click
 
+from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.wiring.connections import connections
 from bioeval_tui.evaluation.wiring.doctor import examine
+from bioeval_tui.sample.paths import find_job
+from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 
 
-@click.command(epilog="\b\nExample:\n  bioeval-tui doctor --json")
+@click.command(epilog="\b\nExamples:\n  bioeval-tui doctor --json\n  bioeval-tui doctor job.yml")
+@click.argument("job", required=False, type=click.Path(path_type=Path))
+@with_options("models", "agent_url", "evaluator_model", "judge_models", "allow_hosts", "code")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
-def doctor(as_json: bool) -> int:
+def doctor(job: Path | None, as_json: bool, **options: Any) -> int:
     """Check each component, and print the command that installs it if it is missing.
 
-    Exit codes: 0 the demo, grading and the web view work; 3 something that they need is missing or broken.
+    With JOB, its agent is asked whether it is there, and its model servers whether they serve the job's models.
+
+    Exit codes: 0 everything that is needed works; 3 something is missing or broken.
     """
-    findings = examine()
+    settings = Settings.from_environment()
+    findings = examine(settings)
+    if job is not None:
+        asked = RunRequest(
+            jobs=(find_job(job),),
+            models=options["models"],
+            agent_url=options["agent_url"],
+            agent_url_is_given=options["agent_url"] is not None,
+            evaluator_model=options["evaluator_model"],
+            judge_model=options["judge_models"] or None,
+            allow_hosts=options["allow_hosts"],
+            code=tuple(str(folder.absolute()) for folder in options["code"]),
+        )
+        findings += [replace(found, part=f"job: {found.part}") for found in connections(asked, settings)]
     if as_json:
         print_json([finding.to_dict() for finding in findings], indent=2)
     else:

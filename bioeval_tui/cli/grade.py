@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -13,7 +13,7 @@ from bioeval_tui.cli.task_options import BOARD, WHERE, need_file, options
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
 from bioeval_tui.grade.batch.explanations import explanations
-from bioeval_tui.grade.batch.intervals import rewrite, uncertainties, with_ladder
+from bioeval_tui.grade.batch.intervals import rewrite, uncertainties
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
 from bioeval_tui.grade.batch.run import grade_batch
 from bioeval_tui.grade.batch.submissions import read_submissions
@@ -23,8 +23,8 @@ from bioeval_tui.grade.console import (
     long_work,
     report_card,
 )
-from bioeval_tui.grade.ledger import NAME, Ledger
 from bioeval_tui.sample.paths import find_list, find_submission
+from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line
 
@@ -59,12 +59,6 @@ _look = options(
         "with code; each is called 2,000 times, or for a minute), or none.",
     ),
     click.option(
-        "--ladder",
-        is_flag=True,
-        help="Add the Ladder score: this agent's best score so far. It changes only if a new score is better by more than "
-        "three standard errors, so that many attempts do not help. Needs intervals.",
-    ),
-    click.option(
         "--explain",
         is_flag=True,
         help="Explain the score: residuals, confusion, calibration, thresholds, ranks, folds.",
@@ -72,13 +66,12 @@ _look = options(
     click.option(
         "--by",
         metavar="COLUMN",
-        help="With --explain: the score for each value of a column of the task's public data (with --show-answers, also of "
-        "the answers).",
+        help="With --explain: the score for each value of a column of the answers or of the task's public data.",
     ),
     click.option(
         "--show-answers",
         is_flag=True,
-        help="With --explain: show single rows and exact counts even if the task's answers are private. The ledger "
+        help="With --explain: explain the score even if the task's answers are private; the views reveal them. The ledger "
         "records this.",
     ),
 )
@@ -96,27 +89,29 @@ def registry_of(given: Mapping[str, Any]) -> Registry:
 
 def pool_of(registry: Registry, given: Mapping[str, Any], workers: int | None = 1) -> GraderPool:
     """Return a pool of workers with the limits that were given."""
+    return GraderPool(registry, workers=workers, **_limits_of(given))
+
+
+def _limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
     limits = {"time_limit_s": given["time_limit"], "memory_limit_mb": given["memory_limit"]}
-    return GraderPool(registry, workers=workers, **limits)
+    return {**limits, "isolate": given.get("isolate", "task")}
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Options for what is added to reports: intervals, Ladder scores, explanations."""
+    """Options for what is added to reports: intervals, explanations."""
 
-    registry: Registry
     backend: Any
     intervals: str
-    ladder: bool
     explain: bool
     by: str | None
     show_answers: bool
 
     @classmethod
-    def wanted_by(cls, given: Mapping[str, Any], registry: Registry, backend: Any) -> Self:
+    def wanted_by(cls, given: Mapping[str, Any], backend: Any) -> Self:
         """Return the values of the options of `_look`."""
-        names = ("intervals", "ladder", "explain", "by", "show_answers")
-        return cls(registry, backend, **{name: given[name] for name in names})
+        names = ("intervals", "explain", "by", "show_answers")
+        return cls(backend, **{name: given[name] for name in names})
 
     @property
     def wanted(self) -> bool:
@@ -131,9 +126,6 @@ class _Look:
                 for number, sure in uncertainties(reports, self.backend, call_code=call_code):
                     found[number] = replace(found[number], uncertainty=sure)
                     advance()
-        if self.ladder:
-            ladder_of = _ladder_of(self.registry)
-            found = {number: ladder_of(report) for number, report in found.items()}
         if self.explain:
             with long_work("error views", len(found)) as advance:
                 views = explanations(reports, self.backend, by=self.by, show_answers=self.show_answers)
@@ -141,11 +133,6 @@ class _Look:
                     found[number] = replace(found[number], explanation=sections)
                     advance()
         yield from found.items()
-
-
-def _ladder_of(registry: Registry) -> Callable[[TaskReport], TaskReport]:
-    ledger = Ledger(registry.data_dir / NAME)
-    return lambda report: with_ladder(report, registry, ledger)
 
 
 def say_progress(sentence: str) -> None:
@@ -179,6 +166,13 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
 )
 @click.option("--workers", type=click.IntRange(1, 256), help="Number of grading processes [one per core].")
 @click.option("--scheduler", metavar="URL", help="Grade on a Dask cluster, such as tcp://host:8786.")
+@click.option(
+    "--isolate",
+    type=click.Choice(["task", "submission"]),
+    default="task",
+    show_default=True,
+    help="What gets a process of its own: each task, whose submissions then share state, or each submission (slower).",
+)
 @click.option("--resume", is_flag=True, help="Resume an interrupted batch.")
 @_GRADED
 def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: Any) -> int:
@@ -198,8 +192,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
     if given["scheduler"] is not None:
         from bioeval_tui.grade.batch.cluster import ClusterBackend  # distributed, which is optional
 
-        limits = {"time_limit_s": given["time_limit"], "memory_limit_mb": given["memory_limit"]}
-        backend = ClusterBackend(given["scheduler"], registry, **limits)
+        backend = ClusterBackend(given["scheduler"], registry, **_limits_of(given))
     else:
         backend = pool_of(registry, given, given["workers"])
 
@@ -212,8 +205,9 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
             say_progress("interrupted; finished reports are kept, continue with --resume")
             return ExitCode.INTERRUPTED
         if not as_json:
+            keep_exit_code()  # the reports are in the folder
             batch_summary(result)
-        look = _Look.wanted_by(given, registry, backend)
+        look = _Look.wanted_by(given, backend)
         if look.wanted:
             try:
                 rewrite(result, look.into)
@@ -252,7 +246,7 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     ready_shipped(registry, [task_id])
     with pool_of(registry, given) as pool:
         outcome = pool.grade(file, task_id)
-        look = _Look.wanted_by(given, registry, pool)
+        look = _Look.wanted_by(given, pool)
         if look.wanted and not isinstance(outcome, Invalid | NotGraded):
             ((_, outcome),) = look.into([outcome])
 

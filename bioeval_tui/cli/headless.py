@@ -46,6 +46,7 @@ from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
 from bioeval_tui.report.words import ways_out
 from bioeval_tui.settings import Settings
+from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, print_json_text
 from bioeval_tui.text import clean_line, plural
 
@@ -105,6 +106,8 @@ def run_headless(
     loaded = _loaded(spec, settings, states)
     result = gate.check(loaded)
     out = plain_console()
+    if not as_json:
+        keep_exit_code()  # it is recorded: `runs show` prints it again
     if as_json:
         print_json_text(_one_or_list(results))
     elif len(states) == 1:
@@ -168,7 +171,7 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
         console.print(Text(conclude_batch(runs).sentence, style="bold"), soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     table.add_column("run", no_wrap=True, min_width=20)
-    models = [run.state.asked_model for run in runs]
+    models = [run.state.agent_model for run in runs]
     for title in ("job", *(("model",) if any(models) else ())):
         table.add_column(title)
     for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "scored"):

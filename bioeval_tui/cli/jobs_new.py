@@ -63,7 +63,10 @@ def new(job: Path, yes: bool, offline: bool, cases: Path | None, force: bool) ->
         instead = (
             f"; without one: bioeval-tui run {job} --rehearsal" if answers.script and cases is None else ""
         )
-        say(f"the user and the judge are models: set OPENAI_API_KEY first{instead}{env_file_hint()}")
+        say(
+            "the user and the judge are models: set OPENAI_API_KEY first, or OPENAI_BASE_URL for a model server on this "
+            f"machine{instead}{env_file_hint()}"
+        )
     return ExitCode.BAD_INPUT if problems else ExitCode.OK
 
 

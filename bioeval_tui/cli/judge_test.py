@@ -12,10 +12,17 @@ from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluation.wiring.judge_test import CHANGES, JudgeAsked, JudgeTester, draw
+from bioeval_tui.evaluation.wiring.judge_test import (
+    CHANGES,
+    CONTROLLED,
+    CONTROLS,
+    JudgeAsked,
+    JudgeTester,
+    draw,
+)
 from bioeval_tui.record.masking.current import current
-from bioeval_tui.report.formats.stability_console import print_stability
-from bioeval_tui.report.judge_test import stability_of
+from bioeval_tui.report.formats.stability_console import print_reactions, print_stability
+from bioeval_tui.report.judge_test import reactions_of, stability_of
 from bioeval_tui.report.loading import find_recording
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
@@ -58,10 +65,12 @@ def judge_test(
     fail_on_accused: bool,
     as_json: bool,
 ) -> int:
-    """Ask the judge about recorded conversations again: unchanged, and after changes that should not matter.
+    """Ask the judge about recorded conversations again: unchanged, after changes that should not matter, and about controls.
 
     The changes are other speaker names, reversed tasks, meaningless padding, a polite ending, and "this deserves 1.0".
-    For a sound judge, at most 1 % of all tests find an effect by chance. Nothing is recorded. RUN is a run's id, its
+    For a sound judge, at most 1 % of all tests find an effect by chance. The controls, for the first five
+    conversations, are an empty conversation, swapped roles, another topic, and an agent that always says "Go away, I
+    don't care."; a judge that does not score them clearly lower fails (exit code 1). Nothing is recorded. RUN is a run's id, its
     beginning or end, or a recording file.
     """
     settings = Settings.from_environment()
@@ -78,26 +87,34 @@ def judge_test(
     if not drawn:
         raise UsageError("these runs have no conversation that can be judged")
     count = sum(len(own) for _, own in drawn)
-    say(f"{plural(count, 'conversation')}, each asked up to {1 + len(CHANGES)} times", err=True)
+    controlled = min(count, CONTROLLED)
+    say(
+        f"{plural(count, 'conversation')}, each asked up to {1 + len(CHANGES)} times, "
+        f"and {plural(controlled * len(CONTROLS), 'control')}",
+        err=True,
+    )
     asked: list[JudgeAsked] = []
     errors: list[str] = []
     for tester, own in drawn:
-        asked_again, failures = asyncio.run(tester.ask(own))
+        asked_again, failures = asyncio.run(tester.ask(own, controlled))
+        controlled -= min(controlled, len(own))
         asked += asked_again
         errors += [current().text(error) for error in failures]
     for error in errors:
         say(f"note: {error}", err=True)
-    stability = stability_of(asked)
+    stability, reactions = stability_of(asked), reactions_of(asked)
     if as_json:
         changes = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
-        print_json({"conversations": count, "changes": changes, "errors": errors}, indent=2)
+        controls = {name: {**asdict(one), "reacts": one.reacts} for name, one in reactions.items()}
+        found = {"conversations": count, "changes": changes, "controls": controls, "errors": errors}
+        print_json(found, indent=2)
     else:
         print_stability(stability, {change.name: change.about for change in CHANGES}, plain_console())
-    if not stability:
+        print_reactions(reactions, {control.name: control.about for control in CONTROLS}, plain_console())
+    if not stability or not all(one.told for one in reactions.values()):
         return ExitCode.NOT_MEASURED
-    return (
-        ExitCode.BELOW if fail_on_accused and any(one.accused for one in stability.values()) else ExitCode.OK
-    )
+    accused = fail_on_accused and any(one.accused for one in stability.values())
+    return ExitCode.OK if all(one.reacts for one in reactions.values()) and not accused else ExitCode.BELOW
 
 
 COMMANDS: list[click.Command] = [judge_test]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,18 @@ Change = Callable[[str, click.Command], click.Command]
 class LazyGroup(click.Group):
     """A group of the commands in `table`. `change` is applied to a command when it is loaded."""
 
-    def __init__(self, *given: Any, table: Table, change: Change | None = None, **more: Any) -> None:
+    def __init__(
+        self,
+        *given: Any,
+        table: Table,
+        change: Change | None = None,
+        suggested: Sequence[str] = (),
+        **more: Any,
+    ) -> None:
+        """`suggested` are groups whose commands are suggested, too: `runs replay` for `replay`."""
         super().__init__(*given, **more)
         self.table = table
+        self.suggested = suggested
         self.change: Change = change or (lambda _name, command: command)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -63,7 +72,17 @@ class LazyGroup(click.Group):
         """
         name = args[0] if args else ""
         if name and name not in self.table and not name.startswith("-"):
-            near = difflib.get_close_matches(name, self.list_commands(ctx), 1)
-            hint = f", did you mean {near[0]}?" if near else f"; `{ctx.command_path} --help` lists them"
+            groups = {group: self.get_command(ctx, group) for group in self.suggested}
+            places = {
+                inner: f"{group} {inner}"
+                for group, found in groups.items()
+                if isinstance(found, click.Group)
+                for inner in found.list_commands(ctx)
+            }
+            places |= {command: command for command in self.list_commands(ctx)}
+            near = difflib.get_close_matches(name, places, 1)
+            hint = (
+                f", did you mean {places[near[0]]}?" if near else f"; `{ctx.command_path} --help` lists them"
+            )
             raise click.UsageError(f"no such command: {name!r}{hint}")
         return super().resolve_command(ctx, args)

@@ -27,7 +27,9 @@ def ledger() -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def ledger_verify(file: Path | None, data_dir: Path | None, as_json: bool) -> int:
-    """Check that no line of a ledger was changed, moved or removed.
+    """Check that no line of a ledger was changed, moved, removed or added by hand.
+
+    Whoever rewrites both the ledger and its head (grading-ledger.head) leaves no trace.
 
     The default FILE is the ledger in the folder of the tasks' data. Exit codes: 0 intact, 1 changed, 2 no ledger found.
     """

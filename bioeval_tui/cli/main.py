@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import traceback
 from typing import NoReturn
@@ -15,6 +16,7 @@ from bioeval_tui.cli.env_file import env_file_option, with_env_file
 from bioeval_tui.cli.lazy import LazyGroup, Table
 from bioeval_tui.cli.redaction import COMMANDS_THAT_SHOW, with_redact
 from bioeval_tui.errors import BioevalError, ExitCode, InputError, NotMeasuredError, ScreenCrashError
+from bioeval_tui.streams import lost_stdout, make_lasting, needs_stdout
 
 COMMANDS: Table = {
     "app": ("app", "Open the terminal application."),
@@ -65,6 +67,7 @@ Examples:
     cls=LazyGroup,
     table=COMMANDS,
     change=_with_common_options,
+    suggested=("runs",),
     epilog=EXAMPLE,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -93,31 +96,37 @@ def app(context: click.Context, debug: bool) -> int:
 
 def main() -> NoReturn:
     """Run the command line and exit with a code from `errors.ExitCode`."""
-    debug = "--debug" in sys.argv[1:]
+    make_lasting()
+    code = _run(debug="--debug" in sys.argv[1:])
+    if (lost := lost_stdout()) is not None:
+        from bioeval_tui.files import storage_error  # only then
+
+        _write(f"error: {storage_error('stdout', lost)}")
+        if code == ExitCode.OK and needs_stdout():
+            code = ExitCode.NOT_MEASURED
+    sys.exit(code)
+
+
+def _run(*, debug: bool) -> int:
     try:
         code = app.main(prog_name="bioeval-tui", standalone_mode=False)
-        sys.stdout.flush()
-        sys.exit(code if isinstance(code, int) else ExitCode.OK)
+        return code if isinstance(code, int) else ExitCode.OK
     except click.exceptions.Exit as exit_:
-        sys.exit(exit_.exit_code)
+        return exit_.exit_code
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(file=shown)  # its text may contain a foreign file name, which must be cleaned
-        _write(shown.getvalue().rstrip("\n"))
-        sys.exit(ExitCode.BAD_INPUT)
+        _write(re.sub("^Error: ", "error: ", shown.getvalue().rstrip("\n"), count=1, flags=re.MULTILINE))
+        return ExitCode.BAD_INPUT
     except (KeyboardInterrupt, click.Abort):
         _write("interrupted")
-        sys.exit(ExitCode.INTERRUPTED)
+        return ExitCode.INTERRUPTED
     except BioevalError as error:
         _say_traceback(error) if debug else _say(error)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader closed the pipe: silence the interpreter's message at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(ExitCode.OK)
+        return error.exit_code
     except MemoryError:
         _write("error: out of memory; is an input file much larger than expected?")
-        sys.exit(ExitCode.NOT_MEASURED)
+        return ExitCode.NOT_MEASURED
     except Exception as error:
         # A bug: one sentence for the user, the full traceback in the log file.
         if debug:
@@ -126,7 +135,7 @@ def main() -> NoReturn:
             _say(sentence)
         else:
             _defect(error)
-        sys.exit(ExitCode.NOT_MEASURED)
+        return ExitCode.NOT_MEASURED
 
 
 def _write(text: str, *, err: bool = True) -> None:
@@ -152,17 +161,20 @@ def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
 
 
 def _say(error: BioevalError) -> None:
-    from bioeval_tui.record.masking.current import current, masking
-
     problems = error.problems if isinstance(error, InputError) else ()
     lines = [str(problem) for problem in problems] or [str(error)]
     for line in lines:
-        _write(f"error: {current().text(line) if masking() else line}")
+        _write(f"error: {_masked(line)}")
+
+
+def _masked(text: str) -> str:
+    from bioeval_tui.record.masking.current import current, masking  # only after a failure
+
+    return current().text(text) if masking() else text
 
 
 def _defect(error: Exception) -> None:
     """Write the traceback to a log file; show the user one sentence with its path."""
-    from bioeval_tui.record.masking.current import current, masking
     from bioeval_tui.settings import Settings, private_dir
     from bioeval_tui.text import clean_line, home_relative
 
@@ -179,4 +191,4 @@ def _defect(error: Exception) -> None:
     message = clean_line(str(error) if crashed else f"{type(error).__name__}: {error}", 300)
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     sentence = f"{what} in bioeval-tui ({message}){where}{notes}"
-    _write(f"error: {current().text(sentence) if masking() else sentence}")
+    _write(f"error: {_masked(sentence)}")

@@ -36,7 +36,7 @@ def show_started(spec: EngineSpec, settings: Settings, view: FollowedRun, on_qui
         ScreenCrashError: a screen crashed; the terminal is restored.
     """
     services = AppServices(settings, spec=spec)
-    services.batches.note(spec, view)
+    services.note(spec, view)
 
     async def open_view() -> RunView:
         return view

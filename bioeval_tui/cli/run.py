@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from bioeval_tui.cli.run_options import OPTIONS, request_of, with_options
+from bioeval_tui.cli.terminal import end_with_stdin
 from bioeval_tui.cli.thresholds import (
     THRESHOLDS,
     JsonFileCommand,
@@ -50,6 +51,9 @@ DEFAULT_JOB = "data/eval/agent.yml"
     "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
 )
 @click.option(
+    "--exit-with-stdin", is_flag=True, help="Headless: cancel the run when standard input is closed."
+)
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
@@ -82,6 +86,8 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
     if _is_headless(options):
         from bioeval_tui.cli.headless import run_headless  # the screen does not need it
 
+        if options["exit_with_stdin"]:
+            end_with_stdin()
         asked = {name: options[name] for name in ("as_json", "verbose", *THRESHOLDS)}
         return run_headless(spec, settings, files=gate_files(options), **asked)
     from bioeval_tui.cli.show_run import say_hosts, show_run  # a headless run does not need it

@@ -118,13 +118,11 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         type=click.FloatRange(0, min_open=True),
         help="Maximum number of requests per minute to the agent; the same again to all models together.",
     ),
-    "max_calls": click.option(
-        "--max-calls", type=click.IntRange(1), help="Start no more conversations after this many calls."
-    ),
+    "max_calls": click.option("--max-calls", type=click.IntRange(1), help="Stop after this many calls."),
     "max_cost": click.option(
         "--max-cost",
         type=click.FloatRange(0, min_open=True),
-        help="Start no more conversations after this many dollars.",
+        help="Stop after this many dollars.",
     ),
     "otlp": click.option(
         "--otlp",

@@ -12,7 +12,7 @@ from bioeval_tui.record.ages import parse_time
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.report.formats.run_list import print_runs
 from bioeval_tui.settings import Settings
-from bioeval_tui.terminal import say
+from bioeval_tui.terminal import print_json_text, say
 
 SHOWN = 50
 """The default number of rows in the terminal."""
@@ -47,7 +47,7 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
     if as_json:
         # One run per line: indenting ten thousand takes longer than finding them.
         rows = catalogue.json_lines(filters, limit)
-        say("[\n" + ",\n".join(rows) + "\n]" if rows else "[]")
+        print_json_text("[\n" + ",\n".join(rows) + "\n]" if rows else "[]")
         return ExitCode.OK
     found = catalogue.runs(filters, limit or SHOWN)
     if not found:

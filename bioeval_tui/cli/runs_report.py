@@ -94,7 +94,11 @@ def report(
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the JSON to this file."
 )
-@click.option("--fail-on-regression", is_flag=True, help="Exit with 1 if B is worse than A.")
+@click.option(
+    "--fail-on-regression",
+    is_flag=True,
+    help="Exit with 1 if B is worse than A beyond chance; with 3 if there are too few trials or cases to tell (five trials of each are enough).",
+)
 @AS_RECORDED
 def compare(
     a: str,
@@ -124,7 +128,9 @@ def compare(
         # A regression is a finding, so it takes precedence over anything that was not measured.
         if found.regressions:
             return ExitCode.BELOW
-        if not found.measured:
+        if found.undecided:
+            say(f"--fail-on-regression: {found.undecided}", err=True)
+        if found.undecided or not found.measured:
             return ExitCode.NOT_MEASURED
     return ExitCode.OK
 

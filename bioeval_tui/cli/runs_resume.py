@@ -40,14 +40,14 @@ from bioeval_tui.terminal import say
 def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
     """Resume an interrupted or stopped run: run only the missing conversations.
 
-    Finished conversations are not repeated. RUN is a run's id, or its beginning or end.
+    Finished conversations are not repeated; where some could not be measured, the command that makes up for them is
+    shown. RUN is a run's id, or its beginning or end.
     """
     settings, path = find_run(run_id)
     spec = resume_spec(path, **options)
     if spec is None:
-        say(f"{path.stem}: already complete; show it with `bioeval-tui runs show {path.stem}`", err=True)
-        if offer := rerun_offer(path):
-            say(offer, err=True)
+        complete = f"{path.stem}: already complete; show it with `bioeval-tui runs show {path.stem}`"
+        say(rerun_offer(path) or complete, err=True)
         return ExitCode.OK
     if headless or as_json or not sys.stdout.isatty():
         from bioeval_tui.cli.headless import run_headless  # the screen does not need it

@@ -39,7 +39,17 @@ def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace
         return shown
 
     try:
-        run_app(DemoApp(services, open_view, shown, pace=pace, loop=loop, on_quit="cancel"))
+        app = DemoApp(
+            services,
+            open_view,
+            shown,
+            pace=pace,
+            loop=loop,
+            graded=not spec.local_model,
+            local_model=spec.local_model,
+            on_quit="cancel",
+        )
+        run_app(app)
     finally:
         services.close()
 

@@ -47,12 +47,16 @@ def show_run(
             if leave_running and view.engine_runs():
                 error.add_note(f"the run continues; attach to it with `bioeval-tui watch {view.run_id}`")
             raise
+        except KeyboardInterrupt:  # before the screen could ask
+            asyncio.run(stop_run(view))
+            raise
         finally:
             if not leave_running:
                 asyncio.run(stop_run(view))
     from bioeval_tui.report.formats.farewell import say_goodbye  # the first paint does not need it
 
-    return say_goodbye([recording_path(settings.runs_dir, run.run_id) for run in spec.runs])
+    engine = view.process.poll() if view.process is not None else None
+    return say_goodbye([recording_path(settings.runs_dir, run.run_id) for run in spec.runs], engine)
 
 
 @contextlib.contextmanager

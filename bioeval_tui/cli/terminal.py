@@ -1,7 +1,8 @@
-"""Check that there is a terminal, and exit when it is closed."""
+"""End with what started the program: check that there is a terminal, and exit when it, or standard input, is closed."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -9,6 +10,7 @@ import sys
 import threading
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.streams import make_lasting_for_screens
 
 _TERMINAL = 0
 """Standard input, which Textual reads."""
@@ -22,8 +24,22 @@ def need_terminal(instead: str) -> None:
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(f"this needs a terminal; without one, {instead}")
+    make_lasting_for_screens()
     if hasattr(select, "poll") and os.isatty(_TERMINAL):
         threading.Thread(target=_hang_up_with_terminal, daemon=True).start()
+
+
+def end_with_stdin() -> None:
+    """Receive a SIGTERM when standard input is closed: its other end is with the program that started this one."""
+
+    def wait() -> None:
+        # The descriptor, not sys.stdin: a thread that holds the latter's lock at exit aborts the interpreter.
+        with contextlib.suppress(OSError):
+            while os.read(0, 4096):
+                pass
+        signal.raise_signal(signal.SIGTERM)
+
+    threading.Thread(target=wait, name="stdin", daemon=True).start()
 
 
 def _hang_up_with_terminal() -> None:

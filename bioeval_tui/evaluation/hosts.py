@@ -39,6 +39,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def chat_url(url: str) -> str:
+    """Return the base address of a chat endpoint: `/v1` is added to a URL without a path."""
+    return url.rstrip("/") + ("" if urlsplit(url).path.strip("/") else "/v1")
+
+
 def without_credentials(url: str) -> str:
     """Return a URL without user, password, query and fragment: it may be written down."""
     return bare_url(url)

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 from bioeval_tui.errors import UnavailableError
 from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.record.events import Fault
 from bioeval_tui.record.names import Condition, Peer, Role
 
 
@@ -24,6 +25,9 @@ class PeerError(UnavailableError):
     is true for a complete but unusable answer (a refusal, cut off, empty), which is not the network's fault.
     `unreachable` is true if no connection could be made at all.
     `exhausted` is true if this machine had no file descriptor or memory left for a connection.
+    `again` tells the evaluator what to change if it is asked once more for an unusable message; empty if it should not be.
+    `disagrees` is true if a model's endpoint does not have or understand what this program asks for.
+    `crowded` is true of a timeout during which this program had other requests under way at the same host.
     """
 
     def __init__(
@@ -38,6 +42,9 @@ class PeerError(UnavailableError):
         unusable: bool = False,
         unreachable: bool = False,
         exhausted: bool = False,
+        again: str = "",
+        disagrees: bool = False,
+        crowded: bool = False,
     ) -> None:
         super().__init__(message)
         self.peer = peer
@@ -48,6 +55,9 @@ class PeerError(UnavailableError):
         self.unusable = unusable
         self.unreachable = unreachable
         self.exhausted = exhausted
+        self.again = again
+        self.disagrees = disagrees
+        self.crowded = crowded
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +79,7 @@ class Reply:
     """An agent's complete answer, which `Agent.send` always yields last.
 
     `started` and `ended` are monotonic seconds: request sent and last byte read; `first_token` is when
-    the first piece of text arrived, None when the answer was not streamed.
+    the first piece of text arrived, None when the answer was not streamed. `cut_off`: the model's length limit ended it.
     """
 
     content: str
@@ -79,6 +89,7 @@ class Reply:
     generation: Sequence[Mapping[str, Any]] = ()
     tokens_in: int | None = None
     tokens_out: int | None = None
+    cut_off: bool = False
 
     @property
     def latency_ms(self) -> float:
@@ -151,6 +162,8 @@ class Utterance:
     model: str | None = None
     facts: tuple[int, ...] = ()
     """Facts (from 1) that the evaluator says it gave; the ledger finds others in the text."""
+    cut: str = ""
+    """Why this is only the beginning of what the model wrote: "repeats …", "was cut off …"; empty if it is all of it."""
 
 
 class Evaluator(Protocol):
@@ -167,7 +180,10 @@ class Evaluator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A quotation from the transcript; `message` is the number of its message, or None if it is not there."""
+    """A quotation from the transcript, by the judge or from a message that it named.
+
+    `message` is the number of its message, or None if the words are not there.
+    """
 
     quote: str
     message: int | None = None
@@ -194,6 +210,8 @@ class Verdict:
     tokens_out: int | None = None
     error: str = ""
     """Why a member of a panel gave no verdict; then `tasks` is empty, and the others count."""
+    note: str = ""
+    """What was left out of the judge's answer, as a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +283,10 @@ class AssertionView:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One assertion's outcome. `passed` is None if it could not be measured; `error` says why."""
+    """One assertion's outcome. `passed` is None if it could not be measured; `error` says why.
+
+    `fault` is then who is to blame: `none` if nothing failed, such as for calls that the agent does not report.
+    """
 
     passed: bool | None
     observed: Any = None
@@ -276,6 +297,7 @@ class CheckResult:
     """What was observed, as a sentence, if the assertion failed."""
     report: Mapping[str, Any] | None = None
     """A TaskReport's dict, for medal assertions."""
+    fault: Fault = "infrastructure"
 
 
 class KnowledgeGraph(Protocol):

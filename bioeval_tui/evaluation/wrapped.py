@@ -154,6 +154,14 @@ class WrappedGraph:
         async with self._around("execute"):
             await self._graph.execute(cypher, timeout_s=timeout_s)
 
+    async def graph_id(self) -> str:
+        """Return the id that the graph's agent can report; empty if the plug-in does not tell one."""
+        told = getattr(self._graph, "graph_id", None)
+        if told is None:
+            return ""
+        async with self._around("graph_id"):
+            return clean_line(str(await told()))
+
     async def snapshot(self) -> GraphSnapshot:
         """Return a summary of the content."""
         async with self._around("snapshot"):

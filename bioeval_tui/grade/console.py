@@ -129,7 +129,7 @@ def _say_invalid(result: BatchResult, out: Console) -> None:
 
 
 def _say_one(outcome: str, task_id: str, path: str | None, reason: str, out: Console) -> None:
-    where = f" {clean_line(path, 120)}" if path else ""
+    where = f" {clean_line(path, 4096)}" if path else ""
     out.print(f"{outcome}: {clean_line(task_id, 120)}{where}: {clean_line(reason, 300)}")
 
 
@@ -252,8 +252,6 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
         if report.uncertainty is not None:
             for line in sure_lines(report.uncertainty):
                 out.print(f"  {line}")
-        if extra and extra.ladder_score is not None:
-            out.print(f"  Ladder score {threshold_words(extra.ladder_score)}")
         if report.looks_words:
             out.print(f"  {report.looks_words}")
         above = "above" if report.above_median else "not above"

@@ -63,6 +63,16 @@ class Section:
         return asdict(self)
 
 
+PRIVATE = Section(
+    "the task keeps its answers private",
+    (),
+    (),
+    note="Made-up predictions could read answers out of error views, so none is shown. --show-answers (on the screen: A) shows "
+    "them all, and the ledger records it.",
+)
+"""What is shown in place of the views of private answers."""
+
+
 def bar_text(share: float, width: int = BAR_WIDTH) -> str:
     """Return a bar of block characters for 0 to 1; anything above 0 is visible."""
     eighths = round(min(1.0, max(0.0, share)) * width * 8)

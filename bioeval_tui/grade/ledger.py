@@ -2,8 +2,13 @@
 
 Every score reveals something about the hidden answers: with enough attempts, one finds submissions that score well there and
 nowhere else. `grading-ledger.jsonl` is in the folder of the tasks' data. Lines are only appended, under a lock, so that
-concurrent graders lose none. `verify` finds lines that were changed, moved, added by hand or removed, including the last ones:
-`grading-ledger.head` contains the number and the hash of the last line.
+concurrent graders lose none.
+
+`grading-ledger.head` has the number and hash of the last line. While a line is written, the head also has that line: a
+grader that is killed leaves either nothing, or a line that the head knows and the next grader completes. So a line that
+the head does not know was not written by this program, and lines that only the head knows were removed. A grader compares
+the two before it adds its line, and records a difference as a line of its own. Nothing is secret here: whoever rewrites
+the ledger and its head as this program would, leaves no trace.
 """
 
 from __future__ import annotations
@@ -12,15 +17,17 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.files import write_fully
-from bioeval_tui.portable import BINARY, lock
+from bioeval_tui.portable import BINARY, is_at, lock, read_at
 from bioeval_tui.text import clean_line
 
 NAME = "grading-ledger.jsonl"
@@ -28,12 +35,7 @@ HEAD = "grading-ledger.head"
 FIRST = "0" * 64
 """The previous hash in the first line."""
 
-GRADED, SHOWN = "graded", "answers shown"
-LADDER_STEP = 3.0
-"""Number of standard errors by which an attempt must be better to count as better.
-
-With one, the best of a few dozen random submissions would still rise: it is about two above the first.
-"""
+GRADED, SHOWN, CHANGED = "graded", "answers shown", "changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,11 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._forget()
+
+    def _forget(self) -> None:
         self._read_to = 0
+        self._last_size = 0
         self._number, self._last = 0, FIRST
         self._seen: dict[str, dict[str, tuple[str | None, float | None]]] = {}
         self._of_agent: Counter[tuple[str, str | None]] = Counter()
@@ -75,7 +81,7 @@ class Ledger:
             OSError: the ledger cannot be written.
         """
         entry = {"kind": GRADED, "submission": submission, "agent": agent, "score": score}
-        self._add(task_id, answers, entry)
+        self._add({"task_id": task_id, "answers": answers, **entry})
         first, _ = self._seen[answers][submission]
         return Looks(len(self._seen[answers]), self._of_agent[answers, agent] + (first != agent))
 
@@ -87,12 +93,8 @@ class Ledger:
         """
         if not self.path.exists():
             return []
-        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | BINARY)
-        try:
-            lock(descriptor, wait=True)
+        with _locked(self.path, os.O_RDWR) as descriptor:
             self._catch_up(descriptor)
-        finally:
-            os.close(descriptor)
         seen = self._seen.get(answers, {}).values()
         return [score for who, score in seen if who == agent and score is not None]
 
@@ -102,70 +104,71 @@ class Ledger:
         Raises:
             OSError: the ledger cannot be written.
         """
-        self._add(task_id, answers, {"kind": SHOWN, "submission": submission, "agent": agent})
+        entry = {"kind": SHOWN, "submission": submission, "agent": agent}
+        self._add({"task_id": task_id, "answers": answers, **entry})
 
-    def _add(self, task_id: str, answers: str, more: dict[str, Any]) -> None:
+    def _add(self, entry: dict[str, Any]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o644)
-        try:
-            lock(descriptor, wait=True)
-            self._catch_up(descriptor)
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            entry = {"number": self._number + 1, "at": at, "task_id": task_id, "answers": answers, **more}
-            entry["previous"] = self._last
-            line = _line(entry)
-            write_fully(descriptor, line)
-            self._take_in(line)
-            self._read_to += len(line)
-            self._write_head()
-        finally:
-            os.close(descriptor)
+        with _locked(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND) as descriptor:
+            head = _read_head(self.path)
+            if begun := self._catch_up(descriptor):
+                whole = head.next_line if head and head.next_line.startswith(begun) else begun + b"\n"
+                write_fully(descriptor, whole[len(begun) :])
+                self._take_in(whole)
+            if not _is_end(self._last, head):
+                hashes = list(map(_hash, _lines(self.path.read_bytes())))
+                found = _end_problem(hashes, self._number, head)
+                self._write(descriptor, {"kind": CHANGED, "found": found})
+            self._write(descriptor, entry)
 
-    def _write_head(self) -> None:
+    def _write(self, descriptor: int, entry: dict[str, Any]) -> None:
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        line = _line({"number": self._number + 1, "at": at, **entry, "previous": self._last})
+        self._write_head(line)
+        write_fully(descriptor, line)
+        self._take_in(line)
+        self._write_head()
+
+    def _write_head(self, next_line: bytes = b"") -> None:
         # Overwritten and then truncated, because emptying the file first is slow.
         descriptor = os.open(self.path.parent / HEAD, os.O_WRONLY | os.O_CREAT | BINARY, 0o644)
         try:
-            text = f"{self._number} {self._last}\n".encode("ascii")
+            text = f"{self._number} {self._last}\n".encode("ascii") + next_line
             write_fully(descriptor, text)
             if os.fstat(descriptor).st_size != len(text):
                 os.ftruncate(descriptor, len(text))
         finally:
             os.close(descriptor)
 
-    def _catch_up(self, descriptor: int) -> None:
-        """Read what other processes have added since the last time."""
-        size = os.fstat(descriptor).st_size
-        if size < self._read_to:
-            self._read_to, self._number, self._last = 0, 0, FIRST
-            self._seen.clear()
-            self._of_agent.clear()
-        os.lseek(descriptor, self._read_to, os.SEEK_SET)
+    def _catch_up(self, descriptor: int) -> bytes:
+        """Read what other processes have added, or everything if the file was replaced; return a line that has no end yet."""
+        last = read_at(descriptor, self._last_size, self._read_to - self._last_size)
+        if self._read_to and _hash(last) != self._last:
+            self._forget()
         data = bytearray()
-        while block := os.read(descriptor, 1 << 20):
+        while block := read_at(descriptor, 1 << 20, self._read_to + len(data)):
             data += block
-        for line in bytes(data).splitlines(keepends=True):
-            if not line.endswith(
-                b"\n"
-            ):  # cut by a crash: `verify` says so; what follows starts a line of its own
-                write_fully(descriptor, b"\n")
-                line += b"\n"
-                data += b"\n"
+        for line in _lines(bytes(data)):
+            if not line.endswith(b"\n"):
+                return line
             self._take_in(line)
-        self._read_to += len(data)
+        return b""
 
     def _take_in(self, line: bytes) -> None:
-        self._number += 1
-        self._last = _hash(line)
-        try:
-            entry = json.loads(line)
-            if entry["kind"] == GRADED:
-                answers, submission = str(entry["answers"]), str(entry["submission"])
-                seen = self._seen.setdefault(answers, {})
-                if submission not in seen:
-                    seen[submission] = entry["agent"], entry["score"]
-                    self._of_agent[answers, entry["agent"]] += 1
-        except (ValueError, KeyError, TypeError):
-            pass  # `verify` names it; grading goes on
+        self._last, self._last_size = _hash(line), len(line)
+        self._read_to += len(line)
+        entry = _entry(line)
+        self._number = self._number + 1 if entry is None else max(self._number, entry["number"])
+        if entry is None or entry.get("kind") != GRADED:
+            return
+        # A line that was changed may hold anything: `verify` names it, grading goes on.
+        answers, submission = str(entry.get("answers")), str(entry.get("submission"))
+        agent, score = entry.get("agent"), entry.get("score")
+        agent = agent if isinstance(agent, str) else None
+        seen = self._seen.setdefault(answers, {})
+        if submission not in seen:
+            seen[submission] = agent, score if isinstance(score, float) else None
+            self._of_agent[answers, agent] += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,49 +187,122 @@ def verify(path: Path) -> Verified:
     """
     shown = clean_line(str(path), 300)
     try:
-        lines = path.read_bytes().splitlines(keepends=True)
+        with _locked(
+            path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY
+        ):  # no line is being written
+            lines, head = _lines(path.read_bytes()), _read_head(path)
     except FileNotFoundError:
         raise InputError(
             f"there is no ledger {shown}, because nothing was graded with that data yet"
         ) from None
     except OSError as error:
         raise InputError(f"{shown} cannot be read: {clean_line(str(error), 160)}") from None
+    if lines and not lines[-1].endswith(b"\n") and head and head.next_line.startswith(lines[-1]):
+        lines.pop()  # by a grader that was killed
     problems: list[str] = []
     hashes = {0: FIRST}  # by the number of the entry
     last = 0
     for place, line in enumerate(lines, start=1):
         expected = last + 1
-        try:
-            entry = json.loads(line)
-            number, previous = int(entry["number"]), entry["previous"]
-        except (ValueError, KeyError, TypeError, RecursionError):
+        entry = _entry(line)
+        if entry is None:
             problems.append(f"line {place:,} is not an entry of a ledger")
             hashes[expected] = _hash(line)
             last = expected
             continue
+        number, previous = entry["number"], entry["previous"]
         if number != expected:
             problems.append(
                 f"line {place:,} has the number {number:,} where {expected:,} is expected: lines are missing or were moved"
             )
         if hashes.get(number - 1, previous) != previous:
-            problems.append(f"entry {number - 1:,} was changed after entry {number:,} was written")
+            changed = f"entry {number - 1:,} was changed after entry {number:,} was written"
+            problems.append(changed if number > 1 else "entry 1 was changed: it names an entry before it")
+        if entry.get("kind") == CHANGED:
+            problems.append(
+                f"before entry {number:,} was written: {clean_line(str(entry.get('found')), 300)}"
+            )
         hashes[number] = _hash(line)
         last = max(last, number)
-    problems += _head_problems(path.parent / HEAD, hashes, last)
+    if end := _end_problem(list(map(_hash, lines)), last, head):
+        problems.append(end)
     return Verified(len(lines), tuple(problems))
 
 
-def _head_problems(head: Path, hashes: Mapping[int, str], last: int) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The number and hash of the last line, and the line that is being written, if any. Without a hash, it is damaged."""
+
+    number: int
+    digest: str
+    next_line: bytes = b""
+
+
+def _read_head(ledger: Path) -> _Head | None:
+    """Return the head of a ledger; None if it has none."""
     try:
-        number, digest = head.read_text(encoding="ascii").split()
-        count = int(number)
-    except (OSError, ValueError, UnicodeDecodeError):
-        yield f"{HEAD} is missing or damaged: it is unknown whether the last lines are complete"
-        return
-    if count > last:
-        yield f"the last {count - last:,} of {count:,} entries are missing"
-    elif hashes.get(count) != digest:
-        yield f"entry {count:,} was changed"
+        whole = (ledger.parent / HEAD).read_bytes()
+        if not whole:  # made by a grader that was killed
+            return None
+        first, _, rest = whole.partition(b"\n")
+        number, digest = first.decode("ascii").split()
+        # A grader that is killed may leave bytes of an earlier line, which names another line before it.
+        is_next = rest.endswith(f'"previous":"{digest}"}}\n'.encode("ascii"))
+        return _Head(int(number), digest, rest if is_next else b"")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return _Head(0, "")
+
+
+def _is_end(digest: str, head: _Head | None) -> bool:
+    """Return whether a ledger may end with the line of that hash, by its head."""
+    return digest == FIRST if head is None else digest in (head.digest, _hash(head.next_line))
+
+
+def _end_problem(hashes: Sequence[str], last: int, head: _Head | None) -> str:
+    """Return what is wrong with the end of a ledger, from the hashes of its lines and its last number; empty for nothing."""
+    if _is_end(hashes[-1] if hashes else FIRST, head):
+        return ""
+    if head is None or not head.digest:
+        return f"{HEAD} is missing or damaged: it is unknown whether the last lines are complete"
+    if head.number > last:
+        return f"the last {head.number - last:,} of {head.number:,} entries are missing"
+    known = [FIRST, *hashes]
+    if head.digest not in known:
+        return f"entry {head.number:,} was changed"
+    place = known.index(head.digest)
+    return f"{HEAD} ends with line {place:,}: what follows was added by hand, or the head is an older one"
+
+
+@contextmanager
+def _locked(path: Path, flags: int) -> Iterator[int]:
+    """Open and lock a ledger; wait for whoever has it."""
+    while True:
+        descriptor = os.open(path, flags | BINARY, 0o644)
+        try:
+            lock(descriptor, wait=True)
+            if is_at(descriptor, path):
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return BytesIO(data).readlines()
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    """Return a line's entry; None if it is none."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(entry, dict) or not isinstance(entry.get("previous"), str):
+        return None
+    number = entry.get("number")
+    return entry if type(number) is int and 0 < number < 2**53 else None
 
 
 def _line(entry: dict[str, Any]) -> bytes:
@@ -251,25 +327,3 @@ def ordinal(number: int) -> str:
     """Return `1st`, `2nd`, `3rd`, `4th`, …, `1,001st`."""
     last = 0 if number % 100 in (11, 12, 13) else number % 10
     return f"{number:,}" + {1: "st", 2: "nd", 3: "rd"}.get(last, "th")
-
-
-def ladder(scores: Sequence[float], step: float, *, lower_is_better: bool) -> list[float]:
-    """Return the Ladder score after each attempt: the best score so far, updated only if a new one beats it by more than `step`.
-
-    A score that counts is rounded to a multiple of `step`; these scores alone reveal almost nothing of the answers through
-    attempts that are not really better. Source: Blum and Hardt, The Ladder: A Reliable Leaderboard for Machine Learning
-    Competitions (2015), algorithm 1.
-
-    Args:
-        scores: in the order of the attempts.
-        step: the smallest improvement that counts, above 0.
-        lower_is_better: the direction.
-    """
-    sign = -1.0 if lower_is_better else 1.0
-    best: float | None = None
-    found = []
-    for score in scores:
-        if best is None or sign * (score - best) > step:
-            best = round(score / step) * step
-        found.append(best)
-    return found

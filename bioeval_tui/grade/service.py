@@ -58,11 +58,11 @@ class Grading:
 
         return uncertainties(reports, self._pool_of(self.registry()))
 
-    def explain(self, report: TaskReport) -> tuple[Section, ...]:
-        """Return the error views of a valid submission, without answers that its task keeps private."""
+    def explain(self, report: TaskReport, *, show_answers: bool = False) -> tuple[Section, ...]:
+        """Return the error views of a valid submission; of private answers only if they are to be shown."""
         from bioeval_tui.grade.batch.explanations import explanations
 
-        found = dict(explanations([report], self._pool_of(self.registry())))
+        found = dict(explanations([report], self._pool_of(self.registry()), show_answers=show_answers))
         return found.get(0, ())
 
     def lacks_data(self, task_id: str) -> bool:

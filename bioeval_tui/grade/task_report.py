@@ -20,8 +20,7 @@ class ReportExtra:
     `metric` names the score; `score_needed` is the score at which the next better medal begins; `error` says why a submission is invalid;
     `leaderboard_position` is the place the score would take, counting from 1; `environment` names the Python and the
     packages that graded; `leaderboard` says where the board comes from. `looks` is how many different submissions have
-    been scored with these answers by now, `agent_looks` how many of this agent; `ladder_score` is the agent's Ladder
-    score (see `ledger.ladder`).
+    been scored with these answers by now, `agent_looks` how many of this agent.
     """
 
     agent: str | None = None
@@ -37,7 +36,6 @@ class ReportExtra:
     leaderboard: str | None = None
     looks: int | None = None
     agent_looks: int | None = None
-    ladder_score: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, ready for JSON."""
@@ -282,7 +280,6 @@ _EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
     "leaderboard": _text_or_none,
     "looks": _count,
     "agent_looks": _count,
-    "ladder_score": _number_or_none,
 }
 _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "task_id": _text,

@@ -456,10 +456,8 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 def _faults(state: RunState) -> str:
     """Return the faults of a run in the form of the list."""
-    talks = state.conversations.values()
-    ended = {talk.ended.fault for talk in talks if talk.ended}
-    scored = {talk.score.fault for talk in talks if talk.score}
-    return ", ".join(sorted((ended | scored) - {"none"})) or "none"
+    found = {talk.fault for talk in state.conversations.values() if talk.fault is not None}
+    return ", ".join(sorted(found - {"none"})) or "none"
 
 
 def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:

@@ -79,6 +79,7 @@ class AskedFor(BaseModel):
     job_file: str | None = None
     agent_url: str | None = None
     sample_agent: bool | None = None
+    local_model: bool | None = None
     mode: str | None = None
     evaluator_model: str | None = None
     judge_model: str | Texts | None = None
@@ -228,6 +229,10 @@ class SeedApplied(EventBase):
     detail: str = ""
 
 
+AgentsGraph = Literal["same", "unknown"]
+"""`unknown`: the agent does not say which graph it uses. With another graph, no conversation is held."""
+
+
 class ConversationStarted(EventBase):
     """A session with the agent exists and the greeting is drawn."""
 
@@ -236,6 +241,8 @@ class ConversationStarted(EventBase):
     greeting: str
     max_messages: Place
     case: Case | None = None
+    agents_graph: AgentsGraph | None = None
+    """Whether the agent says that it uses the knowledge graph of the run; None if the job does not query one."""
     record: dict[str, Any] | None = None
     """Data of an imported file about the conversation that no other field has."""
 
@@ -266,7 +273,8 @@ class MessageDelta(EventBase):
 class MessageCompleted(EventBase):
     """A complete message. `latency_ms` covers only the successful attempt; `waited_ms` the failed attempts and waits.
 
-    `thought_ms` is how long the evaluator took over a user message.
+    `thought_ms` is how long the evaluator took over a user message. `cut_off`: the agent's model ended its answer at its
+    length limit.
     """
 
     kind: Literal["message_completed"] = "message_completed"
@@ -284,6 +292,7 @@ class MessageCompleted(EventBase):
     generation: tuple[dict[str, Any], ...] = ()
     operator: bool = False
     signs_off: bool = False
+    cut_off: bool = False
     record: dict[str, Any] | None = None
     """The message in the imported file, if the other fields lack parts of it."""
 
@@ -315,7 +324,8 @@ class CallsTraced(EventBase):
 class RequestFailed(EventBase):
     """One attempt failed. `counted`: it counts as the agent's failure. `wait_ms`: the wait after it.
 
-    `received` is the beginning of what arrived instead of an answer; `unreachable`: there was no connection.
+    `received` is the beginning of what arrived instead of an answer; `unreachable`: there was no connection;
+    `crowded`: a timeout while this program had other requests under way at the same host.
     """
 
     kind: Literal["request_failed"] = "request_failed"
@@ -327,7 +337,32 @@ class RequestFailed(EventBase):
     wait_ms: Number | None = None
     counted: bool = False
     unreachable: bool = False
+    crowded: bool = False
     message: Place | None = None
+
+
+class AnswersUnused(EventBase):
+    """Answers of models that a server may charge for, although they were not used: void, cut off, malformed, late.
+
+    `tokens_in` and `tokens_out` are sums; `uncounted` of the answers have no token count. `message` was to be answered.
+    """
+
+    kind: Literal["answers_unused"] = "answers_unused"
+    peer: Peer
+    answers: Place
+    uncounted: Place = 0
+    tokens_in: Tokens | None = None
+    tokens_out: Tokens | None = None
+    message: Place | None = None
+
+
+class ModelServed(EventBase):
+    """The first answer of a peer's model in the run that names `served` as its model, where `asked` was asked for."""
+
+    kind: Literal["model_served"] = "model_served"
+    peer: Peer
+    asked: str
+    served: str
 
 
 class StateObserved(EventBase):
@@ -363,6 +398,8 @@ class AssertionChecked(EventBase):
     warning: str | None = None
     why: str | None = None
     """What was observed if it failed: the values that the condition compared, or the query's result."""
+    fault: Fault = "infrastructure"
+    """Who is to blame if it was not measured; `none` if nothing failed, such as for calls that the agent does not report."""
 
     @property
     def reason(self) -> str:
@@ -420,23 +457,35 @@ class Warned(EventBase):
     message: str
 
 
-IT_SENT = "; it sent: "
-"""What stands in `ConversationEnded.detail` before what came instead of an answer."""
+STARTS_DIFFER = "the conditions did not start from the same state"
+"""How the warning `not_clean` begins if it lists what differs."""
 
 
 class ConversationEnded(EventBase):
-    """Why a conversation ended, and whose fault it was."""
+    """Why a conversation ended, and whose fault it was.
+
+    `ways` says what you can do if no conversation took place, and `received` what came instead of an answer.
+    """
 
     kind: Literal["conversation_ended"] = "conversation_ended"
     reason: EndReason
     fault: Fault
     detail: str = ""
+    ways: tuple[str, ...] = ()
+    received: str = ""
     duration_ms: Number = 0.0
 
     @property
-    def cause(self) -> str:
-        """The detail without what came instead of an answer, which is for the transcript."""
-        return self.detail.partition(IT_SENT)[0]
+    def advice(self) -> str:
+        """What follows the detail on one line: what you can do, and what came instead of an answer."""
+        return "".join(f"; {way}" for way in self.ways) + (
+            f"; it sent: {self.received}" if self.received else ""
+        )
+
+    @property
+    def explained(self) -> str:
+        """The detail and the advice on one line."""
+        return f"{self.detail}{self.advice}"
 
     @property
     def how(self) -> EndReason | Literal["not_held"]:
@@ -646,6 +695,8 @@ KnownEvent = Annotated[
     | SpansReceived
     | CallsTraced
     | RequestFailed
+    | AnswersUnused
+    | ModelServed
     | StateObserved
     | AssertionChecked
     | FactDisclosed

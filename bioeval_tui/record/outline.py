@@ -42,7 +42,10 @@ class Outline:
     @property
     def faults(self) -> list[str]:
         """The faults, in alphabetical order."""
-        return sorted({fault for talk in self.talks.values() for fault in talk.faults} - {"none"})
+        found = (
+            next((fault for fault in talk.faults if fault != "none"), "none") for talk in self.talks.values()
+        )
+        return sorted({*found} - {"none"})
 
     def scores(self) -> dict[str, float | None]:
         """Return each condition's mean score over its trials; None when one is missing or not measured."""

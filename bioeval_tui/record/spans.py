@@ -96,6 +96,8 @@ _RESULT = ("gen_ai.tool.call.result", "output.value")
 _MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "embedding.model_name")
 _TOKENS_IN = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
 _TOKENS_OUT = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
+LENGTH_LIMIT = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
+"""What models' endpoints and frameworks call the end of an answer at its length limit."""
 _CONTENT_FREE = frozenset(
     {"gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.system", "gen_ai.agent.name", "gen_ai.agent.id",
      "gen_ai.conversation.id", "gen_ai.response.finish_reasons", "gen_ai.response.id", "gen_ai.tool.type",
@@ -117,6 +119,9 @@ def meaning_of(span: AgentSpan) -> Meaning:
     message = _tool_message(result)
     failed = message.get("status") == "error"
     result = _parsed(message["content"]) if message else _without_block(result)
+    match result:
+        case {"raw_output": output, "is_error": bool(failed), "tool_name": _}:  # LlamaIndex
+            result = output
     return Meaning(
         kind,
         tool or clean_line(span.name, 200),
@@ -178,6 +183,21 @@ def tokens_of(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, in
         if not any(above in counted for above in ancestors(name, trace))
     ]
     return known_sum(n for n, _ in outer), known_sum(n for _, n in outer)
+
+
+def was_cut_off(spans: Iterable[AgentSpan], trace_id: str) -> bool:
+    """Return whether the last of a trace's model calls that says why it ended, ended at the model's length limit."""
+    told = [
+        (span.end_ns, reasons)
+        for span in spans
+        if span.trace_id == trace_id and (reasons := span.attributes.get("gen_ai.response.finish_reasons"))
+    ]
+    if not told:
+        return False
+    reasons = max(told, key=lambda each: each[0])[1]
+    if isinstance(reasons, str):
+        reasons = _parsed(reasons)
+    return any(each in LENGTH_LIMIT for each in (reasons if isinstance(reasons, list | tuple) else [reasons]))
 
 
 def ancestors(span_id: str, trace: Mapping[str, AgentSpan]) -> Iterator[str]:
@@ -256,9 +276,12 @@ def _parsed(value: Any) -> Any:
 
 
 def _without_wrapping(arguments: Any) -> Any:
-    """Return the arguments by name from what instrumentations of LangChain (OpenLLMetry) and smolagents record as the call."""
+    """Return the arguments by name from what instrumentations of LangChain (OpenLLMetry), smolagents and LlamaIndex
+    record as the call."""
     match arguments:
         case {"input_str": _, "inputs": dict(found)} | {"args": [], "kwargs": dict(found)}:
+            return found
+        case {"kwargs": dict(found), **others} if not others:
             return found
     return arguments
 

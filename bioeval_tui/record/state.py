@@ -6,7 +6,7 @@ Views only read. Events of an abandoned attempt are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -16,8 +16,8 @@ from bioeval_tui import score as composite
 from bioeval_tui.record import cases, events
 from bioeval_tui.record.clock import Clock
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.names import CONDITIONS, Condition, Role
-from bioeval_tui.record.spans import AgentSpan, tokens_of
+from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role, with_served
+from bioeval_tui.record.spans import AgentSpan, tokens_of, was_cut_off
 from bioeval_tui.text import clean_line, shorten
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
@@ -56,6 +56,8 @@ class MessageState:
     tokens_out: int | None = None
     operator: bool = False
     signs_off: bool = False
+    told_cut_off: bool = False
+    """Whether the agent's endpoint said that the answer ended at its model's length limit."""
     generation: list[dict[str, Any]] = field(default_factory=list)
     facts: list[events.FactDisclosed] = field(default_factory=list)
     failures: list[events.RequestFailed] = field(default_factory=list)
@@ -82,6 +84,18 @@ class MessageState:
             return tokens_of(self.spans, self.traceparent.split("-")[1])
         return self.tokens_in, self.tokens_out
 
+    @property
+    def cut_off(self) -> bool:
+        """Whether the agent's model ended the answer at its length limit, as the endpoint or the answer's spans say."""
+        if self.told_cut_off or not (self.spans and self.traceparent):
+            return self.told_cut_off
+        return was_cut_off(self.spans, self.traceparent.split("-")[1])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the agent answered without a word."""
+        return self.role == "assistant" and self.done and not self.text.strip()
+
     def add(self, text: str) -> None:
         """Append streamed text."""
         if text:
@@ -102,6 +116,7 @@ class ConversationState:
     session_id: str | None = None
     case: events.Case | None = None
     record: dict[str, Any] | None = None
+    agents_graph: events.AgentsGraph | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
     max_messages: int = 0
@@ -114,6 +129,9 @@ class ConversationState:
     warnings: list[events.Warned] = field(default_factory=list)
     submissions: list[events.SubmissionGraded] = field(default_factory=list)
     request_failures: list[events.RequestFailed] = field(default_factory=list)
+    unused: list[events.AnswersUnused] = field(default_factory=list)
+    abandoned: ConversationState | None = field(default=None, compare=False)
+    """The attempt before this one, without its texts: what it used was paid for."""
     ended: events.ConversationEnded | None = None
     verdict: events.TranscriptScored | None = None
     score: events.ConversationScored | None = None
@@ -130,6 +148,14 @@ class ConversationState:
         return next((message.turn for message in reversed(self.messages) if self.sent(message)), 0)
 
     @property
+    def attempts(self) -> Iterator[ConversationState]:
+        """This attempt at the conversation, and those that were abandoned."""
+        talk: ConversationState | None = self
+        while talk is not None:
+            yield talk
+            talk = talk.abandoned
+
+    @property
     def latencies_ms(self) -> list[float]:
         """The agent's latencies in ms, one per turn, in order."""
         return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
@@ -138,6 +164,13 @@ class ConversationState:
     def failures(self) -> int:
         """How many failures count against the agent so far."""
         return sum(1 for failure in self.request_failures if failure.counted)
+
+    @property
+    def fault(self) -> events.Fault | None:
+        """Who caused it to end early or, if nobody did, to have no score; None before it ended."""
+        if self.ended is None or self.ended.fault != "none" or self.score is None:
+            return self.ended.fault if self.ended is not None else None
+        return self.score.fault
 
     @property
     def facts(self) -> list[events.FactDisclosed]:
@@ -195,6 +228,8 @@ class RunState:
     resumed: int = 0
     cases: list[events.Case] = field(default_factory=list)
     """The case of each trial, begun or not; empty where the job has none."""
+    served: dict[Peer, dict[str, list[str]]] = field(default_factory=dict)
+    """Which models answered, by the names that the servers gave them, for each peer by the name that was asked for."""
     _clock: Clock = field(default_factory=Clock)
     _parts: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """The values of each case, by its name and its persona's."""
@@ -217,6 +252,23 @@ class RunState:
             return None
         named = not self.started.rehearsal or self._target.get("model") or self.started.batch_id
         return self.started.model if named or self.agent_is_model else None
+
+    @property
+    def served_model(self) -> str | None:
+        """The model that answered as the agent, by the name that its server gave it; None if it gave none."""
+        names = (name for many in self.served.get("agent", {}).values() for name in many)
+        return " and ".join(dict.fromkeys(names)) or None
+
+    @property
+    def agent_model(self) -> str | None:
+        """The agent's model: `asked for X, served Y` where the names differ."""
+        asked = self.asked_model
+        return asked and with_served(asked, self.served.get("agent", {}))
+
+    @property
+    def evaluator(self) -> str:
+        """Who played the user; a model as in `agent_model`."""
+        return with_served(self.started.evaluator, self.served.get("evaluator", {})) if self.started else ""
 
     @property
     def _target(self) -> dict[str, Any]:
@@ -271,7 +323,9 @@ class RunState:
         if self.clean_unknown:
             return "it is unknown whether the conditions started from the same state"
         found = [warning.message for warning in self._about_clean("not_clean")]
-        return found[0].partition("; ")[0] if found else "the conditions cannot be compared"
+        if found and found[0].startswith(events.STARTS_DIFFER):
+            return events.STARTS_DIFFER
+        return found[0] if found else "the conditions cannot be compared"
 
     @property
     def clean_unknown(self) -> bool:
@@ -308,6 +362,27 @@ class RunState:
         end = self.ended.at if self.ended else now or self.last_at
         return self._clock.seconds(self.started.at, end) if self.started and end else None
 
+    @property
+    def judge(self) -> str:
+        """Who judged what this state holds: the run's judge, and those that judged again; models as in `agent_model`."""
+        recorded = with_served(self.started.judge, self.served.get("judge", {})) if self.started else ""
+        verdicts = [talk.verdict for talk in self.conversations.values() if talk.verdict]
+        held = {clean_line(verdict.judge, 200) if verdict.author else recorded for verdict in verdicts}
+        return ", ".join(sorted(held)) or recorded
+
+    @property
+    def judge_prompt(self) -> str:
+        """The prompts of those judges with their versions, such as `eval/score 1a2b3c4d`; empty if no model judged."""
+        recorded = self.started.judge_prompt if self.started else ""
+        held = {
+            ", ".join(f"{clean_line(name, 100)} {digest[:8]}" for name, digest in verdict.prompts.items())
+            if verdict.author
+            else recorded
+            for talk in self.conversations.values()
+            if (verdict := talk.verdict)
+        }
+        return ", ".join(sorted(filter(None, held))) if held else recorded
+
     def scores(self) -> dict[str, float | None]:
         """Return each condition's mean score over its trials; None when one is missing or not measured."""
         found: dict[str, float | None] = {}
@@ -343,7 +418,10 @@ def apply(state: RunState, event: RunEvent) -> Change:
     conversation = state.conversations.get(key)
     attempt = event.attempt or 1
     if conversation is None or attempt > conversation.attempt:
-        conversation = state.conversations[key] = ConversationState(key, attempt, "preparing")
+        if conversation is not None:
+            lighten(conversation)
+        conversation = ConversationState(key, attempt, "preparing", abandoned=conversation)
+        state.conversations[key] = conversation
         conversation.started_at = event.at
         conversation.case = state.cases[event.trial - 1] if event.trial <= len(state.cases) else None
     elif attempt < conversation.attempt:
@@ -401,6 +479,10 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
                 state.started = state.started.model_copy(update={"trials": event.trials})
             state.clean = state.clean and event.clean
             state.paused.clear()
+        case events.ModelServed():
+            names = state.served.setdefault(event.peer, {}).setdefault(event.asked, [])
+            if event.served not in names:
+                names.append(event.served)
         case events.Warned():
             _warn(state, event)
         case events.OperatorActed():
@@ -456,11 +538,14 @@ def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunE
         case events.ConversationStarted():
             talk.session_id = event.session_id
             talk.case, talk.record = event.case or talk.case, event.record
+            talk.agents_graph = event.agents_graph
             talk.started_at = event.at
             talk.max_messages = event.max_messages
         case events.RequestFailed():
             talk.request_failures.append(event)
             return _attach(talk, event.message, "failures", event)
+        case events.AnswersUnused():
+            talk.unused.append(event)
         case events.FactDisclosed():
             return _attach(talk, event.message, "facts", event)
         case events.EvaluatorViolated():
@@ -531,6 +616,7 @@ def _complete_message(talk: ConversationState, event: events.MessageCompleted) -
     message.tokens_out = event.tokens_out
     message.operator = event.operator
     message.signs_off = event.signs_off
+    message.told_cut_off = event.cut_off
     message.generation = list(event.generation)
     message.record = event.record
     talk.phase = "checking"

@@ -2,7 +2,8 @@
 
 A call is the event `{"request": {"function": {"name"}, "arguments": {}, "id"?}}`, as the published REST API has it; its
 result is `{"output", "id"?, "error"?}`. A call that only a span reports has its id as `span`; without arguments,
-`argumentsTold` is false. A result belongs to the call with its id; one without belongs to the oldest call
+`argumentsTold` is false. Arguments that are no JSON stay text, `argumentsRead` is false, and the call has failed: no
+tool can have run with them. A result belongs to the call with its id; one without belongs to the oldest call
 of its message that has no result yet.
 """
 
@@ -14,10 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui.text import clean_line, clean_value, shorten
+from bioeval_tui.text import clean_line, clean_value, parse_json, shorten
 
 MAX_VALUE = 100_000
 """Maximum number of recorded characters of arguments and results."""
+UNREAD = "the arguments of this call are not JSON"
+"""The result of a call whose arguments cannot be read, if no other is reported."""
+OWN_ID = "unnamed-"
+"""How an id begins that was made here, for a call that was reported without one."""
 _RESULTS = ("output", "result", "response")
 
 
@@ -25,7 +30,7 @@ _RESULTS = ("output", "result", "response")
 class ToolCall:
     """One call. `turn` is the user's message (from 1) that it answers, `message` the agent's; `told` is true if it has a result.
 
-    `arguments_told` is false if a span reported only the call's name.
+    `arguments_told` is false if a span reported only the call's name, `arguments_read` if they are no JSON.
     """
 
     turn: int
@@ -36,12 +41,26 @@ class ToolCall:
     result: Any = None
     failed: bool = False
     arguments_told: bool = True
+    arguments_read: bool = True
+
+
+def parse_arguments(written: str) -> Any:
+    """Return the arguments of a tool call: JSON, or the text itself if it is none or exceeds the limits."""
+    try:
+        return parse_json(written) if written.strip() else {}
+    except ValueError:
+        return written
 
 
 def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
-    """Return a call as stored in the recording; arguments that are not an object are under the key `arguments`."""
+    """Return a call as stored in the recording; arguments that are not an object are under the key `arguments`.
+
+    A text stands for arguments that cannot be read.
+    """
     given = arguments if isinstance(arguments, Mapping) else {"arguments": arguments}
     request: dict[str, Any] = {"function": {"name": clean_line(name, 200)}, "arguments": dict(given)}
+    if isinstance(arguments, str):
+        request["argumentsRead"] = False
     if call_id:
         request["id"] = clean_line(call_id, 200)
     made: dict[str, Any] = clean_value({"request": request}, MAX_VALUE)
@@ -67,6 +86,14 @@ def request_of(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
+def _arguments_of(request: Mapping[str, Any]) -> Any:
+    """Return a call's arguments as JSON; a text if they cannot be read. REST agents and imported files may send them as text."""
+    given = request.get("arguments") or {}
+    if request.get("argumentsRead") is False and isinstance(given, Mapping):
+        return str(given.get("arguments"))
+    return parse_arguments(given) if isinstance(given, str) else given
+
+
 def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:
     """Return an event's result, and whether the call failed; None without a result."""
     found = next((event[key] for key in _RESULTS if key in event), None)
@@ -78,7 +105,10 @@ def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:
 def paired(
     events: Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[Mapping[str, Any] | None, tuple[Any, bool] | None]]:
-    """Yield each call of one message with its result, and results without a call, in the order of the calls."""
+    """Yield each call of one message with its result, and results without a call, in the order of the calls.
+
+    A call whose arguments cannot be read has failed, whatever its result.
+    """
     found: list[list[Any]] = []
     waiting: dict[int, None] = {}
     # The calls without a result, by their place in `found`.
@@ -106,7 +136,10 @@ def paired(
             found[chosen][1] = result
             del waiting[chosen]
     for request, result in found:
-        yield request, result
+        if request is not None and isinstance(_arguments_of(request), str):
+            yield request, (result[0] if result else UNREAD, True)
+        else:
+            yield request, result
 
 
 def calls_of(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
@@ -120,10 +153,9 @@ def calls_of(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
         for request, result in paired(message.get("events") or ()):
             if request is None:
                 continue
-            call = ToolCall(
-                turn, number, str(request["function"].get("name", "")), request.get("arguments") or {}
-            )
+            call = ToolCall(turn, number, str(request["function"].get("name", "")), _arguments_of(request))
             call.arguments_told = request.get("argumentsTold") is not False
+            call.arguments_read = not isinstance(call.arguments, str)
             if result is not None:
                 call.told, (call.result, call.failed) = True, result
             calls.append(call)

@@ -18,7 +18,7 @@ from bioeval_tui.errors import Problem, RecordingError, StorageError, UsageError
 from bioeval_tui.files import put_new, storage_error, write_whole
 from bioeval_tui.portable import BINARY
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
-from bioeval_tui.record.importing.formats import ImportFormat
+from bioeval_tui.record.importing.formats import OWN, ImportFormat, names
 from bioeval_tui.record.importing.recognising import format_of
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
 from bioeval_tui.record.live import only_here
@@ -27,7 +27,10 @@ from bioeval_tui.record.paths import SUFFIX, imported_path, is_run_id, live_path
 from bioeval_tui.record.reading import CHUNK, MAX_LINE, LineReader
 from bioeval_tui.text import clean_value, compact_json, plural
 
-NO_RECORDING = "not a recording: give the .jsonl file of a run, whose first line says how the run began"
+NO_RECORDING = (
+    "not a recording (the .jsonl file of a run, whose first line says how the run began), nor recognised as "
+    f"{', '.join(name for name in names() if name != OWN)}; if it is one of them, name it with --format"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,16 @@ RARE = 0.1
 
 def advice(found: Difference) -> str:
     """Return what cannot be concluded from a difference yet; empty if it is beyond chance."""
-    estimate, pairs = found.estimate, len(found.estimate.points)
-    if not pairs:
+    estimate, pairs = found.estimate, found.units
+    if not estimate.points:
         return "Nothing can be concluded: no pair of conversations has both scores."
     if estimate.interval is None:
-        seen = "One pair shows" if pairs == 1 else f"{pairs} pairs show"
+        seen = "One pair shows" if len(estimate.points) == 1 else f"{len(estimate.points)} pairs show"
         return (
             f"{seen} what happened, not what to expect: {FEWEST} trials of each run would give an interval."
         )
+    if found.verdict == "too few":
+        return f"{plural(pairs, found.unit)} cannot tell a difference from chance: {found.needed} would do."
     if found.verdict in ("better", "worse"):
         return ""
     units = "cases" if estimate.clusters > 1 else "trials of each run"
@@ -41,7 +43,7 @@ def advice(found: Difference) -> str:
         )
         return f"A difference in up to {_unseen(pairs) * 100:.0f} % of trials could have been missed{more}."
     wanted = ((needed(found, effect), effect) for effect in EFFECTS)
-    trials, effect = next(((n, effect) for n, effect in wanted if n > _held(found)), (0, 0.0))
+    trials, effect = next(((n, effect) for n, effect in wanted if n > found.units), (0, 0.0))
     more = (
         f"; about {trials:,} {units} would show one of {effect:g} ({POWER * 100:.0f} % power)"
         if trials
@@ -58,7 +60,7 @@ def needed(found: Difference, effect: float) -> int:
     """
     estimate = found.estimate
     assert estimate.standard_error is not None
-    ratio = estimate.standard_error * sqrt(_held(found)) / effect
+    ratio = estimate.standard_error * sqrt(found.units) / effect
     level = (1 + LEVEL) / 2
     least = max(2, ceil((ratio * (normal_quantile(level) + normal_quantile(POWER))) ** 2))
     return next(
@@ -75,12 +77,6 @@ def trials_words(trials: int) -> str:
     if trials >= FEWEST:
         return f"{trials} trials give {about}"
     return f"{plural(trials, 'trial')}: no interval; {FEWEST} give {about}"
-
-
-def _held(found: Difference) -> int:
-    """Return the number of pairs, or of the cases that they come from."""
-    clusters = found.estimate.clusters
-    return clusters if clusters > 1 else len(found.estimate.points)
 
 
 def _unseen(pairs: int) -> float:

@@ -70,7 +70,7 @@ class Standing:
         interval = found.estimate.interval
         pairs = len(found.estimate.points)
         shown = f"{signed(found.mean, 1)} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
-        if interval is None:
+        if interval is None or found.verdict == "too few":
             return f"{shown}: too few to tell"
         ends = {"better": "better", "worse": "worse", "same": "the same"}.get(
             found.verdict, "not yet distinguishable"

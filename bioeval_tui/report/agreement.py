@@ -263,13 +263,16 @@ def change(items: Sequence[RatedTask]) -> AgreementChange | None:
     both, old, new = zip(*found, strict=True)
     people = [(item.people_score, item.passed(item.people_score)) for item in both]
     errors = [
-        (Sample(i.job, abs(a - i.people_score)), Sample(i.job, abs(b - i.people_score)))
+        (
+            Sample(i.job, abs(a - i.people_score), case=i.cluster),
+            Sample(i.job, abs(b - i.people_score), case=i.cluster),
+        )
         for i, a, b in zip(both, old, new, strict=True)
     ]
     return AgreementChange(
         before=agreement([(s, i.passed(s)) for s, i in zip(old, both, strict=True)], people),
         after=agreement([(s, i.passed(s)) for s, i in zip(new, both, strict=True)], people),
-        closer=difference(differences(errors), higher_is_better=False),
+        closer=difference(differences(errors, independent=False), higher_is_better=False),
     )
 
 
@@ -280,8 +283,10 @@ def _of_run(run_id: str, state: RunState, overlay: Overlay, *, blind: bool, ever
     rated: dict[reviews.TaskKey, Mapping[str, Reviewed]] = dict(folded.tasks)
     if every:
         for place, held in state.conversations.items():
-            for scored in held.verdict.tasks if held.verdict else ():
-                rated.setdefault(reviews.TaskKey(place, scored.task), {})
+            # The first judge may have failed.
+            for verdict in (held.verdict, *(judging.verdict for judging in later.get(place, []))):
+                for scored in verdict.tasks if verdict else ():
+                    rated.setdefault(reviews.TaskKey(place, scored.task), {})
     for (key, task), opinions in sorted(rated.items()):
         people = {name: entry for name, entry in opinions.items() if entry.blind or not blind}
         talk = state.conversations.get(key)

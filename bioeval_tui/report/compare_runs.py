@@ -58,6 +58,7 @@ def _condition(found: ConditionComparison) -> ComparedCondition:
                 check.a.share if check.a else None,
                 check.b.share if check.b else None,
                 check.change,
+                check.difference.verdict if check.difference else "not measured",
             )
             for check in found.assertions
         ),

@@ -39,6 +39,7 @@ class ComparedCheck:
     a: float | None
     b: float | None
     change: Change
+    verdict: Verdict = "not measured"
 
 
 @dataclass(frozen=True, slots=True)

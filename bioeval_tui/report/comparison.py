@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
@@ -14,21 +14,26 @@ from bioeval_tui.report.advice import advice
 from bioeval_tui.report.compared import Change
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.run_differences import difference_notes, targets_differ, timing_refused
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate
 from bioeval_tui.report.statistics.explained import reweighted
-from bioeval_tui.report.statistics.multiple import holm
-from bioeval_tui.report.statistics.paired import Difference, difference, differences
+from bioeval_tui.report.statistics.paired import (
+    FOUND_AT,
+    Difference,
+    corrected,
+    difference,
+    differences,
+    p_words,
+)
 from bioeval_tui.report.statistics.samples import Sample, grouped
-from bioeval_tui.report.statistics.signed_rank import signed_rank_p
 from bioeval_tui.report.words import PARTS, signed
 from bioeval_tui.score import Composite, contributions
 from bioeval_tui.text import plural, upper_first
 
 TINY = 1e-9
-FOUND_AT = 0.05
 PENALTY = "penalty"
+GATED = ("task", "assertion")
+"""The parts that the gate looks at beside the score: with few trials, a fall of all tasks shows sooner than that of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +44,6 @@ class TaskComparison:
     a: Estimate | None
     b: Estimate | None
     difference: Difference | None
-    p: float | None = None
-    """The p-value of the difference, corrected for all tasks and assertions (Holm); None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,8 @@ class AssertionComparison:
     weight: float
     a: Proportion | None
     b: Proportion | None
-    p: float | None = None
-    """That of a change (exact signed-rank test over trials, or cases), corrected in the same way."""
+    difference: Difference | None = None
+    """Of the share of trials in which it passed; None where the run's job does not have the assertion."""
 
     @property
     def change(self) -> Change:
@@ -133,8 +136,8 @@ class ConditionComparison:
         elif not better and not worse:
             tasks = f"B scores the same on {plural(len(means), 'task')}"
         else:
-            tasks = f"B is better on {better} of {plural(len(means), 'task')}"
-            tasks += f" and worse on {worse}" if worse else ""
+            tasks = f"B scores higher on {better} of {plural(len(means), 'task')}"
+            tasks += f" and lower on {worse}" if worse else ""
         moved = [
             f"{PARTS.get(part.name, part.name)} {signed(part.difference.mean)}"
             for part in self.parts
@@ -150,19 +153,37 @@ class ConditionComparison:
 
     @property
     def corrected(self) -> str:
-        """The corrected conclusion on single tasks and assertions; empty if there is only one."""
-        tested = [(f"task “{one.title}”", one.p) for one in self.tasks]
-        tested += [(f"assertion “{one.title}”", one.p) for one in self.assertions]
-        known = [(name, p) for name, p in tested if p is not None]
-        if len(known) < 2:
+        """Which tasks and assertions differ; empty unless two or more could be told from chance."""
+        told, tested = [], 0
+        for name, found in self._details:
+            if found.verdict not in ("too few", "not measured"):
+                tested += 1
+                if found.p is not None and found.p <= FOUND_AT:
+                    told.append(f"{name} (p {p_words(found.p)})")
+        if tested < 2:
             return ""
-        told = [f"{name} (p {_p_words(p)})" for name, p in known if p <= FOUND_AT]
         what = f"significantly different: {', '.join(told)}" if told else "none is significantly different"
-        return f"{upper_first(self.title)}: of {len(known)} tasks and assertions, corrected for looking at all (Holm), {what}."
+        return f"{upper_first(self.title)}: of {tested} tasks and assertions, corrected for looking at all (Holm), {what}."
+
+    @property
+    def regressions(self) -> tuple[str, ...]:
+        """Whatever is worse in B beyond chance, in words."""
+        parts = [(f"the score {part.title}", part.difference) for part in self.parts if part.name in GATED]
+        return tuple(
+            f"{self.title}: {what} fell, {found.words}{_p_of(found)}"
+            for what, found in (("the score", self.score), *parts, *self._details)
+            if found.verdict == "worse"
+        )
+
+    @property
+    def _details(self) -> list[tuple[str, Difference]]:
+        named = [(f"task “{one.title}”", one.difference) for one in self.tasks]
+        named += [(f"assertion “{one.title}”", one.difference) for one in self.assertions]
+        return [(name, found) for name, found in named if found is not None]
 
 
-def _p_words(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+def _p_of(found: Difference) -> str:
+    return "" if found.p is None else f" (p {p_words(found.p)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +195,23 @@ class Comparison:
     conditions: tuple[ConditionComparison, ...]
     timing_refused: str
     notes: tuple[str, ...]
-    regressions: tuple[str, ...]
+
+    @property
+    def regressions(self) -> tuple[str, ...]:
+        """What is worse in B than in A beyond chance, by condition."""
+        return tuple(line for found in self.conditions for line in found.regressions)
+
+    @property
+    def undecided(self) -> str:
+        """Why the runs cannot show a regression, and how many trials or cases would do; empty if they can."""
+        few = [found.score for found in self.conditions if found.score.verdict == "too few"]
+        if not few:
+            return ""
+        least = min(few, key=lambda found: found.units)
+        needed = least.needed
+        enough = f"{needed} trials of each run (--repeat {needed})" if least.of_trials else f"{needed} cases"
+        pairs = f"{plural(least.units, least.unit)} that both runs scored"
+        return f"cannot tell whether B is worse: {pairs} may differ by chance alone; {enough} would do"
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -197,9 +234,8 @@ def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
     """Compare two runs: conditions that both have, tasks and assertions matched by title, trials by number."""
     refused = timing_refused(a, b)
     shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
-    conditions = tuple(_condition(a, b, condition, bool(refused)) for condition in shared)
-    regressions = tuple(line for found in conditions for line in _regressions(found))
-    return Comparison(a, b, conditions, refused, tuple(difference_notes(a, b)), regressions)
+    conditions = _corrected([_condition(a, b, condition, bool(refused)) for condition in shared])
+    return Comparison(a, b, conditions, refused, tuple(difference_notes(a, b)))
 
 
 def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: bool) -> ConditionComparison:
@@ -219,9 +255,6 @@ def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: 
         pairs = _pairs(a, b, condition, _average)
         latency = difference(differences(pairs), higher_is_better=False, unit=False)
         averages = _means(pairs)
-    tasks, assertions = _corrected(
-        _compare_tasks(a, b, condition), _compare_assertions(a, b, condition), _assertion_ps(a, b, condition)
-    )
     return ConditionComparison(
         condition=condition,
         title=samples.condition_title([a, b], condition),
@@ -229,8 +262,8 @@ def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: 
         b=estimate([s for run, talk in samples.talks([b], condition) if (s := score(run, talk))]),
         score=difference(differences(_pairs(a, b, condition, score))),
         parts=_compare_parts(a, b, condition, without_timing),
-        tasks=tasks,
-        assertions=assertions,
+        tasks=tuple(_compare_tasks(a, b, condition)),
+        assertions=tuple(_compare_assertions(a, b, condition)),
         latency=latency,
         averages_ms=averages,
         turns=tuple(_turns(a, b, condition, without_times)),
@@ -334,59 +367,83 @@ def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[Tas
     return found
 
 
-def _corrected(
-    tasks: Sequence[TaskComparison], assertions: Sequence[AssertionComparison], raw: Mapping[str, float]
-) -> tuple[tuple[TaskComparison, ...], tuple[AssertionComparison, ...]]:
-    """Return them with p-values corrected for multiple testing."""
-    p_values = {f"assertion {title}": p for title, p in raw.items()}
-    for one in tasks:
-        p = one.difference.estimate.p_value if one.difference is not None else None
-        if p is not None:
-            p_values[f"task {one.title}"] = p
-    found = holm(p_values)
-    return (
-        tuple(replace(one, p=found.get(f"task {one.title}")) for one in tasks),
-        tuple(replace(one, p=found.get(f"assertion {one.title}")) for one in assertions),
+def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComparison, ...]:
+    """Return the conditions with p-values corrected over all of them: scores and gated parts, tasks and assertions, the rest."""
+    found: dict[tuple[str, str, str], Difference] = {}
+    for family in ("score", "detail", "rest"):
+        found |= corrected(
+            {
+                (one.condition, kind, title): tested
+                for one in conditions
+                for kind, title, tested in _tested(one)
+                if tested is not None and _family(kind, title) == family
+            }
+        )
+
+    def of(one: ConditionComparison, kind: str, title: str = "") -> Difference | None:
+        return found.get((one.condition, kind, title))
+
+    return tuple(
+        replace(
+            one,
+            score=of(one, "score") or one.score,
+            tasks=tuple(replace(task, difference=of(one, "task", task.title)) for task in one.tasks),
+            assertions=tuple(
+                replace(check, difference=of(one, "assertion", check.title)) for check in one.assertions
+            ),
+            parts=tuple(
+                replace(part, difference=of(one, "part", part.name) or part.difference) for part in one.parts
+            ),
+            latency=of(one, "latency"),
+        )
+        for one in conditions
     )
 
 
-def _assertion_ps(a: LoadedRun, b: LoadedRun, condition: Condition) -> dict[str, float]:
-    """Return by title how likely a change of each assertion is by chance, where it was checked in five pairs or more."""
-    titles = {title: index for index, (title, _) in rows.assertion_titles(b.state).items()}
-    pairs = _matched(a, b, condition)
-    found = {}
-    for index, (title, _) in rows.assertion_titles(a.state).items():
-        changes: dict[str, float] = {}
-        count = 0
-        for one, two in pairs:
-            before, after = _holds(one, index), _holds(two, titles.get(title))
-            if one is not None and before is not None and after is not None:
-                cluster = one.case.name if one.case is not None else str(one.key.trial)
-                changes[cluster] = changes.get(cluster, 0.0) + after - before
-                count += 1
-        if count >= FEWEST:
-            found[title] = signed_rank_p(list(changes.values()))
-    return found
+def _family(kind: str, title: str) -> str:
+    if kind == "score" or (kind == "part" and title in GATED):
+        return "score"
+    return "detail" if kind in ("task", "assertion") else "rest"
 
 
-def _holds(talk: ConversationState | None, index: int | None) -> float | None:
-    check = talk.final_checks.get(index) if talk is not None and index is not None else None
-    return None if check is None or check.status == "not_measured" else float(check.status == "passed")
+def _tested(found: ConditionComparison) -> list[tuple[str, str, Difference | None]]:
+    return [
+        ("score", "", found.score),
+        *(("task", task.title, task.difference) for task in found.tasks),
+        *(("assertion", check.title, check.difference) for check in found.assertions),
+        *(("part", part.name, part.difference) for part in found.parts),
+        ("latency", "", found.latency),
+    ]
 
 
 def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[AssertionComparison]:
-    sides = []
-    weights: dict[str, float] = {}
-    for run in (a, b):
-        side: dict[str, Proportion] = {}
-        for index, (title, weight) in rows.assertion_titles(run.state).items():
-            weights[title] = weight
-            side[title], _ = samples.assertion_share([run], condition, index)
-        sides.append(side)
-    return [
-        AssertionComparison(title, weight, sides[0].get(title), sides[1].get(title))
-        for title, weight in weights.items()
+    indices = [
+        {title: index for index, (title, _) in rows.assertion_titles(run.state).items()} for run in (a, b)
     ]
+    weights = dict(pair for run in (a, b) for pair in rows.assertion_titles(run.state).values())
+
+    def passed(index: int) -> Value:
+        def value(run: LoadedRun, talk: Talk) -> Sample | None:
+            check = talk.final_checks.get(index) if talk is not None else None
+            if talk is None or check is None:
+                return None
+            known = None if check.status == "not_measured" else float(check.status == "passed")
+            return Sample(run.started.job_name, known, "not measured", samples.case_of(talk))
+
+        return value
+
+    found = []
+    for title, weight in weights.items():
+        one, two = (side.get(title) for side in indices)
+        shares = [
+            None if index is None else samples.assertion_share([run], condition, index)[0]
+            for run, index in ((a, one), (b, two))
+        ]
+        both = None
+        if one is not None and two is not None:
+            both = difference(differences(_pairs(a, b, condition, passed(one), passed(two))))
+        found.append(AssertionComparison(title, weight, shares[0], shares[1], both))
+    return found
 
 
 def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> list[TurnComparison]:
@@ -407,27 +464,3 @@ def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: boo
 
 def _latency(messages: tuple[MessageState, ...]) -> float | None:
     return next((m.latency_ms for m in messages if m.role == "assistant" and m.latency_ms is not None), None)
-
-
-def _regressions(found: ConditionComparison) -> list[str]:
-    """The regressions: by the interval or, with fewer than five pairs, in every pair."""
-    lines = []
-    if _worse(found.score):
-        where = " in every pair" if found.score.verdict == "too few" else ""
-        lines.append(f"{found.title}: the score fell{where}, {found.score.words}")
-    for task in found.tasks:
-        # One of many tasks may fall by chance, so the test is corrected for the number of tasks.
-        if task.difference is not None and _worse(task.difference) and (task.p is None or task.p <= FOUND_AT):
-            lines.append(f"{found.title}: task “{task.title}” fell, {task.difference.words}")
-    lines += [
-        f"{found.title}: assertion “{check.title}” passed in A and fails in B"
-        for check in found.assertions
-        if check.change == "broken"
-    ]
-    return lines
-
-
-def _worse(found: Difference) -> bool:
-    if found.verdict == "too few":
-        return bool(found.estimate.points) and max(found.estimate.points) < -TINY
-    return found.verdict == "worse"

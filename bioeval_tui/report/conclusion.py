@@ -7,7 +7,7 @@ measured comes before any score; the effect of the facts is stated only if both 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
@@ -165,8 +165,10 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
         return Conclusion(
             "not_measured", f"{upper_first(where)} nothing was scored, so the run has no result."
         )
-    detail = _short(ended.detail or reason)
-    cause = _short((ended.cause or reason).partition("; ")[0])  # what to do about it is said below, in full
+    # What ended a conversation is no reason for a missing score unless the score says so.
+    cause = _short(ended.detail if ended.detail in reason else "") or _short(
+        reason
+    )  # what to do about it is said below, in full
     if ended.reason == "agent_failed" and not talk.latencies_ms:
         tried = [failure for failure in talk.request_failures if failure.peer == "agent"]
         if tried and all(failure.unreachable for failure in tried):
@@ -176,12 +178,14 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
         return Conclusion("agent_failed", f"No conversation took place, so nothing was measured: {cause}.")
     if ended.reason == "evaluator_failed":
         alike = [other for other in without if other.ended and other.ended.reason == ended.reason]
-        invalid = ended.fault == "evaluator"
-        what = "stepped out of its role" if invalid and talk.violations else "failed"
+        what = " and ".join(
+            f"{did} {_places(run, some)} ({_short(some[0].ended.detail or reason)})"
+            for did, role in (("stepped out of its role", True), ("failed", False))
+            if (some := [other for other in alike if _left_role(other) is role]) and some[0].ended
+        )
         about = "that conversation says" if len(alike) == 1 else "they say"
         return Conclusion(
-            "evaluator_failed",
-            f"The simulated user {what} {_places(run, alike)} ({detail}), so {about} nothing about the agent.",
+            "evaluator_failed", f"The simulated user {what}, so {about} nothing about the agent."
         )
     if talk.verdict is not None and talk.verdict.error:
         failed = [other for other in without if other.verdict is not None and other.verdict.error]
@@ -193,6 +197,11 @@ def _trouble(run: LoadedRun) -> Conclusion | None:
     if not scored and len({talk.score.reason for talk in without if talk.score}) == 1 and len(talks) > 1:
         return Conclusion("not_measured", f"No conversation has a score: {cause}.")
     return Conclusion("not_measured", f"{upper_first(where)} the agent has no score: {cause}.")
+
+
+def _left_role(talk: ConversationState) -> bool:
+    """Return whether a conversation ended because the user's message was void twice; a mark ends none."""
+    return any(violation.outcome == "not sent" for violation in talk.violations)
 
 
 def _agent_trouble(run: LoadedRun) -> Conclusion | None:
@@ -211,7 +220,7 @@ def _agent_trouble(run: LoadedRun) -> Conclusion | None:
 
 
 def _why(talks: Sequence[ConversationState]) -> str:
-    cause = talks[0].ended.cause if talks[0].ended else ""
+    cause = talks[0].ended.detail if talks[0].ended else ""
     return f" ({_short(cause)})" if cause else ""
 
 
@@ -270,9 +279,11 @@ def _difference(run: LoadedRun, uplift: Difference, given: int) -> Conclusion:
         return Conclusion(code, f"{knowing} {verb} the agent {span} ({alone}){because}{_penalty(run)}.")
     if uplift.verdict == "too few":
         few = _count(trials, "trial") if trials == planned else f"{used} with both scores"
+        few = few if uplift.of_trials else plural(uplift.units, "case")
         # Repeating a script and rules gives the same scores again, not an interval.
-        alike = run.started.rehearsal and uplift.estimate.all_equal
-        advice = "in a rehearsal, more would score the same" if alike else f"{FEWEST} would give an interval"
+        alike = run.started.rehearsal and uplift.estimate.all_equal and uplift.of_trials
+        enough = f"{FEWEST} would give an interval" if uplift.of_trials else f"{uplift.needed} would do"
+        advice = "in a rehearsal, more would score the same" if alike else enough
         return Conclusion(
             "too_few",
             f"{upper_first(_scores(run))}; {few} are too few to tell what difference the facts make ({advice})"
@@ -434,25 +445,30 @@ def _best_of(summaries: Sequence[Summary], means: dict[str, float]) -> Conclusio
         )
     if all(found.verdict == "better" for found in apart):
         than = names[others[0].label] if len(others) == 1 else "every other model"
-        least = min(found.mean or 0.0 for found in apart)
+        margin = min(found.mean or 0.0 for found in apart)
         by = "by" if len(others) == 1 else "by at least"
         return Conclusion(
-            "winner", f"{names[best.label]} does better than {than}, {by} {number(least)} ({listed})."
+            "winner", f"{names[best.label]} does better than {than}, {by} {number(margin)} ({listed})."
         )
     close = [(other, found) for other, found in zip(others, apart, strict=True) if found.verdict != "better"]
     if not any(round(point, 2) for _, found in close for point in found.estimate.points):
         alike = " and ".join(names[found.label] for found in (best, *(other for other, _ in close)))
         scores = number(means[best.label]) if len(close) == len(others) else listed
-        pairs = min(len(found.estimate.points) for _, found in close)
-        few = f"; {plural(pairs, 'pair')} of conversations are too few to tell more" if pairs < FEWEST else ""
+        fewest = min((found for _, found in close), key=lambda found: found.units)
+        few = (
+            f"; {plural(fewest.units, fewest.unit)} {'is' if fewest.units == 1 else 'are'} too few to tell more"
+            if fewest.units < FEWEST
+            else ""
+        )
         return Conclusion(
             "no_winner", f"No model can be called best: {alike} score the same ({scores}){few}."
         )
-    fewest = min(len(found.estimate.points) for found in apart)
-    if any(found.verdict == "too few" for found in apart):
+    few_pairs = [found for found in apart if found.verdict == "too few"]
+    if few_pairs:
+        least = min(few_pairs, key=lambda found: found.units)
         return Conclusion(
             "no_winner",
-            f"No model can be called best: {plural(fewest, 'pair')} of conversations are too few to tell ({listed}); {FEWEST} would give an interval.",
+            f"No model can be called best: {plural(least.units, least.unit)} {'is' if least.units == 1 else 'are'} too few to tell ({listed}); {least.needed} would do.",
         )
     return Conclusion(
         "no_winner",
@@ -471,14 +487,11 @@ def _distinguished(labels: Sequence[str]) -> dict[str, str]:
 
 
 def _apart(other: Summary, best: Summary) -> Difference:
-    """Return best − other, paired by job, condition and trial."""
+    """Return best − other, paired by job and trial; the conditions of a trial are averaged, since they are one test of the agent."""
     sides = [
         {
-            (run.started.job_name, condition, trial): samples.score_sample(
-                run, run.state.conversation(condition, trial)
-            )
+            (run.started.job_name, trial): _trial_sample(run, trial)
             for run in found.runs
-            for condition in run.started.conditions
             for trial in run.trials
         }
         for found in (other, best)
@@ -488,6 +501,16 @@ def _apart(other: Summary, best: Summary) -> Difference:
         (sides[0].get(key), sides[1].get(key)) for key in keys
     ]
     return difference(differences(pairs))
+
+
+def _trial_sample(run: LoadedRun, trial: int) -> Sample | None:
+    """Return the mean score of a trial's conditions; without a value if one of them has none."""
+    held = [samples.score_sample(run, run.state.conversation(c, trial)) for c in run.started.conditions]
+    known = [sample for sample in held if sample is not None]
+    missing = next((sample for sample in known if sample.value is None), None)
+    if missing is not None or len(known) < len(held) or not known:
+        return missing
+    return replace(known[0], value=fmean(sample.value for sample in known if sample.value is not None))
 
 
 def _overall(summary: Summary) -> float | None:

@@ -1,4 +1,8 @@
-"""What a run's models cost, from the recorded tokens and the price table. An unknown price is unknown, never 0."""
+"""What a run's models cost, from the recorded tokens and the price table. An unknown price is unknown, never 0.
+
+An answer that a server may charge for without saying its tokens (a stream that was cut off or cancelled) makes the sums of
+its peer lower bounds.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.evaluation.prices import FILE_NAME, Price
-from bioeval_tui.record.events import TranscriptScored
+from bioeval_tui.record.events import AnswersUnused, TranscriptScored
 from bioeval_tui.record.names import Peer
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import ConversationState, MessageState
@@ -16,18 +20,28 @@ from bioeval_tui.report.loading import LoadedRun
 NO_MODEL = {"evaluator": ("scripted", "human"), "scorer": ("rules",)}
 """The kinds of evaluator and judge that call no model and cost nothing."""
 
-Asked = Sequence[MessageState | TranscriptScored]
+Asked = Sequence[MessageState | TranscriptScored | AnswersUnused]
 
 
 @dataclass(frozen=True, slots=True)
 class PeerCost:
-    """One peer's models: tokens as reported (None: not reported) and dollars, None with the reason when unknown."""
+    """One peer's models: tokens as reported (None: not reported) and dollars, None with the reason when unknown.
+
+    `known` are the dollars of the answers whose cost is known. `uncounted` is the number of answers without a token count.
+    """
 
     peer: Peer
     tokens_in: int | None
     tokens_out: int | None
     dollars: float | None
     why_unknown: str = ""
+    known: float = 0.0
+    uncounted: int = 0
+
+    @property
+    def is_partly_known(self) -> bool:
+        """Whether `known` is a lower bound of the cost, and not nothing."""
+        return self.dollars is None and self.known > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +58,12 @@ class Spent:
 
     @property
     def known(self) -> float:
-        """The total cost of the peers whose cost is known, in dollars."""
-        return round(sum(peer.dollars for peer in self.peers if peer.dollars is not None), 9)
+        """The total cost of the answers whose cost is known, in dollars."""
+        return round(sum(peer.known for peer in self.peers), 9)
 
     @property
     def unknown(self) -> tuple[PeerCost, ...]:
-        """The peers whose cost is not known."""
+        """The peers whose cost is not, or not completely, known."""
         return tuple(peer for peer in self.peers if peer.dollars is None)
 
     def of(self, peer: Peer) -> PeerCost:
@@ -76,25 +90,50 @@ def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
         known_sum(cost.tokens_out for cost in found),
         None if why or not found else sum(cost.dollars for cost in found if cost.dollars is not None),
         why or ("" if found else "no conversation was run"),
+        sum(cost.known for cost in found),
+        sum(cost.uncounted for cost in found),
     )
 
 
 def _of_run(run: LoadedRun, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
-    answers = [m for talk in talks for m in talk.messages if m.role == "assistant" and m.done]
+    abandoned = [attempt for talk in talks for attempt in talk.attempts if attempt is not talk]
+    held = [*talks, *abandoned]
+    answers = [m for talk in held for m in talk.messages if m.role == "assistant" and m.done]
     # The greeting is drawn from the job and an operator's messages are typed, so no model is called for them.
     lines = [
-        m for talk in talks for m in talk.messages
+        m for talk in held for m in talk.messages
         if m.role == "user" and m.done and not m.operator and (m.message > 1 or m.tokens_in is not None)
     ]  # fmt: skip
+    given = [run.recorded_verdict(talk) for talk in talks]
+    given += [talk.verdict for talk in abandoned]
     verdicts = [
-        verdict for talk in talks
-        if (verdict := run.recorded_verdict(talk)) is not None and verdict.error is None
+        verdict for verdict in given
+        if verdict is not None and (verdict.error is None or _counts(verdict) != (None, None))
     ]  # fmt: skip
+
+    def unused(peer: Peer) -> list[AnswersUnused]:
+        return [each for talk in held for each in _unused(talk, peer)]
+
     return {
-        "agent": _agent(run, answers),
-        "evaluator": _evaluator(run, lines),
-        "judge": _judge(run, verdicts),
+        "agent": _agent(run, [*answers, *unused("agent")]),
+        "evaluator": _evaluator(run, [*lines, *unused("evaluator")]),
+        "judge": _judge(run, [*verdicts, *unused("judge")]),
     }
+
+
+def _unused(talk: ConversationState, peer: Peer) -> list[AnswersUnused]:
+    """Return the answers that were paid for and not used; in a recording that lists none, those that failed."""
+    listed = [each for each in talk.unused if each.peer == peer]
+    failed = [
+        failure
+        for failure in talk.request_failures
+        if failure.peer == peer and failure.status is None and not failure.unreachable
+    ]
+    if listed or not failed:
+        return listed
+    last, count = failed[-1], len(failed)
+    told = last.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
+    return [AnswersUnused(**told, peer=peer, answers=count, uncounted=count)]
 
 
 def _agent(run: LoadedRun, answers: Asked) -> PeerCost:
@@ -116,7 +155,7 @@ def _evaluator(run: LoadedRun, lines: Asked) -> PeerCost:
 
 def _judge(run: LoadedRun, verdicts: Asked) -> PeerCost:
     kind = run.kind_of("scorer")
-    if kind in NO_MODEL["scorer"] or not run.state.job.get("tasks"):
+    if kind in NO_MODEL["scorer"]:
         return PeerCost("judge", None, None, 0.0)
     if kind != "llm":
         return _unknown("judge", verdicts, f"the cost of a judge of kind {kind} is unknown")
@@ -141,19 +180,23 @@ def _priced(run: LoadedRun, peer: Peer, asked: Asked, models: Sequence[Any], hos
             return _unknown(peer, asked, f"no price of {model} at {host} in {FILE_NAME}")
         prices.append(price)
     counts = [_counts(each) for each in asked]
-    silent = sum(None in pair for pair in counts)
-    if silent:
-        return _unknown(peer, asked, f"{silent} of {len(asked)} answers have no token count")
     # A panel's tokens are recorded as one sum, so use its highest price, which is never too low.
     price = max(prices, key=lambda each: each.tokens_out)
     dollars = sum(price.cost(tokens_in or 0, tokens_out or 0) for tokens_in, tokens_out in counts)
-    return PeerCost(peer, *_tokens(asked), dollars)
+    if silent := _uncounted(asked):
+        made = sum(each.answers if isinstance(each, AnswersUnused) else 1 for each in asked)
+        return _unknown(peer, asked, f"{silent} of {made} answers have no token count", dollars)
+    return PeerCost(peer, *_tokens(asked), dollars, known=dollars)
 
 
-def _unknown(peer: Peer, asked: Asked, why: str) -> PeerCost:
+def _unknown(peer: Peer, asked: Asked, why: str, known: float = 0.0) -> PeerCost:
     if not asked:
         return PeerCost(peer, None, None, 0.0)
-    return PeerCost(peer, *_tokens(asked), None, why)
+    return PeerCost(peer, *_tokens(asked), None, why, known, _uncounted(asked))
+
+
+def _uncounted(asked: Asked) -> int:
+    return sum(each.uncounted if isinstance(each, AnswersUnused) else None in _counts(each) for each in asked)
 
 
 def _tokens(asked: Asked) -> tuple[int | None, int | None]:
@@ -161,12 +204,12 @@ def _tokens(asked: Asked) -> tuple[int | None, int | None]:
     return known_sum(tokens_in for tokens_in, _ in counts), known_sum(tokens_out for _, tokens_out in counts)
 
 
-def _counts(asked: MessageState | TranscriptScored) -> tuple[int | None, int | None]:
+def _counts(asked: MessageState | TranscriptScored | AnswersUnused) -> tuple[int | None, int | None]:
     return asked.tokens if isinstance(asked, MessageState) else (asked.tokens_in, asked.tokens_out)
 
 
 def cost_dict(found: Spent) -> dict[str, Any]:
-    """Return the cost for JSON, in dollars: `dollars` is null when a peer's cost is unknown."""
+    """Return the cost for JSON, in dollars: `dollars` is null when a peer's cost is unknown, `known_dollars` a lower bound."""
     return {
         "dollars": _rounded(found.dollars),
         "known_dollars": _rounded(found.known),
@@ -175,7 +218,9 @@ def cost_dict(found: Spent) -> dict[str, Any]:
             peer.peer: {
                 "tokens_in": peer.tokens_in,
                 "tokens_out": peer.tokens_out,
+                "uncounted": peer.uncounted,
                 "dollars": _rounded(peer.dollars),
+                "known_dollars": _rounded(peer.known),
                 "why_unknown": peer.why_unknown or None,
             }
             for peer in found.peers

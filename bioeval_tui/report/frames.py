@@ -137,14 +137,14 @@ def _conversation(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
         "not_measured": None if scored and scored.score is not None else why_no_score(talk),
         "given_scores": compact_json(scored.given) if scored and scored.given is not None else None,
         "end_reason": ended.reason if ended else None,
-        "fault": ended.fault if ended else None,
+        "fault": talk.fault,
         "turns": talk.turns,
         "started_at": talk.started_at if timed else None,
         "duration_s": ended.duration_ms / 1000 if ended and timed else None,
         "average_latency_ms": scored.average_latency_ms if scored else None,
         "facts_given": len({fact.fact for fact in talk.facts}),
-        "tokens_in": _sum(message.tokens_in for message in answers),
-        "tokens_out": _sum(message.tokens_out for message in answers),
+        "tokens_in": _sum(message.tokens[0] for message in answers),
+        "tokens_out": _sum(message.tokens[1] for message in answers),
         "tone": talk.verdict.tone if talk.verdict else None,
     }
 
@@ -215,8 +215,15 @@ def _turns(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
 
 
 def _times(agent: MessageState) -> Cells:
-    names = ("latency_ms", "waited_ms", "first_token_ms", "tokens_in", "tokens_out")
-    return {name: getattr(agent, name) for name in names}
+    names = ("latency_ms", "waited_ms", "first_token_ms", "cut_off")
+    tokens_in, tokens_out = agent.tokens
+    told = {name: getattr(agent, name) for name in names}
+    return {
+        **told,
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
+        "empty": agent.is_empty if agent.done else None,
+    }
 
 
 def _tools(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
@@ -262,7 +269,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("not_measured", "text", "why there is no score"),
         FrameColumn("given_scores", "text", "the scores in the imported file, as JSON"),
         FrameColumn("end_reason", "text", "`signed_off`, `max_turns`, `agent_failed`, …"),
-        FrameColumn("fault", "text", "who caused it to end early: `none`, `agent`, `evaluator`, `judge`, `infrastructure`"),
+        FrameColumn("fault", "text", "who caused it to end early or to have no score: `none`, `agent`, `evaluator`, `judge`, `infrastructure`"),
         FrameColumn("turns", "whole", "the user's messages, each with its answer"),
         FrameColumn("started_at", "time", "UTC; missing if the imported file has no times"),
         FrameColumn("duration_s", "number", "seconds"),
@@ -303,6 +310,8 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("user", "text", "what the user said"),
         FrameColumn("user_sent", "flag", "whether the message was sent to the agent; false for the sign-off"),
         FrameColumn("agent", "text", "what the agent said"),
+        FrameColumn("cut_off", "flag", "whether its model ended the answer at its length limit"),
+        FrameColumn("empty", "flag", "whether it answered without a word; missing if it did not answer"),
         FrameColumn("latency_ms", "number", "from the request to the last byte, milliseconds"),
         FrameColumn("waited_ms", "number", "failed attempts and the waits between them, milliseconds; not part of the latency"),
         FrameColumn("first_token_ms", "number", "to the first text, milliseconds; missing if nothing was streamed"),

@@ -1,21 +1,59 @@
-"""Computes the effect of each change from a judge's verdicts before and after it."""
+"""Computes the effect of each change from a judge's verdicts before and after it, and whether it reacts to controls."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
 
-from bioeval_tui.evaluation.wiring.judge_test import UNCHANGED, JudgeAsked
+from bioeval_tui.evaluation.wiring.judge_test import CHANGES, CONTROLS, UNCHANGED, JudgeAsked
 from bioeval_tui.report.statistics.judge_stability import AskedAgain, Stability, judge_stability
 from bioeval_tui.report.statistics.samples import grouped
+
+TOO_LOW = 0.1
+"""Recorded conversations with a lower mean score cannot show whether a judge reacts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """A judge's mean score of a control, and of the same tasks in the recorded conversations."""
+
+    score: float
+    recorded: float
+
+    @property
+    def told(self) -> bool:
+        """Whether the recorded conversations have scores that a control can be lower than."""
+        return self.recorded >= TOO_LOW
+
+    @property
+    def reacts(self) -> bool:
+        """Whether the control has at most half the score."""
+        return self.score <= self.recorded / 2
+
+
+def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
+    """Return the judge's reaction to each control that it scored; a rubric's undesired items are left out."""
+    found = {}
+    for control in CONTROLS:
+        scored = [one for one in asked if one.change == control.name and one.wanted]
+        about = {(one.cluster, one.task) for one in scored}
+        recorded = [
+            one.score for one in asked if one.change == UNCHANGED and (one.cluster, one.task) in about
+        ]
+        if scored and recorded:
+            found[control.name] = Reaction(fmean(one.score for one in scored), fmean(recorded))
+    return found
 
 
 def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
     """Return the effect of each change on the judge's scores; tasks without an unchanged score are excluded."""
     before = grouped(((one.cluster, one.task), one) for one in asked if one.change == UNCHANGED)
     counts: dict[tuple[str, str, int], int] = {}
+    changes = {change.name for change in CHANGES}
     found = []
     for one in asked:
-        if one.change == UNCHANGED:
+        if one.change not in changes:
             continue
         # Of a case with several trials the first answer belongs to the first trial, and so on.
         place = counts.get((one.change, one.cluster, one.task), 0)

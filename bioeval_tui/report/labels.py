@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.events import Reviewed
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.agreement import RatedTask
 from bioeval_tui.text import clean_line
 
@@ -18,6 +20,14 @@ COLUMNS = ("people_score", "label", "score", "passed", "people")
 _WORDS = dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0) | dict.fromkeys(
     ("false", "no", "fail", "failed", "incorrect"), 0.0
 )
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_RIGHT: tuple[tuple[str, str, Callable[[str], object]], ...] = (
+    ("case_trial", "a whole number", _NUMBER.fullmatch),
+    ("trial", "a whole number", _NUMBER.fullmatch),
+    ("condition", " or ".join(CONDITIONS), CONDITIONS.__contains__),
+)
+"""The columns that identify a conversation: what is right in them, and how to tell."""
 
 
 def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> list[RatedTask]:
@@ -32,10 +42,11 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
     """
     try:
         with file.open(encoding="utf-8-sig", newline="") as opened:
-            rows = list(csv.DictReader(opened))
+            reader = csv.DictReader(opened)
+            rows = [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise InputError(f"{file}: cannot be read: {problem}") from None
-    heading = list(rows[0]) if rows else []
+    heading = list(rows[0][1]) if rows else []
     wanted = column or next((name for name in COLUMNS if name in heading), "")
     if wanted not in heading:
         missing = (
@@ -47,9 +58,10 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
     if not {"case", "trial"} & set(heading):
         raise InputError(f"{file}: a column `case` or `trial` is required, to identify the conversation")
     found = {place: dict[str, Reviewed]() for place in range(len(items))}
-    for number, row in enumerate(rows, start=2):
+    for number, row in rows:
         if not (row.get(wanted) or "").strip():
             continue
+        _check(row, file, number)
         fitting = [place for place, item in enumerate(items) if _fits(item, row)]
         if len(fitting) != 1:
             what = (
@@ -64,6 +76,13 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
     return [replace(item, people=found[place]) for place, item in enumerate(items)]
 
 
+def _check(row: Mapping[str, str | None], file: Path, number: int) -> None:
+    for column, right, fits in _RIGHT:
+        told = (row.get(column) or "").strip()
+        if told and not fits(told):
+            raise InputError(f"{file}, line {number}: {column} is {clean_line(told, 40)!r}, not {right}")
+
+
 def _fits(item: RatedTask, row: Mapping[str, str | None]) -> bool:
     def told(name: str) -> str:
         return (row.get(name) or "").strip()
@@ -71,7 +90,7 @@ def _fits(item: RatedTask, row: Mapping[str, str | None]) -> bool:
     if told("case"):
         if told("case") != item.case or int(told("case_trial") or 1) != item.case_trial:
             return False
-    elif told("trial") != str(item.key.trial):
+    elif int(told("trial") or 0) != item.key.trial:
         return False
     return (
         (not told("run_id") or told("run_id") == item.run_id)

@@ -64,14 +64,6 @@ class LoadedRun:
         return sorted(found, key=lambda talk: (talk.key.trial, talk.key.condition == "supplied"))
 
     @property
-    def judges(self) -> tuple[str, ...]:
-        """The names of the judges whose verdicts count."""
-        if not self.judged_again:
-            return (self.started.judge,)
-        held = (talk.verdict for talk in self.state.conversations.values())
-        return tuple(sorted({verdict.judge for verdict in held if verdict is not None}))
-
-    @property
     def reviewed(self) -> ReviewedScores | None:
         """The scores after people's reviews; None without any."""
         return reviewed_scores(self.state, self.people)

@@ -43,7 +43,7 @@ class MannerRow:
     def found(self) -> str:
         """Such as `12.6 (12.3 to 12.8)`."""
         if self.measure.value is None:
-            return "–"
+            return "not checked" if self.name == "out_of_role" else "–"
         interval = self.measure.interval
         around = f" ({self._said(interval.low)} to {self._said(interval.high)})" if interval else ""
         return f"{self._said(self.measure.value)}{around}"
@@ -131,7 +131,9 @@ def _transcript(run: LoadedRun, talk: ConversationState, condition: Condition) -
     names = {message.speaker for message in talk.messages}
     names |= {str(target[key]) for key in ("user", "chatbot") if isinstance(target, dict) and target.get(key)}
     told = tuple(map(str, facts)) if condition == "supplied" else ()
-    return UserTranscript(messages, told, tuple(sorted(names - {"user", "agent"})))
+    evaluator = run.state.job.get("evaluator")
+    checked = not isinstance(evaluator, dict) or evaluator.get("guards") != "off"
+    return UserTranscript(messages, told, tuple(sorted(names - {"user", "agent"})), checked)
 
 
 def manner_dicts(found: Sequence[RunManner]) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _groups(runs: Sequence[LoadedRun]) -> list[Scores]:
     for run, talk in samples.talks(runs, condition):
         sample = samples.score_sample(run, talk)
         if sample is not None and sample.value is not None:
-            agent = (run.started.agent, run.started.model or "")
+            agent = (run.started.agent, run.state.served_model or run.started.model or "")
             case = samples.common_case(run, talk)
             found.setdefault(agent, {}).setdefault(case, []).append(sample.value)
     return list(found.values())

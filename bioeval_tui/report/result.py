@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from bioeval_tui import score
 from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import rows
 from bioeval_tui.report.conclusion import Outcome, conclude
@@ -56,6 +56,10 @@ class MessageResult(_Part):
     """A person typed it."""
     sent: bool
     """Whether it was sent to the other side. The sign-off and messages that a guard stopped are not."""
+    cut_off: bool
+    """Whether the agent's model ended it at its length limit."""
+    empty: bool
+    """Whether the agent answered without a word."""
 
 
 class LatencyResult(_Part):
@@ -228,6 +232,8 @@ class RunResult(_Part):
     """The model requested from the agent; null if none was named."""
     evaluator: str | None
     judge: str | None
+    served: dict[Peer, dict[str, list[str]]]
+    """The names that servers gave the models in their answers, by role and by the name that was asked for."""
     judge_prompt: str | None
     """The judge's prompt and the start of its hash; null if the judge is not a model."""
     started_at: str | None
@@ -281,9 +287,10 @@ def result_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
         job=started.job_name if started else None,
         agent=started.agent if started else None,
         model=started.model if started else None,
-        evaluator=started.evaluator if started else None,
-        judge=", ".join(run.judges) if run else started.judge if started else None,
-        judge_prompt=(started.judge_prompt or None) if started else None,
+        evaluator=state.evaluator or None,
+        judge=state.judge or None,
+        served=state.served,
+        judge_prompt=state.judge_prompt or None,
         started_at=started.at.isoformat() if started else None,
         status=ended.status if ended else "interrupted",
         detail=ended.detail if ended else "",
@@ -360,13 +367,6 @@ def _trial(talk: ConversationState) -> int:
     return talk.key.trial
 
 
-def _fault(talk: ConversationState) -> Fault | None:
-    """Return who caused the conversation to end early or, if it ended normally, to have no score."""
-    if talk.ended is None or talk.ended.fault != "none" or talk.score is None:
-        return talk.ended.fault if talk.ended else None
-    return talk.score.fault
-
-
 def _conversation(talk: ConversationState) -> ConversationResult:
     scored, ended, verdict = talk.score, talk.ended, talk.verdict
     return ConversationResult.model_validate(
@@ -381,11 +381,11 @@ def _conversation(talk: ConversationState) -> ConversationResult:
             "penalty": scored.penalty if scored else None,
             "failures": talk.failures,
             "end_reason": ended.reason if ended else None,
-            "end_detail": ended.detail if ended else "",
-            "fault": _fault(talk),
+            "end_detail": ended.explained if ended else "",
+            "fault": talk.fault,
             "messages": [
                 {name: getattr(m, name) for name in ("message", "role", "speaker", "operator")}
-                | {"content": m.text, "sent": talk.sent(m)}
+                | {"content": m.text, "sent": talk.sent(m), "cut_off": m.cut_off, "empty": m.is_empty}
                 for m in talk.messages
             ],
             "latencies": [m for m in talk.messages if m.role == "assistant"],

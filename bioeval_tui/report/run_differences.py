@@ -35,10 +35,10 @@ def difference_notes(a: LoadedRun, b: LoadedRun) -> list[str]:
     if one.job_sha256 != two.job_sha256:
         told = _job_differences(one.job, two.job) or "only in layout or comments"
         notes.append(f"the job files differ ({told}): tasks and assertions are matched by their titles")
-    if a.judges != b.judges:
-        notes.append(f"the judges differ: A {', '.join(a.judges)}; B {', '.join(b.judges)}")
-    if one.evaluator != two.evaluator:
-        notes.append(f"the evaluators differ: A {one.evaluator}, B {two.evaluator}")
+    if a.state.judge != b.state.judge:
+        notes.append(f"the judges differ: A {a.state.judge}; B {b.state.judge}")
+    if a.state.evaluator != b.state.evaluator:
+        notes.append(f"the evaluators differ: A {a.state.evaluator}; B {b.state.evaluator}")
     if one.prompts != two.prompts:
         notes.append("the prompts differ")
     if one.rehearsal != two.rehearsal:

@@ -44,9 +44,8 @@ def why_excluded(talk: ConversationState) -> str:
         return "not finished"
     if talk.score.score is not None:
         return ""
-    for fault in (talk.ended.fault, talk.score.fault):
-        if fault != "none":
-            return fault
+    if talk.fault not in (None, "none"):
+        return talk.fault
     return "cancelled" if talk.ended.reason == "cancelled" else "not measured"
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
 from bioeval_tui.report import rows, samples
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate, proportion
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
-from bioeval_tui.report.statistics.paired import Difference, difference, differences
+from bioeval_tui.report.statistics.paired import Difference, corrected, difference, differences
 from bioeval_tui.report.statistics.passk import PassK, Tries, pass_series
 from bioeval_tui.report.statistics.samples import Sample, grouped
 
@@ -92,13 +92,15 @@ class Summary:
 
 
 def groups(runs: Sequence[LoadedRun]) -> list[tuple[LoadedRun, ...]]:
-    """Split runs by what must not be pooled: agent, model, and whether it was a rehearsal."""
+    """Split runs by what must not be pooled: agent, model (as the server names it, if it does), and whether it was a
+    rehearsal."""
     found: dict[tuple[str, str, bool, str], list[LoadedRun]] = {}
     for run in runs:
         started = run.started
         # Two imported files without an agent's name may be from different agents.
         own = started.run_id if _is_nameless(run) else ""
-        found.setdefault((started.agent, started.model or "", started.rehearsal, own), []).append(run)
+        model = run.state.served_model or started.model or ""
+        found.setdefault((started.agent, model, started.rehearsal, own), []).append(run)
     return [tuple(group) for group in found.values()]
 
 
@@ -122,8 +124,10 @@ def summarise_runs(runs: Sequence[LoadedRun]) -> list[Summary]:
 
 def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     first = runs[0].started
+    asked = " and ".join(dict.fromkeys(run.started.model for run in runs if run.started.model))
+    served = runs[0].state.served_model
     # A rehearsal requests a model that is not used, so naming it would mislead.
-    model = None if first.rehearsal else first.model
+    model = asked_and_served(asked, [served]) if served else None if first.rehearsal else first.model
     agent = first.job_name if _is_nameless(runs[0]) else first.agent
     label = " · ".join(part for part in (agent, model) if part)
     held = samples.conditions(runs)
@@ -204,7 +208,7 @@ def _score_pairs(run: LoadedRun) -> list[tuple[Sample | None, Sample | None]]:
 
 
 def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
-    found = []
+    found: dict[tuple[str, int, str], Difference] = {}
     for job, same in by_job(runs).items():
         for number, title in rows.task_titles(same[-1].state).items():
             pairs = [
@@ -215,8 +219,8 @@ def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
                 for run in same
                 for trial in run.trials
             ]
-            found.append(TaskUplift(job, title, difference(differences(pairs))))
-    return found
+            found[job, number, title] = difference(differences(pairs))
+    return [TaskUplift(job, title, one) for (job, _, title), one in corrected(found).items()]
 
 
 def _clean_pair(

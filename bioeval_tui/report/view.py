@@ -13,6 +13,7 @@ from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report import judged_again, rows
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.explained import Needed, needed
+from bioeval_tui.report.words import answer_notes
 from bioeval_tui.text import clean_line, plural
 
 TARGET = 0.8
@@ -199,6 +200,7 @@ def _said(run: LoadedRun, talk: ConversationState, trial: int, message: MessageS
         notes.insert(0, Note("unsent", "the sign-off, not sent" if message.done else "not sent"))
     if message.operator:
         notes.append(Note("operator", "typed by a person"))
+    notes += [Note("failure", note) for note in answer_notes(message)]
     if message.waited_ms >= 50:
         notes.append(Note("failure", f"waited {message.waited_ms / 1000:.2f} s besides"))
     if message.role == "assistant":
@@ -240,10 +242,10 @@ def versions(run: LoadedRun) -> list[tuple[str, str]]:
         ("program", f"bioeval-tui {started.program_version}"),
         ("recording schema", started.schema_version),
         ("agent", started.agent),
-        ("model asked for", run.state.asked_model),
-        ("evaluator", started.evaluator),
-        ("judge", started.judge),
-        ("knowledge graph", started.graph),
+        ("model", run.state.agent_model),
+        ("evaluator", run.state.evaluator),
+        ("judge", run.state.judge),
+        ("knowledge graph", _graph(run)),
         ("hosts that received transcripts", ", ".join(started.hosts)),
         ("seed", None if started.source else started.seed),
         (
@@ -254,6 +256,13 @@ def versions(run: LoadedRun) -> list[tuple[str, str]]:
         *((f"prompt {name}", digest) for name, digest in sorted(started.prompts.items())),
     ]
     return [(label, str(value)) for label, value in listed if value not in (None, "")]
+
+
+def _graph(run: LoadedRun) -> str | None:
+    """Return the name of the graph, with a note if the agent did not say that it uses this one."""
+    unknown = any(talk.agents_graph == "unknown" for talk in run.state.conversations.values())
+    note = " (unknown whether it is the agent's, which does not say which graph it uses)" if unknown else ""
+    return (run.started.graph or "") + note if run.started.graph or unknown else None
 
 
 def _provenance(started: RunStarted) -> list[tuple[str, Any]]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui import score
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.events import IT_SENT, AssertionChecked, ConversationEnded, TaskScored
-from bioeval_tui.record.state import ConversationState, RunState
+from bioeval_tui.record.events import AssertionChecked, ConversationEnded, TaskScored
+from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.report.costs import PeerCost, Spent
 from bioeval_tui.report.numbers import DASH as DASH
 from bioeval_tui.report.numbers import number as number
@@ -31,6 +31,7 @@ FINAL = {
     "": "– not checked",
 }
 TONE = "tone (not in the score)"
+UNPROVED = "the judge quotes words that are not in the transcript"
 """The label of the judge's rating of tone, which is not part of any score."""
 
 TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "": "quiet"}
@@ -65,6 +66,15 @@ def why_no_mean(state: RunState) -> str:
     if state.ended is None:
         return "The run has not ended, so there is no mean."
     return "A conversation could not be used, so there is no mean."
+
+
+CUT_OFF = "cut off at its model's length limit"
+EMPTY = "empty answer"
+
+
+def answer_notes(message: MessageState) -> list[str]:
+    """Return what a reader of an answer should know of it: that it is empty, or was cut off."""
+    return [note for note, holds in ((EMPTY, message.is_empty), (CUT_OFF, message.cut_off)) if holds]
 
 
 def compared_words(state: RunState) -> str:
@@ -132,8 +142,9 @@ def why_no_score(talk: ConversationState) -> str:
     reason, ended = talk.score.reason, talk.ended
     if (
         ended is None
-        or ended.reason in ("signed_off", "unknown")
-        or (ended.detail and ended.detail in reason)
+        or ended.reason
+        in ("signed_off", "max_turns", "unknown")  # usual ends, which explain no missing score
+        or (ended.detail and ended.explained in reason)
     ):
         return reason
     return "; ".join(filter(None, (ending(ended), reason)))
@@ -143,14 +154,15 @@ def ways_out(talk: ConversationState) -> tuple[str, ...]:
     """Return what to do about a conversation that never took place; empty for any other."""
     if talk.score is None or talk.score.score is not None or talk.latencies_ms:
         return ()
-    return parts_of(talk.score.reason)[1]
+    return talk.ended.ways if talk.ended is not None else ()
 
 
-def parts_of(reason: str) -> tuple[str, tuple[str, ...], str]:
-    """Return the cause of a missing score, what to do about it, and what came instead of an answer."""
-    said, _, came = reason.removeprefix("not measured: ").partition(IT_SENT)
-    cause, *ways = said.split("; ")
-    return cause, tuple(ways), came
+def cause(talk: ConversationState) -> str:
+    """Return why a conversation has no score, without what to do about it and what came instead of an answer."""
+    reason = talk.score.reason if talk.score is not None else "not scored"
+    return reason.removeprefix("not measured: ").removesuffix(
+        talk.ended.advice if talk.ended is not None else ""
+    )
 
 
 def value_text(value: object) -> str:
@@ -181,32 +193,51 @@ def pass_words(found: Sequence[PassK]) -> str:
 
 
 def token_words(found: Spent) -> str:
-    """Return the tokens of each peer's models, such as `evaluator 1,204 in, 88 out`."""
-    known = [each for each in found.peers if each.tokens_in is not None or each.tokens_out is not None]
-    return "; ".join(
-        f"{each.peer} {whole(each.tokens_in)} in, {whole(each.tokens_out)} out" for each in known
-    ) or ("unknown" if found.unknown else "none")
+    """Return the tokens of each peer's models, such as `agent unknown; evaluator 1,204 in, 88 out; judge at least 812 in, 40 out`."""
+    said = {
+        each.peer: peer_tokens(each) or ("unknown" if each.dollars is None else "") for each in found.peers
+    }
+    return "; ".join(f"{peer} {words}" for peer, words in said.items() if words) or "none"
+
+
+def peer_tokens(found: PeerCost) -> str:
+    """Return a peer's tokens, a lower bound if some answers have no count; empty if nothing is known."""
+    if found.tokens_in is None and found.tokens_out is None:
+        return ""
+    least = "at least " if found.uncounted else ""
+    return f"{least}{whole(found.tokens_in)} in, {whole(found.tokens_out)} out"
 
 
 def tokens(count: int | None, peer: PeerCost) -> str:
     """Return a count of tokens; a dash if no model was called, `unknown` if it reported none."""
-    return DASH if count is None and peer.dollars == 0 else whole(count)
+    if count is None:
+        return DASH if peer.dollars == 0 else whole(count)
+    return f"at least {whole(count)}" if peer.uncounted else whole(count)
 
 
 def dollars(value: float | None) -> str:
     """Return `$0.0123`, `$12.34`, or `unknown`."""
     if value is None:
         return "unknown"
+    if 0 < value < 0.0001:
+        return "under $0.0001"
     return "$0" if value == 0 else f"${value:,.4f}" if value < 1 else f"${value:,.2f}"
 
 
+def peer_dollars(found: PeerCost) -> str:
+    """Return a peer's cost: `$0.0123`, `at least $0.0123`, or `unknown`."""
+    return f"at least {dollars(found.known)}" if found.is_partly_known else dollars(found.dollars)
+
+
 def cost_words(found: Spent) -> str:
-    """Return the known cost, and the peers whose cost is unknown: `$0.0123; the agent's is unknown`."""
-    if not found.unknown:
-        return dollars(found.known)
-    whose = " and ".join(f"the {peer.peer}'s" for peer in found.unknown)
-    unknown = f"{whose} {'is' if len(found.unknown) == 1 else 'are'} unknown"
-    return f"{dollars(found.known)}; {unknown}" if found.known else unknown
+    """Return the known cost, and the peers of whose cost nothing is known: `at least $0.0123; the agent's is unknown`."""
+    unknown = [peer for peer in found.unknown if not peer.is_partly_known]
+    least = "at least " if len(unknown) < len(found.unknown) else ""
+    known = [f"{least}{dollars(found.known)}"] if found.known or not unknown else []
+    whose = " and ".join(f"the {peer.peer}'s" for peer in unknown)
+    return "; ".join(
+        [*known, *([f"{whose} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else [])]
+    )
 
 
 def why_unknown(found: Spent) -> str:
@@ -237,8 +268,6 @@ def standing(report: TaskReport) -> str:
         parts.append("above the human median" if report.beats_human else "not above the human median")
     if report.needed_words:
         parts.append(report.needed_words)
-    if report.extra and report.extra.ladder_score is not None:
-        parts.append(f"Ladder score {report.extra.ladder_score:g}")
     if report.looks_words:
         parts.append(report.looks_words)
     return "; ".join(parts) or "no score"

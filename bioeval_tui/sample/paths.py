@@ -11,6 +11,7 @@ from bioeval_tui.files import write_whole
 from bioeval_tui.text import clean_line
 
 DEMO_JOB = "medication_reminder.yml"
+LOCAL_MODEL_JOB = "missed_dose.yml"
 
 
 def sample_jobs() -> Path:

@@ -54,15 +54,15 @@ OBJECTS_BETWEEN_COLLECTIONS = 10_000
 
 OnQuit = Literal["cancel", "ask", "leave"]
 CANCEL_WAIT_S = 3.0
-"""How long quitting waits for a cancelled run to end, in seconds."""
+"""How long quitting waits for a cancelled run to end that was started elsewhere, in seconds."""
 
 
 class BioevalApp(App[None]):
     """The terminal application.
 
     `start` is what to open first: a request to run, a function that opens a run (a replay, an attached run),
-    or the name of a screen. `on_quit` decides what happens to a live run when the app closes: `cancel` it, `ask`,
-    or `leave` it running. `pictures` is where screenshots go, the current folder by default; `clock` is
+    or the name of a screen. `on_quit` decides what happens to runs in progress when the app closes: `cancel` them, `ask`,
+    or `leave` the run that was opened running, and ask for those that were started here. `pictures` is where screenshots go, the current folder by default; `clock` is
     monotonic, in seconds.
     """
 
@@ -425,42 +425,47 @@ class BioevalApp(App[None]):
         self._exit_renderables.clear()
 
     async def action_leave_app(self) -> None:
-        """Quit: cancel a run in progress, leave it running or ask. The second time, quit immediately."""
-        if self._leaving or not self._goes_on or self._on_quit == "leave":
+        """Quit: cancel runs in progress, leave them running or ask. The second time, quit immediately."""
+        going_on = [*self.services.in_progress(), *self._attached]
+        if self._leaving or not going_on:
             self.exit()
         elif self._on_quit == "cancel":
             self._cancel_and_exit(True)
         else:
             from bioeval_tui.tui.live.quit import QuitScreen
 
-            view = self.live.link.view
-            self.push_screen(QuitScreen(view.run_id if view else "RUN"), self._cancel_and_exit)
+            self.push_screen(QuitScreen(going_on), self._cancel_and_exit)
 
     @property
-    def _goes_on(self) -> bool:
-        if not self.has_live:
-            return False
-        batch_id = self.live.batch_id
-        return self.live.link.is_running or (
-            batch_id is not None and self.services.batch_is_running(batch_id)
-        )
+    def _attached(self) -> Sequence[str]:
+        """The shown run, if it was started elsewhere, is in progress, and is not to be left running."""
+        if not self.has_live or self._on_quit == "leave":
+            return ()
+        link = self.live.link
+        if not link.is_running or link.view is None or link.view.run_id in self.services.in_progress():
+            return ()
+        return (link.view.run_id,)
 
     def _cancel_and_exit(self, cancel: bool | None) -> None:
-        """Exit, cancelling the run first if `True`; `None` means to stay."""
+        """Exit, cancelling the runs first if `True`; `None` means to stay."""
         if cancel is None:
             return
         if not cancel:
             self.exit()
             return
         self._leaving = True
-        self.run_worker(self._cancel_run(), group="leaving")
+        self.notify("Stopping what is in progress. Quit again to leave without waiting.", markup=False)
+        self.run_worker(self._cancel_runs(), group="leaving")
 
-    async def _cancel_run(self) -> None:
+    async def _cancel_runs(self) -> None:
         try:
-            async with asyncio.timeout(CANCEL_WAIT_S):
-                if self.live.batch_id is not None:
-                    await self.services.stop_batch(self.live.batch_id)
-                else:
+            attached = self._attached
+            if self.services.in_progress():
+                await self.services.stop_runs()
+            if attached and self.live.batch_id is not None:
+                await self.services.stop_batch(self.live.batch_id)
+            elif attached:
+                async with asyncio.timeout(CANCEL_WAIT_S):
                     await self.live.link.send("cancel")
                     await self.live.link.wait_for_end()
         except TimeoutError:

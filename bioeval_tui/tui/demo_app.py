@@ -88,7 +88,10 @@ class TryYourOwn(Dialog[str]):
 
 
 class DemoApp(BioevalApp):
-    """Shows `run` at reading pace. `loop` begins again at the end; `graded` says whether medals are shown after it."""
+    """Shows `run` at reading pace. `loop` begins again at the end; `graded` says whether medals are shown after it.
+
+    `local_model`: the agent is a language model on this machine, which the introduction says.
+    """
 
     captions: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -106,6 +109,7 @@ class DemoApp(BioevalApp):
         pace: Pace = "normal",
         loop: bool = False,
         graded: bool = True,
+        local_model: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(services, start, **options)
@@ -113,6 +117,7 @@ class DemoApp(BioevalApp):
         self._pace = PACES[pace]
         self._repeats = loop
         self._graded = graded
+        self._local_model = local_model
         self._directs = True
         self._left_s = 0.0
         self.scene: Scene = "run"
@@ -120,7 +125,7 @@ class DemoApp(BioevalApp):
 
     def introduction(self) -> list[Cell]:
         """Return the demo's introduction."""
-        return captions_view.introduction()
+        return captions_view.introduction(local_model=self._local_model)
 
     def on_mount(self) -> None:
         """Begin."""

@@ -158,6 +158,7 @@ TABLE: tuple[Key, ...] = (
     Key("waterfall", "tab", "other", "other condition", "Show the other condition"),
     Key("columns", "escape", "keep", "done", "Save and go back to the table"),
     Key("error-view", "escape", "close", "close", "Go back to the card"),
+    Key("error-view", "A", "answers", "show private answers", "Show the views of private answers; the ledger records it"),
     Key("compare", "O", "differences", "only differences", "Hide rows that are the same in both runs"),
     Key("compare", "O", "every_row", "all rows", "Show rows that are the same as well"),
     Key("share", "y", "first", "copy", "Copy the first row"),
@@ -256,7 +257,7 @@ TABLE: tuple[Key, ...] = (
 
 LETTERS: dict[str, tuple[str, str]] = {
     "a": ("accept", "accept"),
-    "A": ("show all: conversations, the batch, or runs", "grid batch runs"),
+    "A": ("show all: conversations, the batch, runs, or answers", "grid batch runs answers"),
     "b": ("back one message", "play_back"),
     "B": ("to the start", "edge"),
     "c": ("choose columns or keys", "columns change_keys"),

@@ -32,6 +32,14 @@ class Services(Protocol):
         """Start an engine for the request and follow its first run."""
         ...
 
+    def in_progress(self) -> Sequence[str]:
+        """Return the ids of the runs started from here whose engines still work; "" for one that is being started."""
+        ...
+
+    async def stop_runs(self) -> None:
+        """Stop every run started from here, and wait until its engine and servers have ended."""
+        ...
+
     async def connections(self, request: RunRequest) -> Sequence[Finding]:
         """Check once that the agent and models of a run answer; nothing from the job is sent."""
         ...
@@ -52,10 +60,6 @@ class Services(Protocol):
 
     async def stop_batch(self, batch_id: str) -> str | None:
         """Cancel every conversation and start no more; return a sentence saying why that failed, if it did."""
-        ...
-
-    def batch_is_running(self, batch_id: str) -> bool:
-        """Return whether a batch started from here is still in progress."""
         ...
 
     @property
@@ -79,8 +83,8 @@ class Services(Protocol):
         """Yield the uncertainty of each valid row's score, one by one, where it is missing and can be computed."""
         ...
 
-    async def explain(self, row: MedalRow) -> Sequence[Section]:
-        """Return why a valid submission's score is what it is, without private answers; cancelling ends the work."""
+    async def explain(self, row: MedalRow, *, show_answers: bool = False) -> Sequence[Section]:
+        """Return why a valid submission's score is what it is, of private answers only if asked; cancelling ends the work."""
         ...
 
     # Jobs

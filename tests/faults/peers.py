@@ -202,7 +202,7 @@ class Models(Peer):
     def answer(self, request: Request) -> tuple[bytes, str]:
         """Play the user over a stream, or judge."""
         if request.body.get("stream"):
-            said = SIGN_OFF if ASKED in _prompt(request) else ASKED
+            said = SIGN_OFF if ASKED in prompt_of(request) else ASKED
             return _stream(said), "text/event-stream"
         return _json(completion(json.dumps(self.verdict or verdict(0.8))))
 
@@ -216,11 +216,12 @@ class Models(Peer):
     def meets(self, request: Request) -> bool:
         """Meet what one of the two is asked about the first conversation."""
         role = "evaluator" if request.body.get("stream") else "judge"
-        return role == self.role and FIRST in _prompt(request)
+        return role == self.role and FIRST in prompt_of(request)
 
 
-def _prompt(request: Request) -> str:
-    return str(request.body["messages"][0]["content"])
+def prompt_of(request: Request) -> str:
+    """Return the instructions and the conversation."""
+    return "\n".join(str(message["content"]) for message in request.body["messages"])
 
 
 def verdict(score: float, *numbers: int) -> dict[str, Any]:

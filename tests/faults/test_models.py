@@ -35,13 +35,15 @@ NETWORK = [
     Cell("429 for an hour", status(429, "Retry-After: 3600\r\n"), "is rate-limiting (429)"),
     Cell("malformed JSON", says(b'{"choices": [{"mess'), "not JSON", asked=1),
     Cell("50 MB", peers.fifty_megabytes, "more than 16,000,000 bytes", asked=1),
-    Cell("an endless stream", peers.endless, "more than|within 0.4 s", asked=0, timeout_s=SHORT_S),
 ]
 EVALUATOR = [
     *NETWORK,
+    Cell(
+        "an endless stream", peers.endless, "longer than 1,500 characters|within 0.4 s", "evaluator", asked=0
+    ),
     Cell("wrong types", streams(["no", "text"]), "something that is not a chat completion", asked=1),  # type: ignore[arg-type]
     Cell("refusal", streams(None, refusal="I can't."), "the model refused: I can't.", "evaluator", 1),
-    Cell("cut off", streams("Please no", "length"), "cut off at the model's length limit", "evaluator", 1),
+    Cell("cut off", streams("Please no", "length"), "cut off at the model's length limit", "evaluator", 2),
     Cell("empty", streams(""), "the model's answer was empty", "evaluator"),
     Cell("a tool call", streams(None, "tool_calls", **CALL), "called a tool (look_up)", "evaluator", 1),
 ]
@@ -54,6 +56,7 @@ def judged(value: dict[str, Any]) -> Fault:
 
 JUDGE = [
     *NETWORK,
+    Cell("an endless stream", peers.endless, "more than|within 0.4 s", asked=0, timeout_s=SHORT_S),
     Cell("wrong types", instead(choices="none"), "something that is not a chat completion", asked=1),
     Cell(
         "refusal", instead(**completion(None, refusal="I can't.")), "the model refused: I can't.", "judge", 2
@@ -69,7 +72,7 @@ JUDGE = [
         2,
     ),
     Cell("a score below 0", judged(verdict(-0.1)), "it must be from 0 to 1", "judge", 2),
-    Cell("a score that is text", judged(verdict("1.0")), "the score of task 1 is not a number", "judge", 2),  # type: ignore[arg-type]
+    Cell("a score that is text", judged(verdict("full")), "the score of task 1 is not a number", "judge", 2),  # type: ignore[arg-type]
     Cell("a task missing", judged({"tone": 1, "tasks": []}), "no score for task 1 (of 1)", "judge", 2),
     Cell("a task twice", judged(verdict(1.0, 1, 1)), "task 1 is scored twice", "judge", 2),
     Cell("a task too many", judged(verdict(1.0, 1, 2)), "there is no task 2", "judge", 2),
@@ -107,7 +110,7 @@ def test_a_failing_evaluator_loses_only_its_own_conversation(cell: Cell, program
     assert max(waits, default=0.0) <= LONGEST_WAIT_S * 1000, "whatever it asks for"
     assert done.result["score"] is None
     assert done.code == 3, "could not be measured"
-    who = "simulated user" if cell.whose == "evaluator" else cell.whose
+    who = "simulated user" if cell.whose == "evaluator" else "measurement"
     assert f"1 of 2 used (the {who} failed in 1)" in done.err
 
 

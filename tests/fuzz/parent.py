@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SILENT_S = 60.0
-"""A case may take 2 s of processor time; one that sleeps this long hangs all the same."""
+"""A case may take 5 s of processor time; one that sleeps this long hangs all the same."""
 MOST_DEATHS = 5
 
 

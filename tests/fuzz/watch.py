@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-CASE_CPU_S = 2.0
+CASE_CPU_S = 5.0
 CASE_MB = 500
 ADDRESS_SPACE_MB = 4000
 """What one process may reserve beyond what it has: an allocation of terabytes must not end the machine."""

@@ -45,6 +45,8 @@ class EchoingAgent:
         await self._runner.cleanup()
 
     async def _answer(self, request: web.Request) -> web.Response:
+        if request.path.endswith("/about"):  # which graph it uses, asked without a key
+            return web.Response(status=404)
         self.keys.add(request.headers.get("X-API-KEY", ""))
         if request.path.endswith("/sessions"):
             return web.json_response({"sessionId": "s1"})

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.leftovers import MARK
+
 Found = TypeVar("Found")
 PATIENCE_S = 60.0
 
@@ -23,16 +25,16 @@ def environment(data_dir: Path) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT")
+        if name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT", MARK)
     }
     return {**kept, "HOME": str(data_dir), "BIOEVAL_DATA_DIR": str(data_dir), "NO_PROXY": "*"}
 
 
-def run(*arguments: str, data_dir: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of the program to its end."""
+def run(*arguments: str, data_dir: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the program to its end; `variables` are added to its environment."""
     return subprocess.run(
         [sys.executable, "-m", "bioeval_tui", *arguments],
-        capture_output=True, text=True, timeout=PATIENCE_S, env=environment(data_dir),
+        capture_output=True, text=True, timeout=PATIENCE_S, env={**environment(data_dir), **variables},
     )  # fmt: skip
 
 
@@ -59,12 +61,12 @@ async def run_job(
 
 
 @contextmanager
-def started(*arguments: str, data_dir: Path) -> Iterator[subprocess.Popen[str]]:
+def started(*arguments: str, data_dir: Path, **variables: str) -> Iterator[subprocess.Popen[str]]:
     """Start a command; whatever is left of it is killed at the end."""
     process = subprocess.Popen(
         [sys.executable, "-m", "bioeval_tui", *arguments],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=environment(data_dir), start_new_session=True,
+        env={**environment(data_dir), **variables}, start_new_session=True,
     )  # fmt: skip
     try:
         yield process

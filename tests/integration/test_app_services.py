@@ -10,7 +10,9 @@ from typing import Any, cast
 import pytest
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.sample.paths import sample_submissions
+from bioeval_tui.evaluation.engine.attach import FollowedRun
+from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs, sample_submissions
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 
@@ -103,3 +105,26 @@ async def test_an_empty_data_folder_has_no_runs_and_lists_the_sample_jobs(servic
     assert {item.name for item in await services.jobs()} >= {"medication_reminder"}
     assert await services.runs() == []
     assert await services.undo_delete() == 0
+
+
+@pytest.mark.parametrize("models", [(), ("small", "large")])
+@pytest.mark.parametrize("begun", [False, True])
+async def test_a_run_that_is_forgotten_while_its_engine_starts_can_be_stopped(
+    services: AppServices, tmp_path: Path, models: tuple[str, ...], begun: bool
+) -> None:
+    job = sample_jobs() / DEMO_JOB
+    request = RunRequest(jobs=(job,), sample_agent=True, mode="rehearsal", models=models)
+    shown = asyncio.create_task(services.start_run(request))
+    await asyncio.sleep(0)
+    assert services.in_progress() == [""]
+    if begun:
+        view = cast(FollowedRun, await shown)
+        engine = view.process
+        assert engine is not None
+    shown.cancel()  # another run is opened, or the screen is left
+    await services.stop_runs()
+    assert not services.in_progress()
+    assert not list((tmp_path / "data").rglob("*.live"))
+    assert not list((tmp_path / "data").rglob("*.spec.json"))
+    if begun:
+        assert engine.poll() is not None

@@ -84,7 +84,7 @@ async def test_a_score_from_models_that_refuse_is_not_measured_and_never_zero(tm
     models = StandIns(
         published_script(),
         evaluator_first=[srv.refuse("I play nobody.")],
-        judge_first=[srv.refuse("I judge nobody.")] * 2,
+        judge_first=[srv.refuse("I judge nobody.")] * 3,
     )
     run = await published(tmp_path, PUBLISHED_JOB, models)
     assert run.state.scores() == {"withheld": None, "supplied": None}

@@ -153,13 +153,11 @@ async def test_hosts_are_listed_before_the_first_message(job: Path, tmp_path: Pa
     assert done.stderr.splitlines()[0] == f"transcripts are sent to: {server.url.removeprefix('http://')}"
 
 
-async def test_max_calls_stops_new_conversations_and_the_run_can_be_resumed(
-    job: Path, tmp_path: Path
-) -> None:
+async def test_max_calls_stops_the_run_and_it_can_be_resumed(job: Path, tmp_path: Path) -> None:
     async with RestAgentServer() as server:
         done = await run(server, tmp_path, job, "--repeat", 3, "--max-calls", 7)
         assert done.returncode == 3
-        assert server.sessions == 3, "the conversation under way is finished"
+        assert (server.messages, server.sessions) == (7, 3), "no further call is made"
         run_id = next((tmp_path / "runs").glob("*.jsonl")).stem
         assert f"runs resume {run_id}" in " ".join(done.stderr.split())
         resumed = await asyncio.to_thread(
@@ -171,7 +169,7 @@ async def test_max_calls_stops_new_conversations_and_the_run_can_be_resumed(
     result = json.loads(resumed.stdout)
     assert (result["status"], result["score"]) == ("completed", 1.0)
     assert len(result["conditions"]["supplied"]["trials"]) == 3
-    assert server.sessions == 6, "finished conversations are not held again"
+    assert server.sessions == 3 + 4, "only the conversation that was under way is held again"
     (events,) = recordings(tmp_path)
     assert [event["kind"] for event in events].count("run_resumed") == 1
 

@@ -96,15 +96,21 @@ def test_the_documented_github_workflow_runs(checkout: Path) -> None:
 def test_the_github_actions_script_runs(checkout: Path) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     steps = {step["name"]: step["run"] for step in action["runs"]["steps"] if "run" in step}
+    (env,) = [step["env"] for step in action["runs"]["steps"] if step.get("name") == "Evaluate"]
+    assert "BIOEVAL_DATA_DIR" not in env, "the agent's graph is in the data folder of the whole job"
     start = next(
         step["run"] for step in GITHUB["jobs"]["evaluate"]["steps"] if "agent" in step.get("name", "")
     )
     assert set(ACTION["with"]) <= set(action["inputs"])
     given = {name.replace("-", "_").upper(): value for name, value in ACTION["with"].items()}
+    given["REPORTS"] = "reports"
     exported = "\n".join(f"export {name}='{value}'" for name, value in given.items())
-    done = run_script("\n".join((start, exported, steps["Evaluate"], steps["Summary"])), checkout, ".")
+    done = run_script(
+        "\n".join((start, exported, steps["Evaluate"], steps["Summary"])), checkout, "evaluation"
+    )
     assert done.returncode == 0, done.stdout
-    check_files(checkout)
+    check_files(checkout / "reports")
+    assert list((checkout / "evaluation" / "runs").glob("*.jsonl")), "the job's data folder is kept"
     assert "## Passed" in (checkout / "step_summary.md").read_text(encoding="utf-8")
 
 

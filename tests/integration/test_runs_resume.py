@@ -155,7 +155,7 @@ def test_a_changed_job_is_refused_with_a_diff_unless_forced(tmp_path: Path) -> N
     assert "It is 5 mg." in said
     assert "It is 50 mg." not in said, "the run goes on with the job as recorded"
     assert any("the job has changed" in e["message"] for e in events_of(recording) if e["kind"] == "warned")
-    assert len(conversations(recording)) == 4
+    assert len(conversations(recording)) == 2 + 4, "twice, the first was cut off after one call"
 
 
 @pytest.fixture(scope="module")

@@ -103,6 +103,8 @@ class A2AServer:
     asked: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    """The ids of the tasks that the client cancelled."""
 
 
 class _Executor(AgentExecutor):
@@ -116,7 +118,8 @@ class _Executor(AgentExecutor):
         await self._script(context.get_user_input(), Teller(context, event_queue))
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        raise NotImplementedError
+        self._server.cancelled.append(str(context.task_id))
+        await TaskUpdater(event_queue, context.task_id or "", context.context_id or "").cancel()
 
 
 @asynccontextmanager
@@ -125,11 +128,15 @@ async def a2a_agent(
     *,
     bindings: tuple[str, ...] = ("JSONRPC",),
     streaming: bool = True,
+    version: str = "1.0",
     change: Callable[[AgentCard], None] = lambda card: None,
 ) -> AsyncIterator[A2AServer]:
-    """Serve an agent until the block ends; `change` may change its card before it is served."""
+    """Serve an agent until the block ends; `change` may change its card before it is served.
+
+    With `version` 0.3, the server speaks that, as the package has it for older clients.
+    """
     server = A2AServer()
-    async with serve_asgi(lambda url: _app(script, server, url, bindings, streaming, change)) as url:
+    async with serve_asgi(lambda url: _app(script, server, url, bindings, streaming, version, change)) as url:
         server.url = url
         yield server
 
@@ -140,6 +147,7 @@ def _app(
     url: str,
     bindings: tuple[str, ...],
     streaming: bool,
+    version: str,
     change: Callable[[AgentCard], None],
 ) -> Any:
     places = {"JSONRPC": f"{url}/rpc", "HTTP+JSON": f"{url}/rest"}
@@ -148,7 +156,7 @@ def _app(
         description="Says what its script says.",
         version="1.0",
         supported_interfaces=[
-            AgentInterface(url=places[name], protocol_binding=name, protocol_version="1.0")
+            AgentInterface(url=places[name], protocol_binding=name, protocol_version=version)
             for name in bindings
         ],
         capabilities=AgentCapabilities(streaming=streaming),
@@ -161,7 +169,7 @@ def _app(
     app = Starlette(
         routes=[
             *create_agent_card_routes(card),
-            *create_jsonrpc_routes(handler, "/rpc"),
+            *create_jsonrpc_routes(handler, "/rpc", enable_v0_3_compat=version == "0.3"),
             *create_rest_routes(handler, path_prefix="/rest"),
         ]
     )

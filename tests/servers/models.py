@@ -31,6 +31,18 @@ def record_in(prompt: str) -> list[TranscriptMessage]:
     return [TranscriptMessage(n, line["role"], line["content"]) for n, line in enumerate(lines, start=1)]
 
 
+def said_in(messages: Sequence[dict[str, Any]]) -> list[TranscriptMessage]:
+    """Return the conversation in an evaluator's request, where the simulated user has the role of the assistant."""
+    begin = next(n for n, message in enumerate(messages) if "(This is a new chat, with" in message["content"])
+    said = [
+        ("user", json.loads(message["content"])["message"])
+        if message["role"] == "assistant"
+        else ("assistant", message["content"])
+        for message in messages[begin + 1 :]
+    ]
+    return [TranscriptMessage(n, role, content) for n, (role, content) in enumerate(said, start=1)]
+
+
 class StandIns:
     """Answers as evaluator where a stream is asked for, else as judge; keeps the prompts that it was given."""
 
@@ -56,14 +68,14 @@ class StandIns:
         prompt = body["messages"][0]["content"]
         if body.get("stream"):
             self.evaluator_prompts.append(prompt)
-            return self._evaluator_first.pop(0) if self._evaluator_first else self._speak(prompt)
+            return self._evaluator_first.pop(0) if self._evaluator_first else self._speak(body["messages"])
         self.judge_prompts.append(prompt)
         return self._judge_first.pop(0) if self._judge_first else self._judge(prompt)
 
-    def _speak(self, prompt: str) -> srv.Answer:
-        told = prompt.split("# The conversation so far")[0]
+    def _speak(self, messages: Sequence[dict[str, Any]]) -> srv.Answer:
+        told = messages[0]["content"]
         facts = self.script.facts if self.script.facts and self.script.facts[0] in told else ()
-        view = EvaluatorView(self.script, "supplied" if facts else "withheld", 1, facts, record_in(prompt))
+        view = EvaluatorView(self.script, "supplied" if facts else "withheld", 1, facts, said_in(messages))
         pieces = ScriptedEvaluator(self.script).speak(view)
 
         async def answer(
@@ -71,7 +83,7 @@ class StandIns:
         ) -> web.StreamResponse:
             last = [piece async for piece in pieces][-1]
             assert isinstance(last, Utterance)
-            return await srv.say(last.content)(server, request, body)
+            return await srv.say_json({"message": last.content})(server, request, body)
 
         return answer
 

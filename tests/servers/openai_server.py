@@ -47,6 +47,10 @@ class OpenAIServer:
     closed_early: int = 0
     left: asyncio.Event = field(default_factory=asyncio.Event)
     url: str = ""
+    models: list[str] | int = 404
+    """What it lists as its models, or the status that it answers instead."""
+    keys: list[str | None] = field(default_factory=list)
+    """The keys of the requests for that list."""
     _runner: web.AppRunner | None = None
 
     def will(self, *answers: Answer) -> None:
@@ -57,6 +61,7 @@ class OpenAIServer:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_post("/v1/responses", self._chat)
+        app.router.add_get("/v1/models", self._list)
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -68,6 +73,13 @@ class OpenAIServer:
     async def __aexit__(self, *exc: object) -> None:
         assert self._runner is not None
         await self._runner.cleanup()
+
+    async def _list(self, request: web.Request) -> web.Response:
+        self.keys.append(request.headers.get("Authorization"))
+        if isinstance(self.models, int):
+            return web.json_response({"error": {"message": "no"}}, status=self.models)
+        data = [{"id": name, "object": "model"} for name in self.models]
+        return web.json_response({"object": "list", "data": data})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()

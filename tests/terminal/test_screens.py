@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.record.live import process_start
 from tests.integration.program import recording_in, sample_agent, wait_for
 
 from .screen import Screen
+from .test_crash import breaking
 from .world import ANOTHER_RUN, REPOSITORY, RUN, graded, no_engine_left, recorded
 
 ESC, ENTER, TAB, CTRL_P, END = "\x1b", "\r", "\t", "\x10", "\x1b[F"
@@ -18,7 +22,7 @@ ESC, ENTER, TAB, CTRL_P, END = "\x1b", "\r", "\t", "\x10", "\x1b[F"
 @pytest.mark.long
 def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
     with Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=recorded(tmp_path)) as screen:
-        screen.sees("› Jobs    4 jobs", "medication_reminder", "enter run")
+        screen.sees("› Jobs    5 jobs", "medication_reminder", "enter run")
         screen.opens_box("?", "Evaluation jobs", "c change keys")
         screen.types("c", "⌫")
         screen.closes_box()
@@ -43,7 +47,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.opens_box("g", "enter continue")
         screen.closes_box()
         screen.types("5", "› Medals")
-        screen.types("1", "› Jobs    4 jobs")
+        screen.types("1", "› Jobs    5 jobs")
         screen.press(b"q")
         assert screen.left() == ExitCode.OK
 
@@ -53,7 +57,7 @@ def test_a_job_can_be_run_from_the_dialog(tmp_path: Path) -> None:
         no_engine_left(tmp_path),
         Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=tmp_path) as screen,
     ):
-        screen.sees("› Jobs    4 jobs", "✓ sample", "enter run")
+        screen.sees("› Jobs    5 jobs", "✓ sample", "enter run")
         screen.types(ENTER, "Run cohort_question", "enter start")
         screen.types(ENTER, "› Live › cohort_question", "▌user")
         screen.types(" ", "PAUSED")
@@ -63,6 +67,55 @@ def test_a_job_can_be_run_from_the_dialog(tmp_path: Path) -> None:
         recording = recording_in(tmp_path)
         assert recording is not None
         assert '"status":"cancelled"' in recording.read_text(encoding="utf-8").splitlines()[-1]
+
+
+HELD = """
+import os, sys
+if "engine" in sys.orig_argv:
+    with open(os.environ["BIOEVAL_DATA_DIR"] + "/engine", "w") as file:
+        file.write(str(os.getpid()))
+    os.mkfifo(os.environ["BIOEVAL_DATA_DIR"] + "/never")
+    open(os.environ["BIOEVAL_DATA_DIR"] + "/never")
+"""
+"""An engine that never gets beyond its start."""
+
+
+def engine_in(data_dir: Path) -> int:
+    """Return the id of the engine's process, once it has started."""
+    return int(
+        wait_for(lambda: (data_dir / "engine").exists() and (data_dir / "engine").read_text(), "an engine")
+    )
+
+
+@pytest.mark.parametrize("answer", ["X", "l"])
+def test_a_run_is_asked_about_before_its_engine_has_begun(tmp_path: Path, answer: str) -> None:
+    job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
+    path = breaking(tmp_path, HELD)
+    command = ["run", job, "--rehearsal", "--agent-url", "http://127.0.0.1:9"]
+    with Screen(*command, data_dir=tmp_path, PYTHONPATH=path) as screen:
+        screen.sees("WAITING", "q quit")
+        engine = engine_in(tmp_path)
+        screen.opens_box("q", "leave it running", "stop it")
+        screen.press(answer.encode())
+        assert screen.left() == (ExitCode.INTERRUPTED if answer == "X" else ExitCode.OK)
+        assert ("bioeval-tui watch" in screen.printed) == (answer == "l")
+    if answer == "l":
+        os.kill(engine, signal.SIGKILL)
+    wait_for(lambda: not process_start(engine), "the engine to end")
+
+
+def test_ctrl_c_before_the_screen_is_there_stops_the_engine(tmp_path: Path) -> None:
+    job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
+    path = breaking(tmp_path, HELD)
+    command = ["run", job, "--rehearsal", "--agent-url", "http://127.0.0.1:9"]
+    with Screen(*command, data_dir=tmp_path, PYTHONPATH=path) as screen:
+        engine = engine_in(tmp_path)
+        screen.press(b"\x03")
+        if screen.read(1) and "leave it running" in screen.text:  # the screen was quicker
+            screen.press(b"X")
+        # Python itself ends by SIGINT where the key met an `exec` of a module that loads; a shell's $? is 130 for both.
+        assert screen.left() in (ExitCode.INTERRUPTED, -signal.SIGINT)
+    wait_for(lambda: not process_start(engine), "the engine to end")
 
 
 @pytest.mark.long
@@ -87,7 +140,7 @@ def test_space_pauses_a_demo_and_quitting_it_ends_its_engine(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("batch", "sample agent does better than sample agent with seeded trouble"),
+        ("batch", "no model can be called best: 3 trials are too few to tell"),
         ("failure", "the agent failed at turn 6 in the conversation with the facts"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from bioeval_tui.evaluation.engine.run_view import Intent, RunView
 from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.evaluation.wiring.doctor import Finding
-from bioeval_tui.grade.explanation import Section
+from bioeval_tui.grade.explanation import PRIVATE, Section
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
@@ -93,7 +93,8 @@ class FakeServices:
         self.glances: list[Sequence[Glance]] = []
         """What a batch looks like, one look after another."""
         self.next_look = asyncio.Event()
-        self.batch_runs = False
+        self.going_on: list[str] = []
+        """The runs started from here that go on."""
         self.job_items: Sequence[JobItem] = ()
         self.history: Sequence[RunSummary] = ()
         self.tasks: Sequence[BenchmarkItem] = ()
@@ -143,9 +144,14 @@ class FakeServices:
         self.asked.append(("stop", batch_id))
         return None
 
-    def batch_is_running(self, batch_id: str) -> bool:
-        """Whether the test says so."""
-        return self.batch_runs
+    def in_progress(self) -> Sequence[str]:
+        """Return the runs that the test says go on."""
+        return tuple(self.going_on)
+
+    async def stop_runs(self) -> None:
+        """Remember that they were to end."""
+        self.stopped += self.going_on
+        self.going_on = []
 
     def _fail(self) -> None:
         if self.error is not None:
@@ -317,11 +323,13 @@ class FakeServices:
     """How sure the score of each task's rows is."""
 
     sections: Sequence[Section] = ()
+    private = False
+    """Whether the task keeps its answers private."""
 
-    async def explain(self, row: MedalRow) -> Sequence[Section]:
+    async def explain(self, row: MedalRow, *, show_answers: bool = False) -> Sequence[Section]:
         """Return the views that were given."""
         self.asked.append(("explain", row.task_id))
-        return self.sections
+        return self.sections if show_answers or not self.private else (PRIVATE,)
 
     async def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
         """Give what was given, by task."""

@@ -150,7 +150,7 @@ def compared() -> RunComparison:
             ComparedCondition(
                 name,
                 f"facts {name}",
-                f"Facts {name}: B is better on 1 of 2 tasks; overall +0.07 in one pair: too few to tell.",
+                f"Facts {name}: B scores higher on 1 of 2 tasks; overall +0.07 in one pair: too few to tell.",
                 Compared(
                     "score", 0.41 + shift, 0.48 + shift, "+0.07 in one pair: too few to tell", "too few"
                 ),
@@ -169,9 +169,9 @@ def compared() -> RunComparison:
                     Compared("What does warfarin interact with?", 0.7, 0.6, "", "worse"),
                 ),
                 (
-                    ComparedCheck("reminder exists", 3, 0.0, 1.0, "fixed"),
+                    ComparedCheck("reminder exists", 3, 0.0, 1.0, "fixed", "better"),
                     ComparedCheck("nothing was deleted", 1, 1.0, 0.5, "changed"),
-                    ComparedCheck("date has a zone", 2, 1.0, 0.0, "broken"),
+                    ComparedCheck("date has a zone", 2, 1.0, 0.0, "broken", "worse"),
                 ),
                 Compared("average answer", 1820.0, 1430.0, "", "too few"),
             )

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from textual.worker import WorkerFailed
 
 from bioeval_tui.evaluation.engine.run_view import Intent
-from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.app import BioevalApp, OnQuit
 from bioeval_tui.tui.live.quit import QuitScreen
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.shared.dialog import Dialog
@@ -58,6 +58,49 @@ async def test_quitting_asks_whether_to_leave_a_run_in_progress(key: str, sent: 
         view.die()
         await until(pilot, lambda: app._exit)
     assert view.sent == sent
+
+
+@pytest.mark.parametrize("on_quit", ["ask", "leave"])
+@pytest.mark.parametrize("leave", ["q", "ctrl+q", "ctrl+c", "palette"])
+async def test_quitting_asks_about_a_run_whose_engine_is_starting(leave: str, on_quit: OnQuit) -> None:
+    services = FakeServices()
+    async with opened(None, services=services, start="runs", on_quit=on_quit) as (app, pilot):
+        services.going_on = [""]
+        if leave == "palette":
+            await pilot.press("ctrl+p", *"quit", "enter")
+        else:
+            await pilot.press(leave)
+        await until(pilot, lambda: "bioeval-tui runs list" in screen_text(app))
+        assert isinstance(app.screen, QuitScreen)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, QuitScreen))
+        assert not app._exit
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, QuitScreen))
+        await pilot.press("X")
+        await until(pilot, lambda: app._exit)
+    assert services.stopped == [""]
+
+
+async def test_runs_that_are_no_longer_shown_are_asked_about_and_may_be_left() -> None:
+    services = FakeServices(FakeView(scripted_run()))
+    async with opened(None, services=services) as (app, pilot):
+        services.going_on = ["20261123-090000-beef", ""]
+        await until(pilot, lambda: app.live.state is not None and app.live.state.ended is not None)
+        await pilot.press("escape", "q")
+        await until(pilot, lambda: isinstance(app.screen, QuitScreen) and "There are 2" in screen_text(app))
+        await pilot.press("l")
+        await until(pilot, lambda: app._exit)
+    assert services.stopped == []
+
+
+async def test_leaving_a_demo_stops_what_was_started_in_it() -> None:
+    services = FakeServices()
+    async with opened(None, services=services, start="runs", on_quit="cancel") as (app, pilot):
+        services.going_on = ["20261123-090000-beef"]
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit)
+    assert services.stopped == ["20261123-090000-beef"]
 
 
 async def test_quitting_after_the_run_ended_asks_nothing() -> None:

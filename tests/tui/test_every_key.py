@@ -106,12 +106,14 @@ ELSEWHERE = {
 def given(hold_at: int | None) -> FakeServices:
     """Return services with something on every screen."""
     script = run_of_trials(4, end=False) if hold_at == -1 else scripted_run()
-    return history.filled_services(
+    services = history.filled_services(
         FakeView(script, hold_at=None if hold_at == -1 else hold_at),
         rows=sample_rows(),
         reviewed_state=apply_all(RunState(), scripted_run()),
         glances=[glances()],
     )
+    services.private = True
+    return services
 
 
 class Presser:

@@ -397,6 +397,23 @@ async def test_nothing_is_graded_without_asking_and_samples_are_labelled() -> No
         await until(pilot, lambda: "■ all graded" in screen_text(app))
 
 
+async def test_private_answers_are_explained_only_when_asked() -> None:
+    services = FakeServices(rows=sample_rows())
+    services.private = True
+    services.sections = (Section("residuals of y", ("residual",), (("0 to 1",),)),)
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await pilot.press("enter")
+        await until(pilot, lambda: "keeps its answers private" in screen_text(app))
+        assert "residuals of y" not in screen_text(app)
+        await pilot.press("A")
+        await until(pilot, lambda: "residuals of y" in screen_text(app))
+        assert "show private answers" not in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+
+
 async def test_enter_on_a_card_explains_its_score() -> None:
     services = FakeServices(rows=sample_rows())
     services.sections = (

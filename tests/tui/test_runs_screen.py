@@ -83,7 +83,7 @@ async def test_two_marked_runs_are_compared_with_the_older_one_first(size: tuple
         await pilot.press("m", "equals_sign")
         await until(pilot, lambda: isinstance(app.screen, CompareDialog))
         await loaded(app, pilot)
-        assert "B is better on 1 of 2 tasks" in screen_text(app)
+        assert "B scores higher on 1 of 2 tasks" in screen_text(app)
         assert "▲ fixed" in screen_text(app)
         await pilot.press("escape")
         await loaded(app, pilot)

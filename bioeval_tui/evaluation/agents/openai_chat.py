@@ -11,22 +11,24 @@ import json
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
-from urllib.parse import urlsplit
 
 from bioeval_tui.evaluation.agents.object_context import SESSION, StateUrl, filled_in
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.agents.tools import MAX_ROUNDS, DeclaredTools
+from bioeval_tui.evaluation.hosts import chat_url
 from bioeval_tui.evaluation.http.arrival import Arrivals
 from bioeval_tui.evaluation.http.client import Timeouts, timeouts_of
-from bioeval_tui.evaluation.job.models import Api
+from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models.answer import ChatAnswer, ModelToolCall, text_of
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.record.names import Role
-from bioeval_tui.record.tool_calls import call_event, result_event
+from bioeval_tui.record.tool_calls import UNREAD, call_event, parse_arguments, result_event
 from bioeval_tui.settings import Provider
-from bioeval_tui.text import clean, clean_value
+from bioeval_tui.text import clean, clean_value, excess_of
 
 NO_RESULT = "the result of this call is not known: the evaluation has no tool of this name"
 """The result of an unanswered call in the history, because endpoints reject a call without a result."""
@@ -47,10 +49,22 @@ def make_agent(terms: AgentTerms) -> OpenAIChatAgent:
         account=terms.account,
         headers=terms.headers,
         secrets=terms.secrets,
-        extra_body=target.extra_body,
+        options=target,
         streaming=target.streaming,
         tools=DeclaredTools(target.tools, terms.code),
+        stateless=target.keeps_nothing,
     )
+
+
+@dataclass(slots=True)
+class _Turn:
+    """The rounds of tool calls before an answer: what was said, shown and received."""
+
+    content: str
+    said: list[dict[str, Any]]
+    pieces: list[Delta | Generation] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    answers: list[ChatAnswer] = field(default_factory=list)
 
 
 class OpenAIChatAgent:
@@ -70,40 +84,44 @@ class OpenAIChatAgent:
         account: bool = False,
         headers: Mapping[str, str] | None = None,
         secrets: Sequence[str] = (),
-        extra_body: Mapping[str, Any] | None = None,
+        options: ModelOptions = NO_OPTIONS,
         streaming: bool = True,
         tools: DeclaredTools | None = None,
+        stateless: bool = True,
     ) -> None:
         """`/v1` is added to a `base_url` without a path. `object_context_url` may contain `{sessionId}`, and so may the
-        values of `headers` and `extra_body`.
+        values of `headers` and the options' `extra_body`.
 
         The other options are those of `ChatModel`.
         """
         timeouts = timeouts or Timeouts()
-        bare = provider == "openai" and urlsplit(base_url).path.strip("/") == ""
         self._chat = ChatModel(
             "agent",
             api_key=api_key,
-            base_url=base_url.rstrip("/") + ("/v1" if bare else ""),
+            base_url=chat_url(base_url) if provider == "openai" else base_url.rstrip("/"),
             timeouts=timeouts,
             arrivals=Arrivals(),
             provider=provider,
             api=api,
             account=account,
             secrets=secrets,
+            stateless=stateless,
         )
         self._model = model
         self._tools = tools or DeclaredTools(())
         self._streaming = streaming
         self._session = uuid.uuid4().hex
         self._headers: dict[str, str] = filled_in(dict(headers or {}), self._session)
-        self._extra: dict[str, Any] = filled_in(dict(extra_body or {}), self._session)
+        extra_body: dict[str, Any] = filled_in(dict(options.extra_body), self._session)
+        self._options = options.model_copy(update={"extra_body": extra_body})
         self._state = StateUrl(object_context_url, timeouts)
-        told = SESSION in json.dumps([headers or {}, extra_body or {}], default=str) or "user" in self._extra
+        told = SESSION in json.dumps([headers or {}, options.extra_body], default=str) or "user" in extra_body
         self._user = self._session if self._state.names_session and not told else ""
         self._history: list[dict[str, Any]] = []
         self._untold: list[dict[str, Any]] = []
         """The events of the first answer: the system prompt, as other agents report it."""
+        self._turn: _Turn | None = None
+        """The message that is being answered: its tools are never run again if a request is retried."""
         if system_prompt:
             self._history.append({"role": "system", "content": system_prompt})
             self._untold.append({"systemPrompt": system_prompt})
@@ -115,69 +133,79 @@ class OpenAIChatAgent:
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`.
 
-        A failed answer does not affect what is sent next time.
+        A failed answer does not affect what is sent next time. If the same message is sent again after a failure, the
+        rounds of tool calls that were complete are not repeated.
         """
-        said: list[dict[str, Any]] = [{"role": "user", "content": content}]
-        events: list[dict[str, Any]] = []
-        texts: list[str] = []
-        answers: list[ChatAnswer] = []
-        first_token: float | None = None
-        tools_s = 0.0  # time spent in our own tools is not the agent's
-        untold = list(self._untold)
-        for _ in range(MAX_ROUNDS):
-            gap = "\n\n" if texts else ""
-            async with aclosing(self._answer([*self._history, *said])) as pieces:
+        turn = self._turn
+        if turn is None or turn.content != content:
+            turn = self._turn = _Turn(content, [{"role": "user", "content": content}])
+        for known in turn.pieces:
+            yield known
+        counted = len(turn.answers)  # the tokens of a failed attempt are recorded with it
+        for _ in range(MAX_ROUNDS - counted):
+            gap = "\n\n" if turn.texts else ""
+            shown: list[Delta | Generation] = []
+            async with aclosing(self._answer([*self._history, *turn.said])) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, str):
-                        yield Delta(gap + clean(piece))
+                        shown.append(Delta(gap + clean(piece)))
+                        yield shown[-1]
                         gap = ""
                     else:
-                        answers.append(piece)
-            answer = answers[-1]
-            if first_token is None and answer.first_token is not None:
-                first_token = answer.first_token - tools_s
-            texts += [text] if (text := _text(answer)) else []
-            said.append(_assistant(text, answer.tool_calls))
-            for event in [*untold, *(found for item in answer.items for found in _item_events(item))]:
-                events.append(event)
-                yield Generation(event)
-            untold.clear()
+                        answer = piece
+            text = _text(answer)
+            said = [_assistant(text, answer.tool_calls)]
+            items = [found for item in answer.items for found in _item_events(item)]
+            for event in items if turn.answers else [*self._untold, *items]:
+                shown.append(Generation(event))
+                yield shown[-1]
             for call in answer.tool_calls:
                 if not self._tools:
-                    event = call_event(call.name, call.arguments, call.id)
-                    events.append(event)
-                    yield Generation(event)
-                    said.append(_result(call, NO_RESULT))
+                    shown.append(Generation(call_event(call.name, call.arguments, call.id)))
+                    yield shown[-1]
+                    said.append(_result(call, UNREAD if isinstance(call.arguments, str) else NO_RESULT))
                     continue
                 result = await self._tools.answer(call.name, call.arguments)
-                tools_s += result.took_s
                 for event in result.events(call.name, call.arguments, call.id):
-                    events.append(event)
-                    yield Generation(event)
+                    shown.append(Generation(event))
+                    yield shown[-1]
                 said.append(_result(call, result.content or f"error: {result.error}"))
+            turn.said += said
+            turn.pieces += shown
+            turn.texts += [text] if text else []
+            turn.answers.append(answer)
             if not (answer.tool_calls and self._tools):
                 break
         else:
+            self._turn = None
             raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without answering in text")
-        self._history += said
-        self._untold = []
+        self._history += turn.said
+        self._untold, self._turn = [], None
+        answers = turn.answers
+        # Time between requests (our own tools, the wait before a retry) is not the agent's.
+        ours_s, first_token = 0.0, answers[0].first_token
+        for before, answer in pairwise(answers):
+            ours_s += answer.started - before.ended
+            if first_token is None and answer.first_token is not None:
+                first_token = answer.first_token - ours_s
         yield Reply(
-            "\n\n".join(texts),
+            "\n\n".join(turn.texts),
             answers[0].started,
-            answers[-1].ended - tools_s,
+            answers[-1].ended - ours_s,
             first_token,
-            tuple(events),
-            _sum(answer.tokens_in for answer in answers),
-            _sum(answer.tokens_out for answer in answers),
+            tuple(dict(piece.data) for piece in turn.pieces if isinstance(piece, Generation)),
+            _sum(answer.tokens_in for answer in answers[counted:]),
+            _sum(answer.tokens_out for answer in answers[counted:]),
+            answers[-1].finish == "length",
         )
 
     async def _answer(self, messages: list[dict[str, Any]]) -> AsyncGenerator[str | ChatAnswer, None]:
         request = ChatRequest(
             self._model,
             messages,
+            self._options,
             user=self._user,
             tools=self._tools.described(),
-            extra=self._extra,
             headers=self._headers,
         )
         if not self._streaming:
@@ -215,6 +243,8 @@ def _text(answer: ChatAnswer) -> str:
     if answer.refusal:
         # A user would see a model's refusal, so the judge scores it like any answer.
         return answer.refusal
+    if answer.finish == "length" and answer.content.strip():
+        return answer.content  # as far as a user would see it
     return text_of(answer, "agent")
 
 
@@ -223,10 +253,18 @@ def _assistant(text: str, calls: Sequence[ModelToolCall]) -> dict[str, Any]:
     if not calls:
         return {"role": "assistant", "content": text}
     made = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.written}}
+        {
+            "id": call.id,
+            "type": "function",
+            # Servers parse the history: some answer 500 if arguments in it are no object.
+            "function": {
+                "name": call.name,
+                "arguments": call.written if isinstance(call.arguments, Mapping) else "{}",
+            },
+        }
         for call in calls
     ]
-    return {"role": "assistant", "content": text or None, "tool_calls": made}
+    return {"role": "assistant", "content": text, "tool_calls": made}
 
 
 def _result(call: ModelToolCall, content: str) -> dict[str, Any]:
@@ -235,12 +273,12 @@ def _result(call: ModelToolCall, content: str) -> dict[str, Any]:
 
 def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return an item of the Responses API as events: a remote tool's call, or anything else unchanged."""
+    if excess := excess_of(item):
+        raise PeerError("agent", f"the agent's answer has an item {excess}")
     if item.get("type") != "mcp_call":
         return [clean_value({"item": dict(item)}, 100_000)]
-    try:
-        arguments = json.loads(item.get("arguments") or "{}")
-    except (TypeError, ValueError):
-        arguments = item.get("arguments")
+    written = item.get("arguments") or "{}"
+    arguments = parse_arguments(written) if isinstance(written, str) else written
     call_id = str(item.get("id") or "")
     failed = bool(item.get("error"))
     made = [call_event(str(item.get("name")), arguments, call_id)]

@@ -17,14 +17,14 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from bioeval_tui.evaluation import python_code
+from bioeval_tui.evaluation import python_code, spending
 from bioeval_tui.evaluation.agents.object_context import StateUrl
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.http.client import timeouts_of
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluation.traces import registry
 from bioeval_tui.record.names import Role
-from bioeval_tui.record.tool_calls import call_event, result_event
+from bioeval_tui.record.tool_calls import OWN_ID, call_event, parse_arguments, result_event
 from bioeval_tui.text import MAX_TEXT, clean, clean_line, clean_value
 
 _END = object()
@@ -54,11 +54,25 @@ class Conversation:
     _tell: Callable[[dict[str, Any]], None] = lambda event: None
 
     def tool_called(
-        self, name: str, arguments: Any = None, result: Any = None, *, error: str | None = None
+        self,
+        name: str,
+        arguments: Any = None,
+        result: Any = None,
+        *,
+        error: str | None = None,
+        call_id: str | None = None,
     ) -> None:
-        """Report a tool call with its result, or with the `error` if it failed."""
-        call_id = uuid.uuid4().hex[:12]
-        self._tell(call_event(name, {} if arguments is None else arguments, call_id))
+        """Report a tool call with its result, or with the `error` if it failed.
+
+        `arguments` are an object or its JSON text, as a model writes it; the call has failed if this text is no JSON.
+        `call_id` is the model's id of the call, which spans of the same call have too.
+        """
+        given = {} if arguments is None else arguments
+        if isinstance(given, str):
+            is_json = given.strip()[:1] in ("", "{")
+            given = parse_arguments(given) if is_json else {"arguments": given}
+        call_id = call_id or f"{OWN_ID}{uuid.uuid4().hex[:12]}"
+        self._tell(call_event(name, given, call_id))
         if result is not None or error is not None:
             output = result if error is None else error
             self._tell(result_event(_plain(output), call_id, failed=error is not None))
@@ -158,6 +172,10 @@ class PythonAgent:
                 yield Delta(piece)
             ended = time.monotonic()
             returned = await call
+        except BaseException:
+            if (conversation.tokens_in, conversation.tokens_out) != (None, None):
+                spending.report(conversation.tokens_in, conversation.tokens_out)
+            raise
         finally:
             call.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +25,10 @@ FUNCTION_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """A tool's answer, as the text sent to the agent, or its `error`. `took_s` does not count as the agent's time."""
+    """A tool's answer, as the text sent to the agent, or its `error`."""
 
     content: str
     error: str = ""
-    took_s: float = 0.0
 
     def events(self, name: str, arguments: Any, call_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the call and its result as the recording keeps them."""
@@ -66,7 +64,6 @@ class DeclaredTools:
         Raises:
             NotMeasuredError: the job's own template is wrong.
         """
-        began = time.monotonic()
         tool = self._tools.get(name)
         if tool is None:
             known = ", ".join(self._tools)
@@ -76,7 +73,7 @@ class DeclaredTools:
         if tool.error is not None:
             return ToolAnswer("", tool.error)
         if tool.template is not None:
-            return ToolAnswer(await self._rendered(tool, arguments), took_s=time.monotonic() - began)
+            return ToolAnswer(await self._rendered(tool, arguments))
         if tool.function is None:
             return ToolAnswer(_as_text(tool.answer))
         try:
@@ -84,8 +81,8 @@ class DeclaredTools:
                 found = await self._called(name, arguments)
         except Exception as error:  # a tool that fails is something that agents have to deal with
             why = clean_line(f"{type(error).__name__}: {error}", 500)
-            return ToolAnswer("", why, time.monotonic() - began)
-        return ToolAnswer(_as_text(found), took_s=time.monotonic() - began)
+            return ToolAnswer("", why)
+        return ToolAnswer(_as_text(found))
 
     async def aclose(self) -> None:
         """End the process that rendered templates, if one was started."""

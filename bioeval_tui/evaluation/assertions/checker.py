@@ -61,7 +61,7 @@ class Checker:
     async def _cypher(self, assertion: CypherAssertion) -> CheckResult:
         expected = assertion.expected
         if self._graph is None:
-            return CheckResult(None, expected=expected, error=self._no_graph)
+            return CheckResult(None, expected=expected, error=self._no_graph, fault="none")
         try:
             found = await self._graph.query(assertion.cypher, timeout_s=CYPHER_TIMEOUT_S)
         except QueryError as error:

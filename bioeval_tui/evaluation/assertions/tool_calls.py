@@ -44,18 +44,19 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     calls = calls_of(transcript)
     expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
     if not (calls or _tells(view.evaluation) or _told_results(transcript)):
-        return CheckResult(None, expected=expected, error=NOT_TOLD)
+        return CheckResult(None, expected=expected, error=NOT_TOLD, fault="none")
     untraced = [turn for turn in view.untraced_turns if asked.turn in (None, "each", turn)]
     if untraced:
         which = f"turn{'s' if len(untraced) > 1 else ''} {', '.join(map(str, untraced))}"
         why = f"the spans of {which} did not all come, so a call may be missing"
-        return CheckResult(None, expected=expected, error=why)
+        return CheckResult(None, expected=expected, error=why, fault="none")
     last = max((at for at, one in enumerate(transcript) if one.get("role") == "assistant"), default=-1)
     # The sign-off after the last answer is not a turn: it is not sent to the agent.
     turns = sum(message.get("role") == "user" for message in transcript[: last + 1])
     if isinstance(asked.turn, int):
         if asked.turn > turns:
-            return CheckResult(None, expected=expected, error=f"turn {asked.turn} did not take place")
+            why = f"turn {asked.turn} did not take place"
+            return CheckResult(None, expected=expected, error=why, fault="none")
         scopes = [(f"turn {asked.turn}: ", [call for call in calls if call.turn == asked.turn])]
     elif asked.turn == "each":
         scopes = [
@@ -69,7 +70,9 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
         observed.append(f"… {plural(len(looked_at) - MOST_SHOWN, 'more call')}")
     silent = next((call.name for call in looked_at if not call.arguments_told), None)
     if silent is not None and _asks_for_arguments(asked):
-        return CheckResult(None, observed, expected, error=NO_ARGUMENTS.format(clean_line(silent, 100)))
+        return CheckResult(
+            None, observed, expected, error=NO_ARGUMENTS.format(clean_line(silent, 100)), fault="none"
+        )
     try:
         wrong = [f"{place}{what}" for place, some in scopes for what in _wrong(asked, some)]
     except ExpressionError as error:
@@ -82,6 +85,7 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
             observed,
             expected,
             error="the agent reported no results of its calls, so it is unknown whether one failed",
+            fault="none",
         )
     return CheckResult(True, observed, expected)
 
@@ -113,10 +117,10 @@ def _wrong(asked: ToolCallsConfig, calls: list[ToolCall]) -> list[str]:
             instead = f", but {_listed(near)}" if near else f"; it called {_listed(calls)}"
             found.append(f"{_text(wanted)} was not called{instead}")
     for wanted in asked.must_not_call:
-        bad = [call for call in calls if _fits(wanted, call)]
+        bad = [call for call in calls if _fits(wanted, call) or _tried(wanted, call)]
         if bad:
             found.append(f"{_text(wanted)} was called: {_listed(bad)}")
-    found += _order(asked.order, calls)
+    found += _order(asked.order, [call for call in calls if call.arguments_read])
     for name, most in asked.max_calls.items():
         some = [call for call in calls if name in ("*", call.name)]
         if len(some) > most:
@@ -192,10 +196,15 @@ def _order(names: Sequence[str], calls: list[ToolCall]) -> list[str]:
 
 
 def _fits(wanted: CallConfig, call: ToolCall) -> bool:
-    if call.name != wanted.name:
+    if call.name != wanted.name or not call.arguments_read:
         return False
     if wanted.arguments is not None:
         made = call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
+        if set(made) == {"arguments"} and len(wanted.arguments) == 1:
+            # A span may have the only argument without its name.
+            made = (
+                made if "arguments" in wanted.arguments else {next(iter(wanted.arguments)): made["arguments"]}
+            )
         if wanted.compare == "exact" and set(made) != set(wanted.arguments):
             return False
         if not all(key in made and _same(made[key], value) for key, value in wanted.arguments.items()):
@@ -210,6 +219,16 @@ def _fits(wanted: CallConfig, call: ToolCall) -> bool:
         shown = call_text(call.name, call.arguments)
         raise ExpressionError(f"where {wanted.where}: {error.message}, of {shown}", wanted.where) from None
     return found is True
+
+
+def _tried(forbidden: CallConfig, call: ToolCall) -> bool:
+    """Return whether a call whose arguments cannot be read is forbidden with any arguments."""
+    return (
+        not call.arguments_read
+        and call.name == forbidden.name
+        and forbidden.arguments is None
+        and forbidden.where is None
+    )
 
 
 @lru_cache(maxsize=512)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.retry import RetryRule, send
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply, Utterance
+from bioeval_tui.evaluation.spending import SpendingBudget, Used, counting
 from bioeval_tui.record import events
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean, clean_line, clean_value
@@ -103,6 +105,39 @@ async def stream_whole(
     return last
 
 
+@contextmanager
+def paid(
+    emitter: ConversationEmitter, budget: SpendingBudget, peer: Peer, message: int | None = None
+) -> Iterator[Used]:
+    """Count what an attempt uses; what a failed or cancelled one used is recorded."""
+    with counting(budget) as used:
+        try:
+            yield used
+        except BaseException:
+            unused(emitter, peer, used, message)
+            raise
+        finally:
+            for note in used.notes:
+                emitter.emit(events.Warned, code="options", message=clean_line(note))
+            for asked, names in used.served.items():
+                for served in names:
+                    emitter.run.model_served(peer, asked, served)
+
+
+def unused(emitter: ConversationEmitter, peer: Peer, used: Used, message: int | None = None) -> None:
+    """Record answers that are paid for although they were not used, if there are any."""
+    if used.answers:
+        emitter.emit(
+            events.AnswersUnused,
+            peer=peer,
+            answers=used.answers,
+            uncounted=used.uncounted,
+            tokens_in=used.tokens_in,
+            tokens_out=used.tokens_out,
+            message=message,
+        )
+
+
 async def with_retries(
     attempt: Callable[[], Awaitable[Answer]],
     emitter: ConversationEmitter,
@@ -130,6 +165,7 @@ async def with_retries(
             wait_ms=None if wait_s is None else wait_s * 1000,
             counted=counts(error),
             unreachable=error.unreachable,
+            crowded=error.crowded,
             message=message,
         )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
-from bioeval_tui.record.events import EventBase, RunEvent
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.events import EventBase, ModelServed, RunEvent
+from bioeval_tui.record.names import Condition, Peer
 
 EventType = TypeVar("EventType", bound=EventBase)
 
@@ -28,6 +28,7 @@ class Emitter:
         self.run_id = run_id
         self.sink = sink
         self._seq = after_seq
+        self._served: set[tuple[Peer, str, str]] = set()
 
     def emit(self, event_type: type[EventType], **fields: Any) -> EventType:
         """Create an event, pass it to the sink and return it."""
@@ -35,6 +36,12 @@ class Emitter:
         event = event_type(run_id=self.run_id, seq=self._seq, at=datetime.now(UTC), **fields)
         self.sink.append(event)  # type: ignore[arg-type]
         return event
+
+    def model_served(self, peer: Peer, asked: str, served: str) -> None:
+        """Record which model answered, once for each name."""
+        if (peer, asked, served) not in self._served:
+            self._served.add((peer, asked, served))
+            self.emit(ModelServed, peer=peer, asked=asked, served=served)
 
     async def written(self) -> None:
         """Return when everything emitted so far is safe in the file."""

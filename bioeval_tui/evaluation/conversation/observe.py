@@ -15,7 +15,7 @@ from bioeval_tui.evaluation.conversation.attempts import with_retries
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
-from bioeval_tui.evaluation.job.models import Assertion, ExpressionAssertion, MedalAssertion
+from bioeval_tui.evaluation.job.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.evaluation.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
 from bioeval_tui.record import events
 from bioeval_tui.text import clean_line, clean_value, compact_json, is_large, shorten
@@ -122,13 +122,16 @@ class Observer:
     ) -> dict[int, CheckResult]:
         """Observe once more, with retries, and check every assertion; these results count.
 
-        With `agent_gone`, an unreadable state is the agent's fault: the assertions that need it fail.
+        With `agent_gone`, an unreadable state is the agent's fault: the assertions that need it fail. If the agent was
+        started again with another graph meanwhile, Cypher is not measured.
         """
         seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
         self.at_end = seen
+        asked = any(isinstance(assertion, CypherAssertion) for assertion in transcript.job.assertions)
+        other = await self._parts.other_graph() if asked and self._parts.graph is not None else ""
         within = self._limits.final_check_s
         return await self._check_all(
-            transcript, seen, turn, final=True, within_s=within, agent_gone=agent_gone
+            transcript, seen, turn, final=True, within_s=within, agent_gone=agent_gone, other_graph=other
         )
 
     def not_observed(self, transcript: SpokenTranscript, why: str) -> None:
@@ -218,6 +221,7 @@ class Observer:
         final: bool,
         within_s: float,
         agent_gone: bool = False,
+        other_graph: str | None = None,
     ) -> dict[int, CheckResult]:
         results: dict[int, CheckResult] = {}
         due = [
@@ -232,6 +236,8 @@ class Observer:
         for index, assertion in due:
             if _needs_what_is_unseen(assertion, seen):
                 result = CheckResult(False if agent_gone else None, error=seen.error)
+            elif other_graph and isinstance(assertion, CypherAssertion):
+                result = CheckResult(None, error=other_graph)
             else:
                 left = within_s if final else until - asyncio.get_running_loop().time()
                 result = await self._check(assertion, view, left)
@@ -265,6 +271,7 @@ class Observer:
             error=result.error,
             warning=result.warning,
             why=result.why,
+            fault=result.fault,
         )
         if final and isinstance(assertion, MedalAssertion):
             report = dict(result.report) if result.report is not None else None

@@ -20,6 +20,7 @@ from bioeval_tui.evaluation.seams import (
     KnowledgeGraph,
     Violation,
 )
+from bioeval_tui.evaluation.spending import UNLIMITED, SpendingBudget
 from bioeval_tui.evaluation.traces.joined import RunTraces
 from bioeval_tui.record.events import JobCase
 from bioeval_tui.record.names import CONDITIONS, Condition
@@ -116,6 +117,10 @@ class Identities:
     graph: str | None = None
 
 
+async def _not_said() -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts of a run. Agents and evaluators are created for each conversation; the rest is shared."""
@@ -128,7 +133,12 @@ class Parts:
     no_graph: str = "no knowledge graph is configured"
     does_without_graph: bool = False
     """Whether the user passed `--graph none`: Cypher assertions are not measured, and conversations still run."""
+    other_graph: Callable[[], Awaitable[str | None]] = _not_said
+    """Returns why the agent uses another graph than `graph`, with the ways out; empty if it says that it uses this one,
+    None if it does not say."""
     guard: Guard | None = None
+    brings_up_nothing: Callable[[EvaluatorView], bool] = lambda view: False
+    """Returns whether a finished conversation is about none of its tasks."""
     find_facts: FindFacts = lambda message, facts, already, known: ()
     asked_for: AskedFor = lambda message, fact: "?" in message
     holds_on_nothing: Callable[[Assertion], bool] = lambda assertion: False
@@ -145,3 +155,5 @@ class Parts:
     """The receiver of the agent's spans; None if none are received."""
     may_begin: Callable[[], str | None] = lambda: None
     """Returns why no further conversation may begin (calls or cost spent); None if one may."""
+    budget: SpendingBudget = UNLIMITED
+    """Counts calls and cost, and refuses a call once the limit is reached."""

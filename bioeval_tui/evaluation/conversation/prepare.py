@@ -9,13 +9,19 @@ from bioeval_tui.errors import BioevalError, NotMeasuredError, QueryError
 from bioeval_tui.evaluation.conversation.attempts import stream_whole, with_retries
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
-from bioeval_tui.evaluation.job.models import ConversationSeed, CypherAssertion, Seed, TextSeed
+from bioeval_tui.evaluation.job.models import ConversationSeed, CypherAssertion, EvaluationJob, Seed, TextSeed
 from bioeval_tui.evaluation.seams import Agent, PeerError
 from bioeval_tui.record import events
+from bioeval_tui.record.events import AgentsGraph
 from bioeval_tui.text import clean_line, plural
 
 GRAPH_S = 10.0
 """How long the graph may take to answer before a run begins."""
+
+
+def asks_graph(job: EvaluationJob) -> bool:
+    """Return whether a job has setups or Cypher assertions."""
+    return bool(job.setups) or any(isinstance(assertion, CypherAssertion) for assertion in job.assertions)
 
 
 async def preflight(plan: RunPlan, parts: Parts) -> None:
@@ -24,9 +30,7 @@ async def preflight(plan: RunPlan, parts: Parts) -> None:
     Raises:
         NotMeasuredError: the graph that the job asks for does not answer.
     """
-    job = plan.job
-    asks = bool(job.setups) or any(isinstance(assertion, CypherAssertion) for assertion in job.assertions)
-    if parts.graph is None or not asks:
+    if parts.graph is None or not asks_graph(plan.job):
         return
     try:
         await parts.graph.query("RETURN 1 AS reached", timeout_s=GRAPH_S)
@@ -49,9 +53,23 @@ def require_graph(plan: RunPlan, parts: Parts) -> None:
     asking = sum(isinstance(assertion, CypherAssertion) for assertion in plan.job.assertions)
     if asking and not parts.does_without_graph:
         raise NotMeasuredError(
-            f"{plural(asking, 'Cypher assertion')} cannot be checked: {parts.no_graph}; "
-            "--graph none runs the conversations without it"
+            f"{plural(asking, 'Cypher assertion')} cannot be checked: {parts.no_graph}",
+            ways=("--graph none runs the conversations without it",),
         )
+
+
+async def require_agents_graph(plan: RunPlan, parts: Parts) -> AgentsGraph | None:
+    """Return whether the agent says that it uses the graph that setups and assertions query; None if none is needed.
+
+    Raises:
+        NotMeasuredError: it says that it uses another one.
+    """
+    if parts.graph is None or not asks_graph(plan.job):
+        return None
+    other = await parts.other_graph()
+    if other:
+        raise NotMeasuredError(f"setups and Cypher assertions would query the wrong graph: {other}")
+    return "unknown" if other is None else "same"
 
 
 async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter) -> None:

@@ -13,19 +13,26 @@ from bioeval_tui import __version__
 from bioeval_tui import score as composite
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation import scoring
-from bioeval_tui.evaluation.conversation.attempts import with_retries
+from bioeval_tui.evaluation.conversation.attempts import paid, unused, with_retries
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter, Emitter
 from bioeval_tui.evaluation.conversation.observe import Observation, what_differs
 from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunPlan
-from bioeval_tui.evaluation.conversation.prepare import apply_seeds, apply_setups, preflight, require_graph
+from bioeval_tui.evaluation.conversation.prepare import (
+    apply_seeds,
+    apply_setups,
+    preflight,
+    require_agents_graph,
+    require_graph,
+)
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, for_judge
 from bioeval_tui.evaluation.conversation.turns import HeldConversation, Outcome
 from bioeval_tui.evaluation.job.loading import job_snapshot
 from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.evaluation.spending import LimitReachedError, Used
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Fault, TaskScored
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import Condition, with_served
 from bioeval_tui.text import clean_line
 
 SEEN_BY_OTHERS = (
@@ -217,14 +224,16 @@ class _Run:
             conversation = _Conversation(self, plan, emitter, held, transcript, closing)
             began = time.monotonic()
             outcome = await self._guarded(held, condition, conversation.prepare_and_talk())
-            emitter.emit(
+            ended = emitter.emit(
                 events.ConversationEnded,
                 reason=outcome.reason,
                 fault=outcome.fault,
                 detail=outcome.detail,
+                ways=outcome.ways,
+                received=outcome.received,
                 duration_ms=(time.monotonic() - began - conversation.paused_s) * 1000,
             )
-            last = await self._guarded(held, condition, conversation.conclude(outcome))
+            last = await self._guarded(held, condition, conversation.conclude(outcome, ended.explained))
             if last is not outcome:
                 fields = scoring.unscored_fields(transcript, last.detail, last.fault)
                 emitter.emit(events.ConversationScored, **fields, cancelled=held.cancelled)
@@ -249,10 +258,15 @@ class _Run:
         error = task.exception()
         if error is None:
             return task.result()
+        if isinstance(error, LimitReachedError):
+            self.stopped = str(error)
+            held.cancelled = True
+            return Outcome("cancelled", detail=self.stopped)
         if isinstance(error, PeerError) and error.peer == "agent":  # it could not even be made
             return Outcome("agent_failed", "agent", clean_line(str(error)), never_held=True)
         if isinstance(error, NotMeasuredError | PeerError):
-            return Outcome("cancelled", "infrastructure", clean_line(str(error)))
+            ways = error.ways if isinstance(error, NotMeasuredError) else ()
+            return Outcome("cancelled", "infrastructure", clean_line(str(error)), ways=ways)
         if isinstance(error, Exception):
             # A bug in one conversation must not end the others of a batch.
             return Outcome("cancelled", "infrastructure", _defect(error))
@@ -270,10 +284,10 @@ class _Run:
         self.compared = seen if self.compared is None else self.compared & seen
         unseen = next((start.error for start in starts if start.error is not None), None)
         if why := next(filter(None, (what_differs(starts[0], other) for other in starts[1:])), ""):
-            self.not_clean(f"the conditions did not start from the same state; {why}")
+            self.not_clean(f"{events.STARTS_DIFFER}; {why}")
         elif unseen is not None:
             self._clean_unknown(f"a starting state could not be observed: {unseen}")
-        elif not seen:
+        elif not seen and not self.plan.job.target.keeps_nothing:
             self._clean_unknown(NOTHING_OBSERVED)
 
     def not_clean(self, message: str) -> None:
@@ -332,6 +346,7 @@ class _Conversation:
     async def prepare_and_talk(self) -> Outcome:
         """Set up, open the session, seed, observe the starting state, and run the turns; return why it ended."""
         talk = self._talk = self._open()
+        agents_graph = await require_agents_graph(self.plan, self.parts)
         await apply_setups(self.plan, self.parts, self.emitter)
         try:
             self.transcript.session_id = await with_retries(
@@ -352,26 +367,30 @@ class _Conversation:
             session_id=clean_line(self.transcript.session_id),
             greeting=greeting,
             max_messages=self.plan.job.max_messages,
+            agents_graph=agents_graph,
         )
         self.held.start = await talk.observer.start(self.transcript.session_id)
         for title in await talk.observer.already_holding(self.transcript, self.held.start):
             self.run.not_clean(f"an assertion passes before the greeting: {clean_line(title, 200)}")
         return await talk.hold(greeting)
 
-    async def conclude(self, outcome: Outcome) -> Outcome:
-        """Check, judge and score; return the outcome unchanged."""
+    async def conclude(self, outcome: Outcome, explained: str) -> Outcome:
+        """Check, judge and score; return the outcome unchanged. `explained` is its detail with what you can do."""
         self.transcript.done = outcome.reason == "signed_off"
         if any(message.operator for message in self.transcript.messages):
             self.run.not_clean(TYPED_BY_A_PERSON)
         if outcome.reason not in events.RESULT_REASONS:
             held = outcome.reason != "cancelled" or outcome.fault != "infrastructure"
             what = outcome.reason.replace("_", " ") if held else "not measured"
-            reason = f"{what}: {outcome.detail}" if outcome.detail else what
+            reason = f"{what}: {explained}" if explained else what
             fields = scoring.unscored_fields(self.transcript, reason, outcome.fault)
             self.emitter.emit(events.ConversationScored, **fields, cancelled=self.held.cancelled)
             return outcome
         if outcome.never_held:
-            return self._not_measured(outcome)
+            return self._not_measured(outcome, explained)
+        if empty := self.transcript.empty_answers:
+            message = f"the agent answered without a word {'once' if empty == 1 else f'{empty} times'}"
+            self.emitter.emit(events.Warned, code="empty_answers", message=message)
         assert self._talk is not None
         await self._talk.settle_traces()
         checks = await self._talk.observer.final(
@@ -383,9 +402,9 @@ class _Conversation:
         self.held.score = self.emitter.emit(events.ConversationScored, **fields).score
         return outcome
 
-    def _not_measured(self, outcome: Outcome) -> Outcome:
+    def _not_measured(self, outcome: Outcome, explained: str) -> Outcome:
         """Record that no conversation took place, so there is nothing to check."""
-        why = f"no conversation took place: {outcome.detail}"
+        why = f"no conversation took place: {explained}"
         if self._talk is not None:  # else the agent could not even be made
             self._talk.observer.not_observed(self.transcript, why)
         fields = scoring.unscored_fields(self.transcript, why, outcome.fault)
@@ -405,10 +424,18 @@ class _Conversation:
             before.object_context if before else None,
             after.object_context if after else None,
         )
-        judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s)
+        with paid(self.emitter, self.parts.budget, "judge") as used:
+            judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s)
+        fields = dict(judged.fields)
+        if used.answers:  # no plug-in's judge, which counts for itself
+            fields |= {"tokens_in": used.tokens_in, "tokens_out": used.tokens_out}
+            fields["judge"] = with_served(fields["judge"], used.served)
+            if judged.error or used.uncounted < used.answers:
+                rest = Used(answers=used.uncounted, uncounted=used.uncounted)
+                unused(self.emitter, "judge", rest)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
-        self.emitter.emit(events.TranscriptScored, **judged.fields)
+        self.emitter.emit(events.TranscriptScored, **fields)
         return judged.tasks, judged.error, judged.fault
 
 

@@ -51,7 +51,7 @@ async def judge_transcript(judge: Judge, view: JudgeView, limit_s: float) -> Jud
     except TimeoutError:
         return _not_judged(judge, f"the judge gave no verdict within {limit_s:g} s", "infrastructure")
     except PeerError as error:
-        return _not_judged(judge, clean_line(str(error)), "infrastructure")
+        return _not_judged(judge, clean_line(str(error)), "judge" if error.unusable else "infrastructure")
     except NotMeasuredError as error:
         return _not_judged(judge, clean_line(str(error)), "judge")
     verdicts = given(found)
@@ -68,6 +68,7 @@ async def judge_transcript(judge: Judge, view: JudgeView, limit_s: float) -> Jud
         "tokens_out": sum(verdict.tokens_out or 0 for verdict in found) or None,
     }
     warnings = [("verdict_missing", message) for message in missing(found)]
+    warnings += [("tone_left_out", verdict.note) for verdict in verdicts if verdict.note]
     unproved = [
         f"the verdict on task {task.task} is unproved: the judge quotes words that are not in the transcript: "
         f"“{shorten(clean_line(task.fabricated[0]), 120)}”"
@@ -160,16 +161,20 @@ def score_fields(
     """Return the fields of `ConversationScored` for a conversation that counts as a result."""
     job = transcript.job
     results = [(assertion.weight, checks[i].passed) for i, assertion in enumerate(job.assertions)]
-    not_checked = next((checks[i].error for i in checks if checks[i].passed is None), None)
+    unchecked = [check for check in checks.values() if check.passed is None]
+    # What failed explains a missing score better than what nobody could have measured.
+    unchecked.sort(key=lambda check: check.fault == "none")
     parts = (
         score.timing_part(job.aspirational_average, transcript.latencies_ms, ended=True),
         score.judged_part(tasks, len(job.judged), judge_error),
-        score.assertion_part(results, not_checked or ""),
+        score.assertion_part(results, unchecked[0].error or "" if unchecked else ""),
     )
     whole = score.compose(parts, transcript.failures)
     fault: Fault = "none"
     if whole.score is None:
-        fault = judge_fault if tasks is None and job.judged else "infrastructure"
+        fault = (
+            judge_fault if tasks is None and job.judged else score.blame([check.fault for check in unchecked])
+        )
     return {**unscored_fields(transcript, whole.reason, fault), "score": whole.score, "parts": whole.parts}
 
 

@@ -46,6 +46,11 @@ class SpokenTranscript:
         return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
 
     @property
+    def empty_answers(self) -> int:
+        """How many of the agent's answers have no word."""
+        return sum(m.role == "assistant" and not m.content.strip() for m in self.messages)
+
+    @property
     def last_agent_message(self) -> str:
         """The agent's last message; empty at the start."""
         return next((m.content for m in reversed(self.messages) if m.role == "assistant"), "")

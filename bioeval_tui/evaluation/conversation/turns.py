@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 
 from bioeval_tui import agent_protocols
-from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, stream_whole, with_retries
+from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, paid, stream_whole, unused, with_retries
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
@@ -25,11 +25,15 @@ from bioeval_tui.evaluation.seams import (
     Utterance,
     Violation,
 )
+from bioeval_tui.evaluation.spending import Used
 from bioeval_tui.evaluation.traces import registry
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, clean_value, is_html, page_title, shorten
+
+ENOUGH = 3
+"""A user who had this many messages, with the greeting, could have brought up a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class Outcome:
     fault: Fault = "none"
     detail: str = ""
     never_held: bool = False
+    ways: tuple[str, ...] = ()
+    received: str = ""
 
 
 class _EvaluatorSpoilt(Exception):
@@ -72,6 +78,8 @@ class HeldConversation:
         )
         self.turn = 0
         self.answered_turn = 0
+        protocol = agent_protocols.find(plan.job.target.protocol)
+        self._agent_is_model = protocol is not None and protocol.is_model
         self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
         self._observing: asyncio.Task[Observation] | None = None
         self.paused_s = 0.0
@@ -88,13 +96,22 @@ class HeldConversation:
             while True:
                 outcome = await self._one_turn()
                 if outcome is not None:
-                    return outcome
+                    return self._unless_nothing_was_asked(outcome)
         except PeerError as error:
             return self.outcome_of(error)
         except _EvaluatorSpoilt as error:
             return Outcome("evaluator_failed", "evaluator", str(error))
         finally:
             await self._end_observing()
+
+    def _unless_nothing_was_asked(self, outcome: Outcome) -> Outcome:
+        """Return `outcome`, or the evaluator's failure if it brought up none of the tasks."""
+        said = sum(message.role == "user" for message in self.transcript.messages)
+        had_turns = outcome.reason == "signed_off" or (outcome.reason == "max_turns" and said >= ENOUGH)
+        if not had_turns or not self.parts.brings_up_nothing(replace(self._view(), job=self.plan.job)):
+            return outcome
+        detail = f"the user brought up none of the tasks in {said} messages"
+        return Outcome("evaluator_failed", "evaluator", detail)
 
     async def _one_turn(self) -> Outcome | None:
         """Get a message from the evaluator (or the operator) and the agent's answer; return the outcome if it ended."""
@@ -129,7 +146,11 @@ class HeldConversation:
                 return None
             return self._user_message(text, operator=True)
         utterance = await self._evaluator_speaks()
-        await self._end_observing()
+        try:
+            await self._end_observing()
+        except BaseException:
+            self._unused(utterance)
+            raise
         return self._user_message(utterance.content, utterance=utterance)
 
     async def _evaluator_speaks(self) -> Utterance:
@@ -137,38 +158,60 @@ class HeldConversation:
         utterance, found = await self._try_to_speak("")
         void = [violation for violation in found if violation.effect == "void"]
         if void:
+            self._unused(utterance)
             again, found_again = await self._try_to_speak(void[0].note)
             still = [violation for violation in found_again if violation.effect == "void"]
             for violation in void:
                 self._violated(violation, utterance.content, mended=not still)
             if still:
+                self._unused(again)
                 self._violated(still[0], again.content)
                 raise _EvaluatorSpoilt(f"{still[0].rule}: {still[0].detail}")
             utterance, found = again, found_again
         for mark in found:
             self._violated(mark, utterance.content)
+        if utterance.cut:
+            number = len(self.transcript.messages) + 1
+            message = f"only the beginning of the user's message {number} is used: what the model wrote {utterance.cut}"
+            self.emitter.emit(events.Warned, code="message_cut", message=message)
         return utterance
 
-    async def _try_to_speak(self, note: str) -> tuple[Utterance, list[Violation]]:
-        number = len(self.transcript.messages) + 1
+    def _unused(self, utterance: Utterance) -> None:
+        """Record that a message that is not sent was paid for, if a model wrote it."""
+        if self.plan.job.evaluator.kind in ("scripted", "human"):
+            return
+        used = Used()
+        used.add(utterance.tokens_in, utterance.tokens_out)
+        unused(self.emitter, "evaluator", used, len(self.transcript.messages) + 1)
+
+    def _view(self, note: str = "") -> EvaluatorView:
         transcript = self.transcript
         messages = tuple(transcript.messages)
-        view = EvaluatorView(
-            self._job_for_evaluator,
-            transcript.condition,
-            transcript.trial,
-            transcript.facts,
-            messages,
-            note,
+        return EvaluatorView(
+            self._job_for_evaluator, transcript.condition, transcript.trial, transcript.facts, messages, note
         )
+
+    async def _try_to_speak(self, note: str) -> tuple[Utterance, list[Violation]]:
+        """Return a message and what guards found in it; one that is unusable is asked for again, if the evaluator says so."""
+        try:
+            return await self._speak_once(note)
+        except PeerError as error:
+            if not error.again:
+                raise
+            return await self._speak_once(f"{note} {error.again}".strip())
+
+    async def _speak_once(self, note: str) -> tuple[Utterance, list[Violation]]:
+        number = len(self.transcript.messages) + 1
+        view = self._view(note)
 
         async def attempt() -> Utterance:
             self._message_starts(number, "user", self.plan.job.evaluator.name)
             joiner = DeltaJoiner(self.emitter, number)
             began = time.monotonic()
             try:
-                async with asyncio.timeout(self.plan.limits.evaluator_s):
-                    spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
+                with paid(self.emitter, self.parts.budget, "evaluator", number):
+                    async with asyncio.timeout(self.plan.limits.evaluator_s):
+                        spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
             except TimeoutError:
                 joiner.drop()
                 message = f"no message within {self.plan.limits.evaluator_s:g} s"
@@ -186,6 +229,7 @@ class HeldConversation:
                 self.plan.limits.model_retries,
                 message=number,
                 counts=lambda _: False,
+                ours=lambda error: error.crowded,
             )
         finally:
             self.turn -= 1
@@ -203,12 +247,15 @@ class HeldConversation:
         began = time.monotonic()
 
         async def attempt() -> Reply:
+            if not self._agent_is_model:  # a model's requests are counted where they are sent
+                self.parts.budget.begin("agent")
             traceparent = self.traces.begin(number) if self.traces else None
             self._message_starts(number, "assistant", speaker, traceparent)
             self._asked_at = time.monotonic()
             token = registry.current.set(traceparent or "")
             try:
-                reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
+                with paid(self.emitter, self.parts.budget, "agent", number):
+                    reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
             finally:
                 registry.current.reset(token)
             assert isinstance(reply, Reply)
@@ -245,6 +292,7 @@ class HeldConversation:
             tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out,
             generation=generation,
+            cut_off=reply.cut_off,
         )
         self.answered_turn = self.turn
         self._observing = asyncio.create_task(self.observer.after_turn(self.transcript, self.turn))
@@ -340,8 +388,8 @@ class HeldConversation:
         )
 
     def counts_against_agent(self, error: PeerError) -> bool:
-        """Count a failed attempt, but not a 429 that we caused, or a failure while this process was suspended."""
-        counted = error.peer == "agent" and not self.is_our_doing(error)
+        """Count a failed attempt, but not one that we caused, or a failure while this process was suspended."""
+        counted = error.peer == "agent" and not error.disagrees and not self.is_our_doing(error)
         if counted and (still_s := self.parts.stood_still(self._asked_at)):
             self._stood_still("a failure of the agent meanwhile does not count", still_s)
             counted = False
@@ -355,20 +403,21 @@ class HeldConversation:
         self.emitter.emit(events.Warned, code="stood_still", message=message)
 
     def is_our_doing(self, error: PeerError) -> bool:
-        """Return whether this program or machine is to blame: too many conversations at once, or no free sockets."""
+        """Return whether this program or machine is to blame: too many requests at once, or no free sockets."""
         too_many = error.status == 429 and self.plan.shared_agent > 1
-        return error.peer == "agent" and (too_many or error.exhausted)
+        return error.peer == "agent" and (too_many or error.exhausted or error.crowded)
 
     def outcome_of(self, error: PeerError) -> Outcome:
         """Return how a peer's last failure ends the conversation."""
         never_held = error.peer == "agent" and not self.transcript.latencies_ms
         ways = _ways_out(error, self.plan.job.target.protocol) if never_held else ()
-        detail = "; ".join((clean_line(str(error)), *ways)) + _received(error)
-        if self.is_our_doing(error):
-            return Outcome("cancelled", "infrastructure", detail)
+        detail, received = clean_line(str(error)), _received(error)
+        if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):
+            return Outcome("cancelled", "infrastructure", detail, ways=ways, received=received)
         if error.peer == "agent":
-            return Outcome("agent_failed", "agent", detail, never_held)
-        return Outcome("evaluator_failed", "evaluator" if error.unusable else "infrastructure", detail)
+            return Outcome("agent_failed", "agent", detail, never_held, ways, received)
+        fault: Fault = "evaluator" if error.unusable else "infrastructure"
+        return Outcome("evaluator_failed", fault, detail, received=received)
 
     async def _end_observing(self) -> None:
         """Wait for the observation of the last turn, so that no check ever sees the next one's state."""
@@ -417,4 +466,4 @@ def _received(error: PeerError) -> str:
     if is_html(error.received):
         title = page_title(error.received)
         came = f"the page “{title}”" if title else "HTML"
-    return f"{events.IT_SENT}{came}" if came and came.rstrip("…") not in said else ""
+    return came if came.rstrip("…") not in said else ""

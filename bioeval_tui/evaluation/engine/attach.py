@@ -109,6 +109,12 @@ class FollowedRun:
     async def aclose(self) -> None:
         """Detach; the engine continues."""
 
+    @property
+    def in_progress(self) -> bool:
+        """Whether the engine was started from here and still works on the run, or on others of its batch."""
+        runs = self.process is not None and self.process.poll() is None
+        return runs and (self.ended is None or self.batch_id is not None)
+
     def engine_runs(self) -> bool:
         """Return whether the engine that writes the recording still runs."""
         if self.process is not None and self.process.poll() is None:

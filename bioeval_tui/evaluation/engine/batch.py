@@ -23,7 +23,7 @@ from bioeval_tui.evaluation.conversation.emitter import Emitter
 from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.run_job import Earlier, end_run, run_job, started_fields
 from bioeval_tui.evaluation.conversation.standstill import Standstill
-from bioeval_tui.evaluation.engine.budget import CallBudget, Rates
+from bioeval_tui.evaluation.engine.budget import CallBudget, Rates, RunBudget
 from bioeval_tui.evaluation.engine.intents import listen, what_helps
 from bioeval_tui.evaluation.engine.pace import LONGEST_PAUSE_S, Cut, Pace
 from bioeval_tui.evaluation.engine.resume import Resumption
@@ -34,7 +34,7 @@ from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, Wrapp
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import CANCELLED_AT_START, Condition
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.terminal import say
@@ -142,9 +142,8 @@ class _Batch:
     rounds: _Rounds | None = None
     traces: Traces | None = None
 
-    def count(self, event: RunEvent, rates: Rates) -> None:
-        """Count an event's calls and cost, and pass it to the stop rule."""
-        self.budget.take(event, rates)
+    def take(self, event: RunEvent) -> None:
+        """Pass an event to the stop rule."""
         if self.rounds is not None:
             self.rounds.stopping.take(event)
 
@@ -254,7 +253,7 @@ async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
         recorder,
         keep_prompts=run.keep_prompts,
         paces=batch.paces,
-        count=lambda event: batch.count(event, run.rates),
+        take=batch.take,
     )
     emitter = Emitter(run.plan.run_id, sink, after_seq=earlier.after_seq if earlier else 0)
     sink.on_cut = lambda peer, cut: _slowed(emitter, peer, cut)
@@ -325,7 +324,7 @@ async def _hold(
                 parts = await stack.enter_async_context(run.open_parts(control))
             return await run_job(run.plan, _bounded(parts, run, batch), emitter, control, earlier=earlier)
     except RunCancelledError:
-        return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped="cancelled before it started")
+        return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped=CANCELLED_AT_START)
     except BioevalError as error:
         return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
     except Exception as error:
@@ -344,6 +343,7 @@ def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
         parts,
         slot=batch.slot,
         may_begin=batch.budget.stop_reason,
+        budget=RunBudget(batch.budget, run.rates),
         stood_still=batch.still.since,
         traces=RunTraces(batch.traces) if batch.traces is not None and run.otlp is not None else None,
     )
@@ -363,10 +363,13 @@ def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
 
 
 def _slowed(emitter: Emitter, peer: str, cut: Cut) -> None:
-    message = (
-        f"the {peer} is rate-limiting (429): reduced from {cut.before} to {cut.after} concurrent requests, "
-        f"after a pause of {cut.pause_s:g} s"
-    )
+    why, after = "is rate-limiting (429)", f"after a pause of {cut.pause_s or 0:g} s"
+    if cut.pause_s is None:
+        why, after = (
+            "is too slow for so many requests at once (timeout)",
+            "to see whether it answers in time then",
+        )
+    message = f"the {peer} {why}: reduced from {cut.before} to {cut.after} concurrent requests, {after}"
     emitter.emit(events.Warned, code="slowed", message=message)
 
 

@@ -15,18 +15,20 @@ BURST_S = 0.5
 
 
 class Cut(NamedTuple):
-    """The limit of concurrent requests before and after a 429, and the pause in seconds."""
+    """The limit of concurrent requests before and after a 429 (with the pause in seconds) or a timeout of several."""
 
     before: int
     after: int
-    pause_s: float
+    pause_s: float | None = None
 
 
 class Pace:
     """Admits requests to one peer, in order of arrival.
 
     A 429 halves the limit of concurrent requests (never below 1) and pauses all of them for as long as the peer asked, at
-    most `longest_pause_s`; each answer restores a fraction of a place. Use it in one event loop only.
+    most `longest_pause_s`; each answer restores a fraction of a place. After timeouts of requests that were under way
+    together, as many are answered one at a time, and never again more than half as many at once. Use it in one event loop
+    only.
     """
 
     def __init__(
@@ -46,6 +48,8 @@ class Pace:
         self._not_before = 0.0
         self._last_cut = float("-inf")
         self._refused_in_a_row = 0
+        self._alone = 0
+        """How many answers are to come one at a time."""
         self._queue = asyncio.Lock()
         self._freed = asyncio.Event()
 
@@ -86,7 +90,9 @@ class Pace:
     def answered(self) -> None:
         """Record an answer: the limit rises by one after about as many answers as its current value."""
         self._refused_in_a_row = 0
-        if self.allowed < self.most:
+        if self._alone:
+            self._alone -= 1
+        elif self.allowed < self.most:
             self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)
             self._freed.set()
 
@@ -103,6 +109,16 @@ class Pace:
         before = int(self.allowed)
         self.allowed = max(1.0, before // 2)
         return Cut(before, int(self.allowed), pause)
+
+    def crowded(self) -> Cut | None:
+        """Record a timeout among other requests; return what changed, or None if the limit was reduced for others already."""
+        self._alone += 1
+        before, self.allowed = int(self.allowed), 1.0
+        if self._clock() - self._last_cut < BURST_S:
+            return None
+        self._last_cut = self._clock()
+        self.most = max(1, self.most // 2)
+        return Cut(before, 1)
 
     async def _turn(self) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""The sink between a run and its recording: drops prompts if asked, counts the budget, and detects 429s."""
+"""The sink between a run and its recording: drops prompts if asked, and detects too many requests at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bioeval_tui.record.spans import without_content
 
 
 class EngineSink:
-    """Passes events to the recording and to the budget."""
+    """Passes events to the recording and to the batch."""
 
     def __init__(
         self,
@@ -21,13 +21,13 @@ class EngineSink:
         *,
         keep_prompts: bool = True,
         paces: Mapping[str, Pace] | None = None,
-        count: Callable[[RunEvent], None] = lambda event: None,
+        take: Callable[[RunEvent], None] = lambda event: None,
     ) -> None:
-        """`paces` are by peer; `count` is called with every event."""
+        """`paces` are by peer; `take` is called with every event."""
         self._inner = inner
         self._keep_prompts = keep_prompts
         self._paces = paces or {}
-        self._count = count
+        self._take = take
         self.on_cut: Callable[[str, Cut], None] = lambda peer, cut: None
 
     def append(self, event: RunEvent) -> None:
@@ -35,7 +35,7 @@ class EngineSink:
         kept = event if self._keep_prompts else without_prompts(event)
         if kept is not None:
             self._inner.append(kept)
-        self._count(event)
+        self._take(event)
         self._notice(event)
 
     async def written(self) -> None:
@@ -52,6 +52,11 @@ class EngineSink:
                 pace = self._paces.get(event.peer)
                 asked = event.wait_ms / 1000 if event.wait_ms is not None else None
                 cut = pace.refused(asked) if pace is not None else None
+                if cut is not None and cut.after < cut.before:
+                    self.on_cut(event.peer, cut)
+            case events.RequestFailed(crowded=True):
+                pace = self._paces.get(event.peer)
+                cut = pace.crowded() if pace is not None else None
                 if cut is not None and cut.after < cut.before:
                     self.on_cut(event.peer, cut)
             case _:

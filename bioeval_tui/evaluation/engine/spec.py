@@ -48,6 +48,8 @@ class RunOptions:
     """The agent that a Python program passed, in place of the job's own; it is never written to a file."""
     sample_agent: bool = False
     """Start the sample agent for these runs, and stop it at their end."""
+    local_model: bool = False
+    """Start a small language model as the agent for these runs, and stop it at their end."""
     mode: Literal["job", "rehearsal", "llm"] = "job"
     """The evaluator and judge: the job's own, the script and rules, or models."""
     evaluator_model: str | None = None
@@ -82,13 +84,18 @@ class RunOptions:
     typing_delay_s: float = 0.0
     """Pause of a scripted evaluator after every few words, in seconds, so that a viewer can read along."""
 
+    @property
+    def starts_agent(self) -> bool:
+        """Whether the run itself starts its agent, so that there is no URL, key or other host."""
+        return self.sample_agent or self.local_model
+
     def recorded(self) -> dict[str, Any]:
         """Return the options stored in a recording; `options_of` reads them back."""
         return {name: getattr(self, name) for name in RECORDED}
 
 
 RECORDED = (
-    "agent_url", "sample_agent", "evaluator_model", "judge_model", "order", "parallel", "concurrency",
+    "agent_url", "sample_agent", "local_model", "evaluator_model", "judge_model", "order", "parallel", "concurrency",
     "requests_per_minute", "graph", "keep_prompts", "submissions",
     "leaderboard", "otlp",
 )  # fmt: skip

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from bioeval_tui.evaluation.graphs.cypher import check_query, check_statement
 from bioeval_tui.evaluation.graphs.embedded_file import Allowance, EmbeddedFile, available
+from bioeval_tui.evaluation.graphs.identity import graph_id
 from bioeval_tui.evaluation.seams import GraphSnapshot, PeerError, Rows
 
 __all__ = ["EmbeddedGraph", "available"]
@@ -60,6 +61,10 @@ class EmbeddedGraph:
         """Run one query that may write, in its own transaction. Raises the same errors as `query`."""
         check_statement(cypher, parameters, embedded=True)
         await self._call(partial(self._file.write, cypher, parameters), timeout_s)
+
+    async def graph_id(self) -> str:
+        """Return the id of the file, which the agent that uses it can report."""
+        return graph_id(self.path)
 
     async def snapshot(self) -> GraphSnapshot:
         """Return counts by label and relationship type and a digest of the content."""

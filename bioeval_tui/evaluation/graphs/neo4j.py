@@ -27,6 +27,7 @@ _SCHEMES = ("bolt", "neo4j", "bolt+s", "neo4j+s", "bolt+ssc", "neo4j+ssc")
 _CONNECT_S = 5.0
 _GRACE_S = 2.0
 _SNAPSHOT_S = 20.0
+_ID_S = 5.0
 _IDLE_CHECK_S = 1.0
 """A connection that was idle for this many seconds is tested before use, because the server may have restarted."""
 
@@ -70,6 +71,17 @@ class Neo4jGraph:
             async with self._session(read=False, timeout_s=timeout_s) as session:
                 result = await session.run(self._timed(statement, timeout_s), dict(parameters or {}))
                 await result.consume()
+
+    async def graph_id(self) -> str:
+        """Return the id of the database, which an agent that uses it can report; empty if the server does not tell it."""
+        try:
+            async with self._session(read=True, timeout_s=_ID_S) as session:
+                found = await _rows(
+                    await session.run(self._timed("CALL db.info() YIELD id RETURN id", _ID_S))
+                )
+        except (QueryError, PeerError):
+            return ""
+        return str(found.rows[0][0]) if found.rows else ""
 
     async def snapshot(self) -> GraphSnapshot:
         """Return counts by label and relationship type and a digest of the content."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from bioeval_tui.evaluation.guards.common import (
     known_text,
@@ -119,6 +120,19 @@ def untouched_tasks(view: EvaluatorView, text: str = "") -> list[int]:
     return left
 
 
+def brings_up_nothing(view: EvaluatorView) -> bool:
+    """Return whether the user's messages have no word of any task or fact, so that nothing can be said about the agent.
+
+    Only English conversations are checked, and none in which a person typed.
+    """
+    job, said = view.job, [message for message in view.transcript if message.role == "user"]
+    if not job.tasks or not said or any(message.operator for message in said):
+        return False
+    asked_for = _task_words("\n".join([*(task.task for task in job.tasks), *job.facts]))
+    words = "\n".join(message.content for message in said)
+    return bool(asked_for) and not asked_for & _task_words(words) and is_english(known_text(view))
+
+
 def _task_words(text: str) -> frozenset[str]:
     return frozenset(word[:PREFIX] for word in content_stems(text)) - _ASKING_WORDS
 
@@ -128,8 +142,9 @@ def _withheld(view: EvaluatorView, words: str) -> Violation | None:
     note = (
         "You said something that you cannot know. Say only what stands in your list or in the conversation."
     )
+    ours, told = _tokens(words), f" {' '.join(_tokens(known))} "
     for fact in facts:
-        if run := _word_for_word(words, fact, known):
+        if run := _word_for_word(ours, _tokens(fact), told):
             detail = f"says a withheld fact word for word: “{shorten(run, 80)}”"
             return Violation("fact_withheld", detail, note)
     if found := disclosed(words, facts, (), known):
@@ -139,9 +154,8 @@ def _withheld(view: EvaluatorView, words: str) -> Violation | None:
     return None
 
 
-def _word_for_word(text: str, fact: str, known: str) -> str:
-    """Return consecutive words that `text` shares with `fact` and that were not known before; empty if there are none."""
-    ours, theirs, told = _tokens(text), _tokens(fact), f" {' '.join(_tokens(known))} "
+def _word_for_word(ours: Sequence[str], theirs: Sequence[str], told: str) -> str:
+    """Return consecutive words of a message that are also in a fact and not in `told`; empty if there are none."""
     size = min(VERBATIM, len(theirs))
     if size < 2:
         return ""

@@ -105,6 +105,11 @@ def asks_for_anything(agent_message: str) -> bool:
     return _ASKS.search(agent_message) is not None
 
 
+def offers_help(agent_message: str) -> bool:
+    """Return whether an agent's message offers help: "What can I do for you?"."""
+    return _OFFER.search(agent_message) is not None
+
+
 def _said(text: str) -> tuple[tuple[Specific, ...], frozenset[str]]:
     """Return a message's specifics and stems, without sentences such as "I don't know".
 

@@ -54,11 +54,11 @@ def _values(number: str) -> set[float]:
 
 
 def _told(text: str) -> Iterator[float]:
-    for match in _NUMBER.finditer(text):
-        for value in _values(match["number"]):
+    for number in {match["number"] for match in _NUMBER.finditer(text)}:
+        for value in _values(number):
             yield value
             yield float(round(value))
-        yield from (float(part[:300]) for part in re.split(r"[.,]", match["number"]))
+        yield from (float(part[:300]) for part in re.split(r"[.,]", number))
     for match in _HOUR.finditer(text):
         hour = float(match["hour"])
         yield hour + 12 if hour <= 12 else hour - 12

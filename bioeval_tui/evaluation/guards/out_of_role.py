@@ -20,8 +20,9 @@ _WHOSE = r"\b(?:the|this|my|your|our)\s+(?:(?:medical|clinical|patient(?:'s)?|pr
 _CASE = r"(?:(?:provided|given|clinical|above)\s+)?case(?!\s+(?:manager|worker|report|number|file|notes?|records?|of)\b)"
 _PROMPT = (
     r"(?:case\s+(?:study|vignette|description|details|information|summary|presentation|scenario|prompt|history)"
-    r"|vignette|scenario|prompt|persona|character\s+(?:sheet|description|profile))"
+    r"|vignette|scenario|prompt|persona|character(?:'s)?\s+(?:sheet|description|profile|background))\b"
 )
+_MADE_BY_OTHERS = r"(?!\s+(?:(?:that|which)\s+)?(?:(?:my|our|his|her|their|the)\s+(?:\w+\s+){1,2}?(?:and\s+i\s+\w+|gave|described|wrote|drew|showed|went|explained|outlined|discussed|mentioned|told|came)|we\s+(?:worked|went|discussed|talked))\b)"
 _SOURCE = rf"{_WHOSE}(?:{_PROMPT}|{_CASE})"
 _GIVEN = (
     r"(?:(?:that\s+)?(?:(?:i|you|we)(?:'ve|'m|'re)?\s+(?:was|were|am|have|had|been)?\s*(?:been\s+)?)?"
@@ -42,7 +43,8 @@ _MENTIONED = (
 )
 _SAID = rf"(?:{_MENTIONED}|listed|told|said|given|noted|revealed|addressed|discussed|covered|absent|missing|details?|anything|nothing|part)"
 _NOT = r"(?:(?:do|does|did|is|are|was|were|has|have|had|can|could|would)(?:n't|\s+not|\s+never)|cannot|never)"
-_SOMEHOW = r"(?:\w+ly\s+|even\s+|only\s+|just\s+|also\s+|me\s+)*"
+# No word in two ways: a repeated one would double the time again and again.
+_SOMEHOW = r"(?:\w+ly\s+|even\s+|just\s+|also\s+|me\s+)*"
 
 _SPEAKS_OF_SOURCE = re.compile(
     # "the case does not mention", "my prompt only says", "the scenario I was given has no …"
@@ -55,7 +57,7 @@ _SPEAKS_OF_SOURCE = re.compile(
     rf"|\b(?:{_MENTIONED}|covered|nothing|reference)\s+(?:in|by)\s+the\s+case\b(?=\s*(?:[.,;!?]|$)|\s+(?:about|of|regarding|on)\b)"
     rf"|(?:^\W*in|\bfrom)\s+the\s+case,?\s+(?:it(?:\s+i|')s\s+(?:not\s+)?(?:{_MENTIONED}|said|noted)|i\s+(?:know|am|have|had)\b)"
     # "according to the case", "as per the prompt", "outside the scenario"
-    rf"|\b(?:according\s+to|based\s+(?:up)?on|as\s+per|per|going\s+by|outside(?:\s+of)?|beyond|(?:stick(?:ing)?|adher(?:e|ing))\s+to|follow(?:ing)?)\s+(?:{_WHOSE}{_PROMPT}|(?:the|this)\s+{_CASE})"
+    rf"|\b(?:according\s+to|based\s+(?:up)?on|as\s+per|per|going\s+by|outside(?:\s+of)?|beyond|(?:stick(?:ing)?|adher(?:e|ing))\s+to|follow(?:ing)?)\s+(?:{_WHOSE}{_PROMPT}|(?:the|this)\s+{_CASE}){_MADE_BY_OTHERS}"
     r"|\b(?:the|this|my|your|a|case|clinical|provided|given)\s+vignette\b|^\W*vignette\s+(?:do|did)",
     re.IGNORECASE,
 )
@@ -84,14 +86,43 @@ _DENIES = re.compile(
     r"n't\b|\b(?:not|no|none|nothing|never|only|limited|cannot|unable|lacks?)\b", re.IGNORECASE
 )
 
+_MACHINE = (
+    r"(?:ai|a\.i\.|artificial\s+intelligence|(?:large\s+)?language\s+model|chat\s?bot|virtual\s+(?:assistant|patient|agent)"
+    r"|simulated\s+\w+|computer\s+program|fictional\s+(?:character|person|patient|user)|(?:creature|figment)\s+of\s+(?:the|your)\s+imagination"
+    r"|character\s+in\s+an?\s+(?:role|game|play|story|simulation))"
+)
 _AS_MACHINE = re.compile(
-    r"\b(?:as|being|i'm|i\s+am|just|only|merely)\s+(?:(?:just|only|merely|actually)\s+)?an?\s+"
-    r"(?:ai|artificial\s+intelligence|(?:large\s+)?language\s+model|chatbot|virtual\s+(?:assistant|patient)|simulated\s+\w+|computer\s+program)"
-    r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:language|model|assistant|system|program|chatbot|without|and|so|that|i)\b)"
+    # "I'm just a text-based AI assistant", "as a chatbot, I don't", "I'm not the chatbot"; not "I'm an AI researcher"
+    r"\b(?:as|being|i'm|i\s+am)\s+(?:(?:just|only|merely|actually|really|not|also)\s+){0,2}(?:an?|the|your)\s+"
+    rf"(?:(?!(?:robotic|member|patient|user|doctor|fan|friend|person)\b)[\w-]+\s+){{0,3}}?{_MACHINE}\b"
+    r"(?!-|\s+(?:\w+\s+)?(?:researcher|engineer|developer|scientist|student|specialist|consultant|user|person|skeptic|expert|enthusiast|fan|startup|company|project|course|lab)\b)"
+    r"|\bi(?:'m|\s+am)\s+\w+,?\s+(?:and\s+)?not\s+(?:the|an?)\s+(?:chat\s?bot|ai)\b"
+    # "You are the person, not the chatbot": the prompt's words
+    r"|\byou(?:'re|\s+are)\s+(?:now\s+)?the\s+(?:person|user|patient|human)\b(?=\s*(?:[.,;:!]|$))"
+    r"|\byou(?:'re|\s+are)\s+(?:now\s+the\s+chat\s?bot\b|the\s+chat\s?bot\W+(?:and\s+)?(?:you(?:'re|\s+are)\s+)?not\b)"
+    r"|\byou(?:'re|\s+are)\s+(?:an?\s+)?(?:\w+\s+)?chat\s?bot\s+(?:that|who|which|designed)\b(?!.*\?\s*$)"
+    # "Write the next message of Ann", "the conversation so far"
+    r"|\bwrite\s+(?:(?:the|one|a|an|only|your|my|next|short|single|brief)\s+){1,3}message\b|\bthe\s+next\s+message\s+(?:of|is|for|should|from|will|in)\b|^\W*the\s+next\s+message\W*:|\bthe\s+conversation\s+so\s+far\b|\bwhat\s+\w+\s+types\s+next\b"
+    r"|\bnever\s+(?:respond\s+to\s+(?:requests|messages)|break\s+character)|\b(?:your|my)\s+own\s+requests\b|\bstay(?:ing)?\s+in\s+character\b"
+    # "As the patient, I would say"
+    r"|\bas\s+(?:an?|the|this)\s+(?:\w+\s+)?(?:patient|user|character|persona),?\s+i(?:'d|\s+would|\s+will|'ll|\s+should|\s+might)\s+(?:\w+ly\s+)?(?:say|respond|reply|answer|type|write)\b"
+    r"|\bi(?:'m|\s+am)\s+not\s+(?:(?:a\s+real|an\s+actual|an?)\s+(?:person|human|patient)\b(?!\s+\w)|human\b)|\bi(?:'m|\s+am)\s+(?:just\s+|only\s+)?an?\s+(?:\w+\s+)?bot\b"
+    r"|\b(?:as|based\s+on|according\s+to)\s+(?:my|the|this)\s+(?:character|persona)\b|\bmy\s+(?:character|persona)(?:'s\s+(?:profile|style|background)|\s+(?:would|does|doesn't|knows|feels|has|is\s+(?:an?|not)))\b"
+    r"|\b(?:the|a)\s+character's\s+(?:profile|style|sheet|background)\b"
+    r"|\b(?:mov(?:e|ing)|go(?:ing)?)\s+on\s+to\s+(?:the\s+)?(?:next\s+task|task\s+\d)"
     # who asks whether the agent is one is in role
     r"|\b(?:large\s+)?language\s+model\b(?!.*\?\s*$)"
-    r"|\b(?:role-?\s?play(?:ing)?|simulat(?:e|ed|ing)|impersonat(?:e|ing)|pretending\s+to\s+be|play(?:ing)?(?:\s+the\s+(?:role|part)\s+of)?|act(?:ing)?\s+as)\s+(?:an?\s+|the\s+|this\s+)?(?:user|patient|person|character)\b"
+    r"|(?<!was a )(?<!was the )\b(?:role-?\s?play(?:ing)?|simulat(?:e|ed|ing)|impersonat(?:e|ing)|pretending\s+to\s+be|play(?:ing)?(?:\s+the\s+(?:role|part)\s+of)?|act(?:ing)?\s+as)\s+(?:an?\s+|the\s+|this\s+)?(?:user|patient|person|character)\b"
     r"|\b(?:in|for|of)\s+this\s+(?:simulation|role-?\s?play|exercise)\b",
+    re.IGNORECASE,
+)
+_FROM_OUTSIDE = re.compile(
+    # A stage direction, a label, the person as "the patient" or "the user"; a doctor or a carer may speak of a patient.
+    r"[*(\[](?:\w+ly\s+)?(?:sighs?|nods?|shakes?|smiles?|frowns?|pauses?|coughs?|shrugs?|laughs?|chuckles?|winces?|grimaces?|hesitates?|clears?|rubs?|points?|scratches|cries|sniffs?|sniffles|groans?|whispers?|leans?|looks?|takes?|thinks?|holds?|clutches|breathes|blinks|gulps|fidgets)\b[^*)\]]{0,60}[*)\]]"
+    r"|^\W{0,3}(?:the\s+)?(?:patient|user|person|human)\W{0,3}:\s"
+    r"|\btask\s+\d+\s+(?:is|has\s+been|was)\s+(?:now\s+)?(?:done|complete|finished)"
+    r"|\bthe\s+patient\s+(?:denies|reports|states|presents|describes|complains|has|is|does|says|mentions|experiences|would|feels)\b"
+    r"|\bas\s+the\s+(?:patient|user)\b",
     re.IGNORECASE,
 )
 _INSTRUCTED = re.compile(
@@ -111,7 +142,9 @@ def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
     Words that the job's tasks, lines or voice use, or that the agent used first, don't count.
     """
     perhaps = ""
-    for part in sentences(text.replace("’", "'")):
+    named = _told_who_it_is(view.job.target.user)
+    for sentence in sentences(text.replace("’", "'")):
+        part = " ".join(sentence.split())  # optional words between long spaces would take quadratic time
         found = _SPEAKS_OF_SOURCE.search(part) or _AS_MACHINE.search(part) or _INSTRUCTED.search(part)
         if found and not _is_their_word(view, found.group()):
             return found.group(), True
@@ -119,16 +152,31 @@ def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
         # If the agent asked for something, the message is about the prompt; otherwise it may be about the agent's information.
         if found and _DENIES.search(part) and _was_asked(view):
             return found.group(), True
+        if named is not None and (found := named.search(part)):
+            return found.group(), True
+        found = _FROM_OUTSIDE.search(part)
+        if found and not perhaps and not _is_their_word(view, found.group()):
+            perhaps = found.group()
         found = _NOT_PROVIDED.search(part)
         if found and not perhaps and _was_asked(view):
             perhaps = found.group()
     return perhaps, False
 
 
+_ROLES = word_set("user patient person customer client human caller visitor tester test-user")
+
+
+def _told_who_it_is(name: str) -> re.Pattern[str] | None:
+    """Return a pattern for "You are Ann", which the prompt says to Ann; none if the name is a role."""
+    if name.casefold() in _ROLES or len(name) < 3:
+        return None
+    return re.compile(rf"\byou(?:'re|\s+are)\s+(?:not\s+)?{re.escape(name)}\b(?!')", re.IGNORECASE)
+
+
 _OF_PROMPTS = word_set(
     """
     vignette scenario prompt persona character instruction instructions guidelines simulation exercise
-    simulated language
+    simulated language patient user task tasks
     """
 )
 

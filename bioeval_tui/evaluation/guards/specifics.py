@@ -89,8 +89,8 @@ _READERS: tuple[Reader, ...] = (
     (re.compile(r"\b[A-Z][A-Za-z]+/(?:[A-Z][A-Za-z]+/)?(?P<place>[A-Z][A-Za-z_]+)\b"), _zone),
     *times.READERS,
     *quantities.READERS,
-    (re.compile(r"\b[A-Za-z][\w.:>*-]*\d[\w.:>*-]*"), _code),
-    (re.compile(r"\b\d[\w.:>*-]*[A-Za-z][\w.:>*-]*"), _code),
+    (re.compile(r"\b[A-Za-z][\w.:>*-]*"), _code),
+    (re.compile(r"\b\d[\w.:>*-]*"), _code),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from bioeval_tui.evaluation.guards.as_assistant import speaks_as_assistant
 from bioeval_tui.evaluation.guards.common import (
     are_alike,
     first_alike,
@@ -18,42 +19,36 @@ from bioeval_tui.evaluation.guards.common import (
 from bioeval_tui.evaluation.guards.out_of_role import speaks_of_prompt
 from bioeval_tui.evaluation.guards.words import WORD
 from bioeval_tui.evaluation.models.prompting import Prompt
+from bioeval_tui.evaluation.models.reasoning import REASONING_TAGS
 from bioeval_tui.evaluation.seams import EvaluatorView, Violation
 from bioeval_tui.text import shorten
 
 REPEATED = 0.9
 """Minimum similarity at which a message counts as repeating an earlier one."""
+TOO_OFTEN = 3
+"""From this many times on, saying the same message is certainly no person's doing."""
 SHORTEST = 6
 """Messages with fewer words may be repeated: "yes please" is not a repetition."""
 ECHOED = 8
 """From this many words on, repeating the agent's message exactly counts as speaking as the agent."""
 SHINGLE = 8
 """This many consecutive words of the prompt are not a coincidence."""
-FILLER = 3
-"""A sentence of at most this many words ("Of course!") may accompany an assistant's sentence."""
-
-_DONE = "set|created|scheduled|added|updated|saved|booked|cancell?ed|logged|recorded|registered|prepared"
-_AS_ASSISTANT = re.compile(
-    r"\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b(?! (?:my|him|her|them|it|us|myself|this|these|those|the)\b)"
-    r"|\banything else (?:that )?i can (?:help|assist|do for you)\b"
-    r"|\bi(?:['’]d| would)(?: be)? (?:happy|glad|love) to (?:help|assist)\b"
-    r"|\b(?:i can|let me|i['’]ll|i['’]m here to) (?:help|assist)\b"
-    rf"|\bi(?:['’]ve| have)(?: just| now)? (?:{_DONE}) (?:your\b|.{{0,60}}\bfor you\b)"
-    rf"|\byour \w+(?: \w+)? (?:has been|have been|is now|are now) (?:{_DONE})\b"
-    r"|\bfeel free to (?:ask|reach)\b|\bthank(?:s| you) for (?:reaching out|contacting)\b",
-    re.IGNORECASE,
-)
 _SPEAKER = re.compile(r"^\W{0,3}(?:assistant|chatbot|bot|ai|system)\W{0,3}:", re.IGNORECASE)
 _REASONING = re.compile(
-    r"</?(?:think|thinking|reasoning|scratchpad)>"
+    rf"</?(?:{REASONING_TAGS})>"
     r"|^\W{0,3}(?:reasoning|thoughts?|thinking|chain of thought|internal note|(?:user['’]s )?next message|user['’]s message)\W{0,3}:"
-    r"|\bthe user['’]s next message\b|\bfacts (?:are|were) withheld\b|\bRECORD-[0-9a-f]{8,}|^\s*[{\[]\s*\"(?:role|content|message)\"",
+    r"|\bhere(?:['’]s| is) (?:the|my|your|a) (?:(?:next|possible|short|user['’]s|patient['’]s) ){1,2}(?:message|reply|response)\b"
+    r"|\bthe user['’]s next message\b|\bfacts (?:are|were) withheld\b|\bRECORD-[0-9a-f]{8,}|^[ \t]*[{\[]\s*\"(?:role|content|message)\"",
     re.IGNORECASE | re.MULTILINE,
 )
 _ABOUT_BOTH = re.compile(
     r"\b(?:the|this) (?:chatbot|assistant) (?:has|asked|asks|did|didn['’]t|answered|wants|seems|should)\b"
-    r"|\bthe user (?:wants|needs|should|would|asked|has not|hasn['’]t)\b"
+    r"|\bthe user(?: (?:wants|needs|should|would|asked|hasn['’]t|has|had|is|was|seems|feels|says)\b|['’]s (?:request|question|message|symptoms)\b)"
     r"|\bi (?:should|need to|must|will) (?:now )?(?:ask|respond|reply|bring up|move on|continue)\b.{0,60}\b(?:task|chatbot|user)\b",
+    re.IGNORECASE,
+)
+_UNKNOWING = re.compile(
+    r"\b(?:(?:do|did|have|can|could)(?:n['’]t| not)|cannot|not sure|no idea|rather not|unsure)\b",
     re.IGNORECASE,
 )
 _NOTHING_ABOUT_IT = "Write only the words that the person types, nothing about them."
@@ -96,37 +91,46 @@ def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
 
 
 def role_swap(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a message that speaks as the assistant: certain if all of it does."""
+    """Find a message that speaks as the assistant: certain if most of it plainly does."""
     note = "You spoke as the chatbot. You are the person who asks: say only what this person would type next."
     words = without_signoff(view, text)
     if label := _SPEAKER.search(words):
         return Violation("role_swap", f"speaks as the assistant: “{label.group().strip()}”", note)
-    parts = [(part, _AS_ASSISTANT.search(part)) for part in sentences(words)]
-    if found := next((match for _, match in parts if match), None):
-        whole = all(match or word_count(part) <= FILLER for part, match in parts)
-        detail = f"speaks as the assistant: “{shorten(found.group().strip(), 80)}”"
-        return Violation("role_swap", detail, note, "void" if whole else "mark")
+    found, certain = speaks_as_assistant(view, words)
+    if certain:
+        return Violation("role_swap", f"speaks as the assistant: “{shorten(found, 80)}”", note)
     count = word_count(words)
     theirs = [said for said in said_by(view, "assistant") if word_count(said) >= ECHOED]
     if count >= ECHOED and first_alike(words, theirs, 1.0) is not None:
         return Violation("role_swap", "says a whole message of the agent again", note)
+    if found:
+        return Violation("role_swap", f"speaks as the assistant: “{shorten(found, 80)}”", note, "mark")
     name = re.escape(view.job.target.chatbot)
-    if re.search(rf"^\W{{0,3}}{name}\W{{0,3}}:", words, re.IGNORECASE):
-        return Violation("role_swap", f"begins with the agent's name: “{shorten(words, 80)}”", note, "mark")
+    if re.search(rf"^\W{{0,3}}{name}\W{{0,3}}:", words, re.IGNORECASE | re.MULTILINE):
+        return Violation(
+            "role_swap", f"has the agent's name before its words: “{shorten(words, 80)}”", note, "mark"
+        )
     return None
 
 
 def repetition(view: EvaluatorView, text: str) -> Violation | None:
     """Find a message that almost repeats an earlier one, or that repeats itself.
 
-    If the agent repeats a question, the answer may be repeated.
+    If the agent repeats a question, the answer may be repeated once. The third time is certain, whatever the agent says:
+    people put it differently, or give up. Only that one does not know may be said to one question after another.
     """
     note = "You repeated yourself. Say something new: put it differently, or go on to what has not been brought up."
     words = without_signoff(view, text)
     if word_count(words) >= SHORTEST:
-        earlier = first_alike(words, said_by(view, "user"), REPEATED)
-        if earlier is not None and not _asked_again(view):
-            return Violation("repetition", f"said before: “{shorten(earlier, 80)}”", note, "mark")
+        earlier = [said for said in said_by(view, "user") if are_alike(words, said, REPEATED)]
+        if len(earlier) >= TOO_OFTEN - 1 and not (
+            "?" in last_agent_message(view) and _UNKNOWING.search(words)
+        ):
+            return Violation(
+                "repetition", f"says it {len(earlier) + 1} times: “{shorten(earlier[0], 80)}”", note
+            )
+        if earlier and not _asked_again(view):
+            return Violation("repetition", f"said before: “{shorten(earlier[0], 80)}”", note, "mark")
     parts = [part.casefold() for part in sentences(words) if word_count(part) >= 3]
     often = next((part for part in parts if parts.count(part) >= 3), None)
     detail = f"says one sentence over and over: “{shorten(often or '', 80)}”"

@@ -1,8 +1,11 @@
 """The HTTP client of agents and models: httpx2 over aiohttp's transport, with limits on the time and size of answers.
 
 The openai package uses httpx2, so one transport serves both. It sends over aiohttp because httpx's own
-connection pool slows down with many conversations at once. Nothing is sent twice, no redirect is followed, no cookie
-is kept, every failure is a `PeerError`, and no answer repeats a credential of its request.
+connection pool slows down with many conversations at once. No redirect is followed, no cookie is kept, every failure
+is a `PeerError`, and no answer repeats a credential of its request. Nothing is sent twice, with one exception: if a
+server closes a connection that it had announced to keep, and a request on it dies before any byte of an answer, a peer
+that keeps nothing between requests (`stateless`) gets it again on another connection. Others do not, because nobody
+knows whether they acted on it.
 """
 
 from __future__ import annotations
@@ -11,10 +14,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+from weakref import WeakSet
 
 import aiohttp
 import httpx2
@@ -41,6 +46,10 @@ STOOD_STILL_S = 0.5
 """If a timer fires later than this, in seconds, this process was suspended."""
 _EVENT_STREAM = "text/event-stream"
 _HEAD_BYTES = 2000
+_under_way: dict[str, WeakSet[Exchange]] = {}
+"""The exchanges of this process with each host that are not finished."""
+_reused: ContextVar[bool] = ContextVar("reused", default=False)
+"""Whether this task's request went out on a connection that had been used before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +68,24 @@ def timeouts_of(whole_s: float | None) -> Timeouts:
 class Exchange:
     """One request and its answer while it is read; it is in `response.extensions["exchange"]`.
 
-    Time in which this process did not run (stopped, or the machine was asleep) does not count as the peer's.
+    Time in which this process did not run (stopped, or the machine was asleep) does not count as the peer's. A timeout
+    is `crowded` if this process had other exchanges with the host meanwhile, which may have waited for each other there;
+    only a `stateless` peer may be asked again then.
     """
 
-    def __init__(self, peer: Peer, host: str, whole_s: float, hider: Hider) -> None:
+    def __init__(
+        self, peer: Peer, host: str, whole_s: float, hider: Hider, *, stateless: bool = False
+    ) -> None:
         self.host = host
         self.hider = hider
+        self.lost = False
+        """Whether a connection that had been used before was closed under the request, without any answer."""
+        self._stateless = stateless
+        others = _under_way.setdefault(host, WeakSet())
+        self._crowded = len(others) > 0
+        for other in others:
+            other._crowded = True
+        others.add(self)
         self.started = time.monotonic()
         self.head = b""
         """The first bytes of the answer, for error messages."""
@@ -100,8 +121,9 @@ class Exchange:
             if self._is_over():
                 raise TimeoutError
         except TimeoutError:
-            raise self.error(f"did not finish its answer within {self._whole_s:g} s") from None
+            raise self._too_late() from None
         except TRANSPORT_ERRORS as error:
+            self.lost = isinstance(error.__cause__, _LostError) and error.__cause__.reused
             failure = connection_error(self._peer, self.host, error)
             failure.args = tuple(self.hider.text(str(part)) for part in failure.args)
             failure.received = received_text(self.head)
@@ -113,6 +135,19 @@ class Exchange:
             self._ends = time.monotonic() + min(late_s, self._whole_s)
             return False
         return late_s >= 0
+
+    def finish(self) -> None:
+        """Note that nothing more is expected of the peer."""
+        _under_way.get(self.host, WeakSet()).discard(self)
+
+    def _too_late(self) -> PeerError:
+        error = self.error(f"did not finish its answer within {self._whole_s:g} s")
+        if self._crowded:
+            error.args = (
+                f"{error} while other requests of this program waited for it: use a lower --concurrency, or allow more time",
+            )
+            error.crowded, error.retryable = True, self._stateless
+        return error
 
     def error(self, what: str) -> PeerError:
         """Return the error for an unusable answer."""
@@ -158,6 +193,7 @@ class _Body(httpx2.AsyncByteStream):
             yield b"\n\n"  # some servers leave out the empty line that ends the last event
 
     async def aclose(self) -> None:
+        self._exchange.finish()
         await self._stream.aclose()
 
 
@@ -171,8 +207,10 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         timeouts: Timeouts,
         most: int = MAX_ANSWER_BYTES,
         secrets: Collection[str] = (),
+        stateless: bool = False,
     ) -> None:
         self._inner = inner
+        self._stateless = stateless
         self._secrets = frozenset(filter(None, secrets))
         self._peer = peer
         self._timeouts = timeouts
@@ -183,14 +221,24 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         url = request.url
         host = f"{url.host}:{url.port}" if url.port else url.host
         hider = Hider(credentials_of(request) | self._secrets)
-        exchange = Exchange(self._peer, clean_line(host, 200), self._timeouts.whole, hider)
         if url.userinfo:  # a header says it already
             request.url = url.copy_with(username=None, password=None)
         if self._peer == "agent" and (traceparent := registry.traceparent()):
             request.headers["traceparent"] = traceparent
-        async with exchange.step():
-            response = await self._inner.handle_async_request(request)
+        while True:
+            exchange = Exchange(
+                self._peer, clean_line(host, 200), self._timeouts.whole, hider, stateless=self._stateless
+            )
+            try:
+                async with exchange.step():
+                    response = await self._inner.handle_async_request(request)
+                break
+            except BaseException:
+                exchange.finish()
+                if not (exchange.lost and self._stateless):
+                    raise
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            exchange.finish()
             await response.stream.aclose()  # type: ignore[union-attr]
             raise exchange.error("compressed its answer without being asked to")
         response.headers = httpx2.Headers(
@@ -209,18 +257,28 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
 class _LostError(aiohttp.ClientConnectionError):
     """The connection broke. Of this type, because aiohttp then does not silently send the request again."""
 
+    reused = False
+    """Whether it had been used before, and was closed before any byte of an answer."""
+
 
 async def _send_once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
     # aiohttp itself repeats a PUT if the connection breaks. Here each attempt is counted, and a
     # message must not reach the agent twice without anybody knowing.
+    _reused.set(False)
     try:
         return await handler(request)
     except aiohttp.ClientConnectorError:
         raise
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise _LostError(str(error)) from error
+        lost = _LostError(str(error))
+        lost.reused = _reused.get()
+        raise lost from error
+
+
+async def _note_reuse(*_: object) -> None:
+    _reused.set(True)
 
 
 def make_client(
@@ -234,11 +292,13 @@ def make_client(
     proxy: str | None = None,
     most: int = MAX_ANSWER_BYTES,
     secrets: Collection[str] = (),
+    stateless: bool = False,
 ) -> httpx2.AsyncClient:
     """Return a client with its own connections to call `urls`. Raises `PeerError`.
 
     `arrivals` records when the bytes of answers arrive. `secrets` are masked in answers, like the credentials in the
-    usual places of a request.
+    usual places of a request. `stateless`: the peer keeps nothing between requests, so one that was lost, or timed out
+    among others of this process, may be sent again.
     """
     needs_tls = any(url.lower().startswith("https:") for url in urls)
     context = tls_context(peer) if needs_tls else no_tls_context()
@@ -250,15 +310,20 @@ def make_client(
             ssl=context,
             socket_factory=arrivals.make_socket if arrivals else None,
         )
+        tracing = aiohttp.TraceConfig()
+        tracing.on_connection_reuseconn.append(_note_reuse)
         return aiohttp.ClientSession(
-            connector=connector, middlewares=(_send_once,), cookie_jar=aiohttp.DummyCookieJar()
+            connector=connector,
+            middlewares=(_send_once,),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trace_configs=[tracing],
         )
 
     transport = AiohttpTransport(
         verify=context, trust_env=False, proxy=_proxy(proxy) if proxy else None, client=session
     )
     return httpx2.AsyncClient(
-        transport=BoundedTransport(transport, peer, timeouts, most, secrets),
+        transport=BoundedTransport(transport, peer, timeouts, most, secrets, stateless),
         headers={
             "User-Agent": f"bioeval-tui/{__version__}",
             "Accept-Encoding": "identity",

@@ -323,5 +323,10 @@ def _unknown_key(path: FieldPath) -> str:
         if name in _NESTED:
             parts = (_NESTED[str(name)],)
     known = sorted({field.alias or name for part in parts for name, field in part.model_fields.items()})
-    near = difflib.get_close_matches(str(path[-1]), known, 1, 0.5)
-    return f"unknown key, did you mean {near[0]}?" if near else f"unknown key; known are {', '.join(known)}"
+    plain = {key.lower(): key for key in known}  # `top_p` and `max_tokens` mean topP and maxTokens
+    asked = str(path[-1]).replace("_", "").replace("-", "").lower()
+    near = difflib.get_close_matches(asked, plain, 1, 0.5)
+    near = near or [key for key in plain if len(key) > 3 and (key in asked or asked in key)]
+    if near:
+        return f"unknown key, did you mean {plain[near[0]]}?"
+    return f"unknown key; known are {', '.join(known)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import PydanticCustomError
 
+from bioeval_tui import agent_protocols
 from bioeval_tui.record.events import LONGEST_CONDITION_NAME, MET_ABOVE
 from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.text import clean_line
@@ -59,6 +60,7 @@ HeaderOfSecret = Annotated[str, Field(pattern=_HEADER), AfterValidator(_no_heade
 HeaderValue = Annotated[str, Field(pattern=r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$")]
 HeaderFrom = Annotated[str, Field(pattern=r"^([A-Za-z][A-Za-z0-9-]* )?[A-Za-z_][A-Za-z0-9_]*$")]
 Api = Literal["chat", "responses"]
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 # YAML reads a bare `off` as false.
 GuardMode = Annotated[
     Literal["off", "mark", "strict"], BeforeValidator(lambda value: "off" if value is False else value)
@@ -106,7 +108,41 @@ class ScriptLine(JobPart):
     """The number (from 1) of the fact that the line gives; it is said only if facts are supplied."""
 
 
-class ModelEndpoint(JobPart):
+class ModelOptions(JobPart):
+    """What a request asks of a model besides its messages. What a job leaves out, the model's server decides."""
+
+    temperature: Temperature | None = None
+    """The model's temperature."""
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    """The probability mass from which tokens are drawn (nucleus sampling)."""
+    max_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
+    """The maximum number of tokens of one answer, reasoning included."""
+    seed: Annotated[int, Field(ge=0, le=2**62)] | None = None
+    """The model's random seed in the first trial. Each later trial, and each repeat of a judge, uses the next number."""
+    stop: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
+    """Texts at which the model stops writing."""
+    reasoning_effort: ReasoningEffort | None = None
+    """How much a reasoning model thinks before it answers."""
+    timeout_ms: Positive | None = None
+    """The timeout for a complete answer, in milliseconds; the default of a model is BIOEVAL_MODEL_TIMEOUT_S, of an agent 180,000."""
+    extra_body: dict[str, Any] = {}
+    """Additional keys for the body of every request."""
+
+    def given_options(self) -> dict[str, Any]:
+        """Return what is set of these options, under the keys of a job."""
+        own = set(ModelOptions.model_fields)
+        found = self.model_dump(mode="json", by_alias=True, include=own)
+        return {key: value for key, value in found.items() if value not in (None, [], {})}
+
+    def in_repeat(self, number: int) -> Self:
+        """Return the options for the repeat with that number, from 1; each has its own seed."""
+        return self if self.seed is None else self.model_copy(update={"seed": self.seed + number - 1})
+
+
+NO_OPTIONS = ModelOptions()
+
+
+class ModelEndpoint(ModelOptions):
     """A model and its endpoint.
 
     `api_key_env` is the name of the environment variable with the key, never the key itself. A `url` without a
@@ -147,6 +183,8 @@ class EvaluatorConfig(ModelEndpoint):
     """The lines of a scripted user."""
     options: dict[str, Any] = {}
     """Options for a plug-in; see its documentation."""
+    max_message_length: Annotated[int, Field(ge=50, le=100_000)] = 1500
+    """The maximum number of characters of a model's message. A longer one is stopped and asked for once more."""
     guards: GuardMode = "mark"
     """What to do if the model leaves its role: nothing (off), mark the message (mark), or ask for it again (strict)."""
 
@@ -178,7 +216,7 @@ class ToolConfig(JobPart):
         return self
 
 
-class TargetConfig(JobPart):
+class TargetConfig(ModelOptions):
     """The agent under test. docs/agents.md lists the keys of each protocol."""
 
     user: Text
@@ -197,8 +235,6 @@ class TargetConfig(JobPart):
     """The URL of the agent's object context, for protocols other than rest; {sessionId} is replaced."""
     system_prompt: Text | None = None
     """The system prompt, with openai and ag-ui."""
-    timeout_ms: Positive | None = None
-    """The timeout for a complete answer, in milliseconds (180,000)."""
     api_key_env: VariableName | None = None
     """The name of the environment variable with the agent's key; the default is BIOEVAL_AGENT_API_KEY."""
     api: Api = "chat"
@@ -209,16 +245,23 @@ class TargetConfig(JobPart):
     """Headers with secret values: the name of an environment variable, with an optional scheme before it: `Bearer MY_TOKEN`."""
     streaming: bool = True
     """Whether to ask the agent to stream its answers."""
-    extra_body: dict[str, Any] = {}
-    """Additional keys for the body of every request, with openai."""
     tools: tuple[ToolConfig, ...] = ()
     """Tools that the agent may call and the job answers, with openai and ag-ui."""
     function: FunctionName | None = None
     """The agent with python, as `module:function`."""
     tells_tool_calls: bool = False
     """Whether the agent reports every tool call, so that none reported means none made."""
+    remembers: bool = False
+    """Whether an agent with openai or ag-ui keeps something of one conversation for the next, although each request has the whole conversation."""
     options: dict[str, Any] = {}
     """Options for a Python function or plug-in; see its documentation."""
+
+    @property
+    def keeps_nothing(self) -> bool:
+        """Whether nothing is left of one conversation for the next: by its protocol, unless the job says otherwise."""
+        protocol = agent_protocols.find(self.protocol)
+        stateless = protocol is not None and protocol.keeps_nothing
+        return stateless and not self.remembers and self.object_context_url is None
 
 
 class ScorerConfig(ModelEndpoint):

@@ -176,7 +176,8 @@ def _who(answers: Answers) -> str:
     about = (
         "# Offline: a script plays the user, and rules judge the transcript. This is called a rehearsal."
         if answers.offline
-        else "# The evaluator and the judge are models at OPENAI_BASE_URL, with OPENAI_API_KEY."
+        else "# The evaluator and the judge are models at OPENAI_BASE_URL, with OPENAI_API_KEY. Each may have its own `model`,\n"
+        "# `temperature`, `maxTokens`, `topP`, `seed`, `stop`, `reasoningEffort`, `timeoutMs` and `extraBody`."
     )
     return f"""\
 {about}

@@ -22,7 +22,14 @@ def for_evaluator(job: EvaluationJob, facts: Sequence[str]) -> EvaluationJob:
             "rubric": (),
             "scorer": ScorerConfig(),
             "target": job.target.model_copy(
-                update={"tools": (), "extra_body": {}, "options": {}, "system_prompt": None, "headers": {}}
+                update={
+                    "tools": (),
+                    "extra_body": {},
+                    "stop": (),
+                    "options": {},
+                    "system_prompt": None,
+                    "headers": {},
+                }
             ),
             "assertions": (),
             "setups": (),

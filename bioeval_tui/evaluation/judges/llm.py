@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError, UsageError
+from bioeval_tui.evaluation.job.models import ModelOptions
 from bioeval_tui.evaluation.judges.panel import enough
 from bioeval_tui.evaluation.judges.verdicts import (
-    MalformedAnswerError,
+    Question,
+    Reading,
     answer_schema,
+    nameable,
     quoted_from_nowhere,
-    read_verdict,
+    read_answer,
 )
-from bioeval_tui.evaluation.models.answer import ChatAnswer, text_of, without_reasoning
+from bioeval_tui.evaluation.models.answer import ChatAnswer, require_whole_prompt, text_of
 from bioeval_tui.evaluation.models.happened import states_shown
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
-from bioeval_tui.evaluation.models.prompting import find_prompt, judge_context, rendered
+from bioeval_tui.evaluation.models.prompting import (
+    example_words,
+    find_prompt,
+    judge_context,
+    rendered,
+    shows_example,
+)
+from bioeval_tui.evaluation.models.reasoning import without_reasoning
 from bioeval_tui.evaluation.retry import MODEL_RULE, RetryRule, send
 from bioeval_tui.evaluation.seams import JudgeView, PeerError, TaskVerdict, Verdict
+from bioeval_tui.evaluation.spending import LimitReachedError
 from bioeval_tui.text import clean_line, shorten
+
+SCORE_ALL = "Score the conversation. Answer with the JSON object alone."
+_Failure = PeerError | NotMeasuredError | LimitReachedError
 
 
 class LLMJudge:
@@ -51,17 +66,34 @@ class LLMJudge:
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
         """Return every verdict; a missing one is a `Verdict` with an `error`.
 
-        Raises `NotMeasuredError` with the reasons if fewer than two thirds are usable, and `PeerError` if
-        that is because the judge could not be reached.
+        Raises `NotMeasuredError` with the reasons if fewer than two thirds are usable, `PeerError` if
+        that is because the judge could not be reached, and `LimitReachedError` if the budget is spent.
         """
         try:
             prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
             told = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
         except UsageError as problem:
             raise NotMeasuredError(str(problem)) from problem
-        own = prompt.origin == "job"
+        question = Question(
+            view.job.judged,
+            view.transcript,
+            states_shown(view),
+            f"{prompt.text}\n{example_words(prompt)}",
+            published=prompt.origin == "job",
+        )
+        schema = partial(
+            answer_schema,
+            messages=nameable(view.transcript),
+            quotes=shows_example(prompt),
+            binary=bool(view.job.rubric),
+        )
         asked = [(model, number) for model in self._models for number in range(1, self._repeats + 1)]
-        found = await asyncio.gather(*(self._one(model, number, told, view, own) for model, number in asked))
+        found = await asyncio.gather(
+            *(
+                self._one(model, number, told, question, schema, view.job.scorer.in_repeat(number))
+                for model, number in asked
+            )
+        )
         failures = [failure for _, failure in found if failure is not None]
         if not enough(len(asked) - len(failures), len(asked)):
             raise _not_measured(failures, len(asked))
@@ -72,81 +104,134 @@ class LLMJudge:
         await self._chat.aclose()
 
     async def _one(
-        self, model: str, number: int, told: str, view: JudgeView, own_prompt: bool
-    ) -> tuple[Verdict, PeerError | NotMeasuredError | None]:
-        """Return one verdict, or one with an `error` and its cause."""
+        self,
+        model: str,
+        number: int,
+        told: str,
+        question: Question,
+        schema: Callable[[Sequence[int]], dict[str, Any]],
+        options: ModelOptions,
+    ) -> tuple[Verdict, _Failure | None]:
+        """Return one verdict, or one with an `error` and its cause.
+
+        All tasks are asked for at once, then what is missing at once, then what is still missing task by task.
+        """
         label = clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
-        messages: list[dict[str, Any]] = [
-            {"role": "system", "content": told},
-            {"role": "user", "content": "Score the conversation. Answer with the JSON object alone."},
-        ]
-        tokens = _Tokens()
-        unproved: tuple[tuple[TaskVerdict, ...], float | None] | None = None
-        why = ""
+        got = _Got(len(question.tasks))
+
+        async def ask(tasks: Sequence[int], after: Sequence[dict[str, Any]], one: str = "") -> str:
+            messages = [
+                {"role": "system", "content": told},
+                {"role": "user", "content": one or SCORE_ALL},
+                *after,
+            ]
+            request = ChatRequest(model, messages, options, schema(tasks))
+            answer = await send(lambda: self._chat.complete(request), self._retries)
+            require_whole_prompt(answer, messages, "judge", self._chat.host)
+            got.add(answer, question, tasks)
+            return answer.content[:4000].strip()
+
         try:
             async with self._slots:
-                for _ in range(2):
-                    answer = await self._ask(model, messages, view.job.scorer.temperature)
-                    tokens.add(answer)
-                    try:
-                        text = _usable(answer)
-                        found = read_verdict(
-                            text, view.job.judged, view.transcript, states_shown(view), published=own_prompt
-                        )
-                    except MalformedAnswerError as problem:
-                        why = str(problem)
-                    else:
-                        if not (why := quoted_from_nowhere(found[0])):
-                            return Verdict(label, *found, tokens.sent, tokens.received), None
-                        unproved = found
-                    messages = [*messages[:2], *_again(answer, why)]
-        except PeerError as error:
-            if unproved is None:
-                return _missing(label, f"{label}: {error}", tokens), error
-        if unproved is not None:  # the caller marks it
-            return Verdict(label, *unproved, tokens.sent, tokens.received), None
-        why = f"{label} gave no usable verdict, twice; the last time: {why}"
-        return _missing(label, why, tokens), NotMeasuredError(why)
-
-    async def _ask(self, model: str, messages: Sequence[dict[str, Any]], temperature: float) -> ChatAnswer:
-        request = ChatRequest(model, messages, temperature, answer_schema())
-        return await send(lambda: self._chat.complete(request), self._retries)
+                said = await ask(got.missing, ())
+                if got.missing:
+                    await ask(got.missing, _again(said, got))
+                for task in got.unscored if got.count > 1 else ():
+                    await ask([task], (), _alone(task, question))
+                    if task in got.unscored:
+                        break
+        except (PeerError, LimitReachedError) as error:
+            if got.unscored:
+                return got.verdict(label, f"{label}: {error}"), error
+        if not got.unscored:
+            return got.verdict(label), None
+        often = ", twice" if got.answers == 2 else f" in {got.answers} answers"
+        why = f"{label} gave no usable verdict{often}; the last time: {got.why}"
+        return got.verdict(label, why), NotMeasuredError(why)
 
 
 @dataclass
-class _Tokens:
+class _Got:
+    """What the answers so far have given. `unproved` verdicts quote words that are not in the conversation."""
+
+    count: int
+    proved: dict[int, TaskVerdict] = field(default_factory=dict)
+    unproved: dict[int, TaskVerdict] = field(default_factory=dict)
+    tone: float | None = None
+    note: str = ""
+    why: str = ""
+    answers: int = 0
     sent: int | None = None
     received: int | None = None
 
-    def add(self, answer: ChatAnswer) -> None:
+    @property
+    def missing(self) -> list[int]:
+        """The tasks without a proved verdict."""
+        return [task for task in range(1, self.count + 1) if task not in self.proved]
+
+    @property
+    def unscored(self) -> list[int]:
+        """The tasks without any verdict."""
+        return [task for task in self.missing if task not in self.unproved]
+
+    def add(self, answer: ChatAnswer, question: Question, tasks: Sequence[int]) -> None:
+        """Keep the verdicts of one answer on `tasks`, and what is wrong with the others; count its tokens."""
+        self.answers += 1
         if answer.tokens_in is not None:
             self.sent = (self.sent or 0) + answer.tokens_in
         if answer.tokens_out is not None:
             self.received = (self.received or 0) + answer.tokens_out
+        reading, unusable = Reading(), ""
+        try:
+            text = text_of(answer, "judge")
+        except PeerError as problem:  # of an answer that was cut off, the complete part counts
+            unusable, text = str(problem), answer.content if answer.finish == "length" else ""
+        if said := without_reasoning(text).strip():
+            reading = read_answer(said, question, tasks)
+        elif text.strip():
+            unusable = unusable or "the answer was empty but for its reasoning"
+        invented = quoted_from_nowhere(list(reading.verdicts.values()))
+        for task, verdict in reading.verdicts.items():
+            if quoted_from_nowhere([verdict]):
+                self.unproved.setdefault(task, verdict)
+            else:
+                self.proved.setdefault(task, verdict)
+        self.tone = reading.tone if self.tone is None else self.tone
+        self.note = self.note or reading.note
+        self.why = unusable or "; ".join([*reading.problems, *invented])
+
+    def verdict(self, label: str, error: str = "") -> Verdict:
+        """Return the verdict, or the missing one with its `error`; both with the tokens that were paid for."""
+        tasks = (
+            ()
+            if error
+            else tuple(self.proved.get(task) or self.unproved[task] for task in range(1, self.count + 1))
+        )
+        tone = None if error else self.tone
+        return Verdict(label, tasks, tone, self.sent, self.received, error, self.note)
 
 
-def _usable(answer: ChatAnswer) -> str:
-    try:
-        return without_reasoning(text_of(answer, "judge"))
-    except PeerError as problem:
-        raise MalformedAnswerError(str(problem)) from problem
+def _again(said: str, got: _Got) -> list[dict[str, Any]]:
+    """Return the messages to add: the shortened answer, what was wrong with it, and which tasks are missing."""
+    before = [{"role": "assistant", "content": said}] if said else []
+    few = len(got.missing) < got.count
+    which = (
+        f"Score only these tasks: {', '.join(map(str, got.missing))}"
+        if few
+        else "Score every task exactly once"
+    )
+    note = f"That could not be used: {got.why}. {which}, and answer with the JSON object alone."
+    return [*before, {"role": "user", "content": note}]
 
 
-def _again(answer: ChatAnswer, problem: str) -> list[dict[str, Any]]:
-    """Return the messages to add: the shortened answer, and what was wrong with it."""
-    said = [{"role": "assistant", "content": answer.content[:4000]}] if answer.content.strip() else []
-    note = f"That could not be used: {problem}. Score every task exactly once, and answer with the JSON object alone."
-    return [*said, {"role": "user", "content": note}]
+def _alone(task: int, question: Question) -> str:
+    words = shorten(clean_line(question.tasks[task - 1].task), 300)
+    return f"Score only task {task} ({words}). Answer with the JSON object alone, with this one task in its list."
 
 
-def _missing(label: str, why: str, tokens: _Tokens) -> Verdict:
-    """Return a missing verdict, with the tokens that it cost."""
-    return Verdict(label, (), tokens_in=tokens.sent, tokens_out=tokens.received, error=why)
-
-
-def _not_measured(
-    failures: Sequence[PeerError | NotMeasuredError], wanted: int
-) -> PeerError | NotMeasuredError:
+def _not_measured(failures: Sequence[_Failure], wanted: int) -> _Failure:
+    if stopped := next((failure for failure in failures if isinstance(failure, LimitReachedError)), None):
+        return stopped
     reasons = list(dict.fromkeys(str(failure) for failure in failures))
     if wanted == 1:
         return failures[0]
@@ -154,6 +239,6 @@ def _not_measured(
         f"only {wanted - len(failures)} of {wanted} verdicts are usable, fewer than two thirds: "
         + "; ".join(shorten(reason, 200) for reason in reasons[:3])
     )
-    if all(isinstance(failure, PeerError) for failure in failures):
+    if all(isinstance(failure, PeerError) and not failure.unusable for failure in failures):
         return PeerError("judge", message)
     return NotMeasuredError(message)

@@ -1,100 +1,332 @@
-"""Parses and validates a judge model's answer."""
+"""Reads a judge model's answer: which tasks it scores, with which reason and evidence."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from bioeval_tui.evaluation.job.models import JobTask
+from bioeval_tui.evaluation.judges.answers import Entries, FoundScores, ScoredEntry, readings
 from bioeval_tui.evaluation.models.happened import as_shown
 from bioeval_tui.evaluation.seams import Evidence, TaskVerdict, TranscriptMessage
 from bioeval_tui.text import clean, clean_line, shorten
 
 MAX_EVIDENCE = 10
 MAX_REASON = 2000
+MAX_QUOTE = 300
+"""Characters of a message that stand as evidence where the judge names the message."""
 WHOLE_WORDS = 12
 """Characters. Quotations shorter than this must be whole words."""
-_FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
-_THINKING = re.compile(r"^\s*<(think|thinking)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+LARGEST = 10**9
+"""Larger numbers, and `nan`, are not read as any."""
+SCORES = tuple(step / 10 for step in range(11))
+SHORTEST_COPY = 12
+"""Characters. Shorter sentences of a prompt may well be a judge's own words."""
+MOST_NUMBERS = 400
+"""Most numbers of messages in a schema; providers limit all values of its `enum`s together."""
+_REASON = {"type": "string", "pattern": r'^[^"\\\n .,:;!?-][^"\\\n]{4,299}$'}
+_LINE = {"type": "string", "pattern": r'^[^"\\\n]{1,300}$'}
+"""A text that ends. Grammars made of a pattern put it between quotes as it is, so that it must exclude them."""
 _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…|\[\s*(?:\.{3}|…)\s*\])\s*")
 _QUOTES = str.maketrans(
-    dict.fromkeys("“”„«»", '"')
-    | dict.fromkeys("‘’‚`´", "'")
+    dict.fromkeys('“”„«»‘’‚`´"', "'")
     | dict.fromkeys("–—‑−", "-")
     | dict.fromkeys("*_\u200b\u200c\u200d\u2060\ufeff\u00ad", None)  # emphasis and invisible characters
 )
+_LETTER = "[0-9A-Za-z]"
 _SPEAKER = re.compile(r"^(?:user|assistant|agent|chatbot): ")
+_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n")
+_WORD = re.compile(r"\w+")
+_NUMBERED = re.compile(
+    r"\W{0,3}(?:task|criterion|item|message)?[\s_#.:-]{0,3}([0-9]{1,4})(?:\s{0,3}[.:)-](.*))?",
+    re.DOTALL | re.I,
+)
+_DECIMAL = re.compile(r"-?[0-9]{0,6}(?:\.[0-9]{1,20})?")
+_ESCAPES = re.compile(r'\\(["/\\nrt])')
 
 
 class MalformedAnswerError(Exception):
-    """The answer is not a usable verdict; the message says what is wrong, for the judge and for the user."""
+    """Something in the answer is not usable; the message says what is wrong, for the judge and for the user."""
 
 
-def answer_schema() -> dict[str, Any]:
-    """Return the JSON Schema of an answer, in the strict subset that providers support."""
-    task = {
-        "task": {"type": "integer", "description": "The task's number."},
-        "scored": {"type": "string", "description": "The task, in its own words."},
-        "score": {"type": "number", "description": "From 0 to 1."},
-        "reason": {"type": "string"},
-        "evidence": {"type": "array", "items": {"type": "string"}},
-    }
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge is asked: the job's tasks, the conversation, and what else it is shown.
+
+    `prompt` is the text of its instructions, which an answer may not repeat. With `published`, an answer may have the
+    published shape: `scored` and `score` alone, in the tasks' order unless `scored` repeats their words.
+    """
+
+    tasks: Sequence[JobTask]
+    transcript: Sequence[TranscriptMessage]
+    states: Sequence[str] = ()
+    prompt: str = ""
+    published: bool = False
+
+
+@dataclass(slots=True)
+class Reading:
+    """What an answer says: the verdict of each task, by number, and why others are missing."""
+
+    verdicts: dict[int, TaskVerdict] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    tone: float | None = None
+    note: str = ""
+    """What was left out without harm."""
+
+
+def answer_schema(
+    tasks: Sequence[int], messages: Sequence[int] = (), *, quotes: bool = False, binary: bool = False
+) -> dict[str, Any]:
+    """Return the JSON Schema of an answer on the tasks with these numbers, in the strict subset that providers support.
+
+    The judge names `messages` by their numbers, 0 for none of them; with `quotes`, it quotes them instead, as the
+    published prompts ask for. `binary` scores are 0 or 1.
+    """
+    steps = {"type": "number", "enum": [0, 1] if binary else list(SCORES)}
+    number: dict[str, Any] = {"type": "integer"}
+    if len(messages) < MOST_NUMBERS:
+        number["enum"] = [*messages, 0]
+    task: dict[str, Any] = {"task": {"type": "integer", "enum": list(tasks)}}
+    if quotes:
+        task |= {"scored": _LINE, "score": {"type": "number"}, "reason": _REASON}
+        task |= {"evidence": {"type": "array", "items": _LINE, "maxItems": 3}}
+    else:
+        task |= {"messages": {"type": "array", "items": number, "minItems": 1, "maxItems": 3}}
+        task |= {"reason": _REASON, "score": steps}
+    count = len(tasks)
     return _object(
         {
-            "tone": {"type": "number", "description": "From 0 to 1."},
-            "tasks": {"type": "array", "items": _object(task)},
+            "tasks": {"type": "array", "items": _object(task), "minItems": count, "maxItems": count},
+            "tone": {"type": "number", "enum": list(SCORES)},
         }
     )
 
 
-def read_verdict(
-    text: str,
-    tasks: Sequence[JobTask],
-    transcript: Sequence[TranscriptMessage],
-    states: Sequence[str] = (),
-    *,
-    published: bool = False,
-) -> tuple[tuple[TaskVerdict, ...], float | None]:
-    """Return the verdict of each task, in order, and the tone.
+def read_answer(text: str, asked: Question, wanted: Sequence[int] = ()) -> Reading:
+    """Return what an answer says about the `wanted` tasks (all); one with two different scores, or an unusable one, has none."""
+    wanted = wanted or range(1, len(asked.tasks) + 1)
+    record = _plain("\n".join(message.content for message in asked.transcript))
+    best = Reading()
+    for found in readings(text, lambda raw: _plain(raw) in record):
+        reading = _read(text, found, asked, wanted)
+        if not best.problems or len(reading.verdicts) > len(best.verdicts):
+            best = reading
+        if not best.problems:
+            break
+    return best
 
-    Raises `MalformedAnswerError` unless every task is scored exactly once, with a score in [0, 1], a reason,
-    and quotations if the score is above 0. With `published`, the answer may have the published shape: `scored`
-    and `score` alone, in the tasks' order unless `scored` repeats their words.
-    """
-    answer = _json_object(text)
-    given = answer.get("tasks")
-    if not isinstance(given, list):
-        raise MalformedAnswerError("`tasks` is not a list")
-    verdicts: dict[int, TaskVerdict] = {}
-    in_order = published and len(given) == len(tasks) and not any(_names_task(item, tasks) for item in given)
-    for place, entry in enumerate(given, start=1):
-        number = place if in_order and isinstance(entry, dict) else _task_number(entry, tasks)
-        if number in verdicts:
-            raise MalformedAnswerError(f"task {number} is scored twice")
-        verdicts[number] = _task_verdict(
-            number, entry, partial(locate, transcript=transcript, states=states), published
-        )
-    missing = [str(number) for number in range(1, len(tasks) + 1) if number not in verdicts]
+
+def _read(text: str, found: FoundScores, asked: Question, wanted: Sequence[int]) -> Reading:
+    told = Reading()
+    if not found.is_json:
+        told.problems.append(f"it is not JSON: {shorten(clean_line(text), 80)}")
+        return told
+    told.tone, told.note = _tone(next((g.tone for g in found.groups if g.tone is not None), None))
+    refused: dict[int, str] = {}
+    for group in found.groups:
+        seen: set[int] = set()
+        for number, entry in _numbered(group, asked, wanted, told.problems):
+            if number in seen:
+                refused[number] = f"task {number} is scored twice"
+            seen.add(number)
+            try:
+                verdict = _verdict(number, entry.given, asked)
+            except MalformedAnswerError as problem:
+                refused.setdefault(number, str(problem))
+                continue
+            if told.verdicts.setdefault(number, verdict).score != verdict.score:
+                refused[number] = f"task {number} is scored twice"
+    for number in refused:
+        told.verdicts.pop(number, None)
+    told.problems += refused.values()
+    missing = [str(n) for n in wanted if n not in told.verdicts and n not in refused]
     if missing:
-        raise MalformedAnswerError(f"no score for task {', '.join(missing)} (of {len(tasks)})")
-    tone = answer.get("tone")
-    return tuple(verdicts[n] for n in sorted(verdicts)), None if tone is None else _unit("tone", tone)
+        told.problems.append(f"no score for task {', '.join(missing)} (of {len(asked.tasks)})")
+    return told
 
 
-def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> str:
-    """Return a sentence for the judge that names the quotations that are not in the transcript; empty if none is missing."""
-    missing = [
+def _numbered(
+    group: Entries, asked: Question, wanted: Sequence[int], problems: list[str]
+) -> Iterator[tuple[int, ScoredEntry]]:
+    """Yield each entry with its task: by number, by its words, or in order if no entry says which it is."""
+    count = len(asked.tasks)
+    numbers = [_number_of(entry, asked) for entry in group.entries]
+    unnamed = all(number is None for number in numbers)
+    if (
+        unnamed
+        and len(numbers) == len(wanted)
+        and (asked.published or not any(map(_says_which, group.entries)))
+    ):
+        numbers = list(wanted)
+    wrong = next((number for number in numbers if number is not None and not 1 <= number <= count), None)
+    if wrong is not None:  # the others may be counted in another way, too
+        problems.append(f"there is no task {wrong}; tasks are numbered from 1 to {count}")
+        return
+    for number, entry in zip(numbers, group.entries, strict=True):
+        if number is None:
+            problems.append(
+                "an entry of `tasks` does not say which task it scores: `task` must be its number"
+            )
+        else:
+            yield number, entry
+
+
+def _says_which(entry: ScoredEntry) -> bool:
+    return any(entry.given.get(key) not in (None, "") for key in ("task", "scored"))
+
+
+def _number_of(entry: ScoredEntry, asked: Question) -> int | None:
+    for given in (entry.given.get("task"), entry.given.get("scored"), entry.key):
+        if (number := _whole(given)) is not None:
+            return number
+        if isinstance(given, str) and (words := _plain(given)):
+            named = [n for n, task in enumerate(asked.tasks, start=1) if _plain(task.task) == words]
+            if len(named) == 1:
+                return named[0]
+            numbered = _NUMBERED.fullmatch(given)
+            if numbered and (not numbered[2] or _is_task(int(numbered[1]), numbered[2], asked)):
+                return int(numbered[1])
+    return None
+
+
+def _is_task(number: int, words: str, asked: Question) -> bool:
+    return number in range(1, len(asked.tasks) + 1) and _plain(asked.tasks[number - 1].task) == _plain(words)
+
+
+def _whole(given: Any) -> int | None:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not abs(given) <= LARGEST:
+        return None
+    if given != int(given):
+        return None
+    return int(given)
+
+
+def _verdict(number: int, given: Mapping[str, Any], asked: Question) -> TaskVerdict:
+    score = _unit(f"the score of task {number}", given["score"])
+    reason = given.get("reason", "" if asked.published else None)
+    if not isinstance(reason, str) or not (asked.published or _WORD.search(reason)):
+        raise MalformedAnswerError(f"task {number} has no reason")
+    reason = clean(reason.strip(), MAX_REASON)
+    if _is_copied(reason, asked.prompt):
+        raise MalformedAnswerError(f"the reason of task {number} is copied from the instructions")
+    about = f"{asked.tasks[number - 1].task} {reason}"
+    evidence = tuple(dict.fromkeys(_evidence(number, given, asked, about)))[:MAX_EVIDENCE]
+    if score > 0 and not evidence and not asked.published:
+        raise MalformedAnswerError(f"task {number} has a score above 0 and no evidence")
+    return TaskVerdict(number, score, reason, evidence)
+
+
+def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str) -> Iterator[Evidence]:
+    """Yield the messages that are named, in their own words, and the quotations that are given."""
+    for key in ("messages", "message", "evidence"):
+        named = given.get(key)
+        for item in named if isinstance(named, list) else [] if named is None else [named]:
+            said: Any = item
+            if isinstance(item, Mapping):
+                said = next(
+                    (item[key] for key in ("quote", "text", "content", "message") if key in item), None
+                )
+            message = _message_number(said, is_quote=key == "evidence" and not isinstance(item, Mapping))
+            if message is not None:
+                if message:
+                    yield _in_its_words(number, message, asked, about)
+            elif not isinstance(said, str):
+                raise MalformedAnswerError(
+                    f"the evidence of task {number} is neither messages nor quotations"
+                )
+            elif said.strip():
+                yield _quoted(number, said.strip(), asked)
+
+
+def _message_number(said: Any, *, is_quote: bool) -> int | None:
+    """Return the number of a message; in a list of quotations, "3" is a quotation."""
+    if isinstance(said, str) and not is_quote and (found := _NUMBERED.fullmatch(said)) and not found[2]:
+        return int(found[1])
+    return _whole(said)
+
+
+def _in_its_words(number: int, named: int, asked: Question, about: str) -> Evidence:
+    message = next((each for each in asked.transcript if each.message == named), None)
+    if message is None or not (quote := words_of(message, about)):
+        raise MalformedAnswerError(f"the evidence of task {number} is message {named}, which has no words")
+    return Evidence(quote, named)
+
+
+def words_of(message: TranscriptMessage, about: str = "") -> str:
+    """Return the words of a message that stand for it: all, or its sentence nearest to `about`; else its tool calls."""
+    text = message.content.strip()
+    if not _plain(text):
+        return as_shown([message]).get(message.message, "")[:MAX_QUOTE]
+    if len(text) <= MAX_QUOTE:
+        return text
+    wanted = frozenset(_WORD.findall(_plain(about)))
+    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(text) if _plain(sentence)]
+    return max(sentences, key=lambda words: len(wanted.intersection(_WORD.findall(_plain(words)))))[
+        :MAX_QUOTE
+    ]
+
+
+def nameable(transcript: Sequence[TranscriptMessage]) -> list[int]:
+    """Return the numbers of the messages that a judge can name as evidence: those that say or do something."""
+    return [each.message for each in transcript if locate(words_of(each), [each]) is not None]
+
+
+def _quoted(number: int, quote: str, asked: Question) -> Evidence:
+    copied = (_content_of(quote), _ESCAPES.sub(_unescaped, quote))  # from the record, which is JSON
+    for words in (clean(form, MAX_REASON) for form in (quote, *copied) if form):
+        if (message := locate(words, asked.transcript, asked.states)) is not None:
+            return Evidence(words, message)
+    if _is_copied(quote, asked.prompt):
+        raise MalformedAnswerError(f"the evidence of task {number} is copied from the instructions")
+    return Evidence(clean(quote, MAX_REASON))
+
+
+def _content_of(line: str) -> str:
+    """Return the content of a message if `line` is one of the record's, else an empty text."""
+    try:
+        said = json.loads(line).get("content") if line.startswith("{") else ""
+    except (ValueError, RecursionError):
+        return ""
+    return said if isinstance(said, str) else ""
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return " " if match[1] in "nrt" else match[1]
+
+
+def _is_copied(words: str, prompt: str) -> bool:
+    """Return whether every sentence of `words` is one of the prompt's."""
+    said = _sentences(words)
+    return bool(said) and min(map(len, said)) >= SHORTEST_COPY and said <= _sentences(prompt)
+
+
+@lru_cache(maxsize=8)
+def _sentences(text: str) -> frozenset[str]:
+    plain = (_plain(each).rstrip(".!?:;,").removeprefix("- ") for each in _SENTENCE_END.split(text))
+    return frozenset(each for each in plain if each)
+
+
+def _tone(given: Any) -> tuple[float | None, str]:
+    try:
+        return (None if given is None else _unit("tone", given)), ""
+    except MalformedAnswerError as problem:
+        return None, f"the judge's tone was left out: {problem}"
+
+
+def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> list[str]:
+    """Return a sentence for the judge for each quotation that is not in the transcript."""
+    return [
         f"the evidence of task {verdict.task} is not in the conversation: {shorten(clean_line(item.quote), 200)!r}"
         for verdict in verdicts
         for item in verdict.evidence
         if item.message is None
     ]
-    return f"{'; '.join(missing)}. Quote word for word" if missing else ""
 
 
 def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()) -> int | None:
@@ -109,12 +341,12 @@ def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence
         return None
     for role in ("assistant", "user"):
         for message in transcript:
-            if message.role == role and _stands_in(parts, _plain(message.content)):
+            if message.role == role and _stands_in(parts, _plain_message(message.content)):
                 return message.message
     for number, calls in as_shown(transcript).items():
-        if _stands_in(parts, _plain(calls)):
+        if _stands_in(parts, _plain_message(calls)):
             return number
-    if transcript and any(_stands_in(parts, _plain(state)) for state in states):
+    if transcript and any(_stands_in(parts, _plain_message(state)) for state in states):
         return transcript[-1].message
     return None
 
@@ -123,19 +355,21 @@ def _stands_in(parts: Sequence[str], text: str) -> bool:
     """Return whether `text` contains the parts in order, short ones as whole words, because any text contains an `a`."""
     at = 0
     for part in parts:
-        found = text.find(part, at)
-        while found >= 0 and len(part) < WHOLE_WORDS and _cuts_word(text, found, found + len(part)):
-            found = text.find(part, found + 1)
-        if found < 0:
+        found = _pattern(part).search(text, at) if part in text else None
+        if found is None:
             return False
-        at = found + len(part)
+        at = found.end()
     return True
 
 
-def _cuts_word(text: str, start: int, end: int) -> bool:
-    """Return whether a slice of `text` begins or ends inside a word of ASCII letters; not every script separates words."""
-    edges = (text[max(0, at - 1) : at + 1] for at in (start, end))
-    return any(len(edge) == 2 and edge.isascii() and edge.isalnum() for edge in edges)
+@lru_cache(maxsize=64)
+def _pattern(part: str) -> re.Pattern[str]:
+    """Return a pattern for a part; a short one may not begin or end inside a word of ASCII letters (not every script
+    separates words)."""
+    short = len(part) < WHOLE_WORDS
+    before = rf"(?<!{_LETTER})" if short and re.match(_LETTER, part) else ""
+    after = rf"(?!{_LETTER})" if short and re.match(_LETTER, part[-1]) else ""
+    return re.compile(before + re.escape(part) + after)
 
 
 def _plain(text: str) -> str:
@@ -143,70 +377,14 @@ def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split()).strip("\"' ")
 
 
-def _json_object(text: str) -> Mapping[str, Any]:
-    text = _THINKING.sub("", text)  # a reasoning block may contain braces, even a verdict
-    fenced = _FENCE.search(text)
-    body = fenced.group(1) if fenced else text[text.find("{") : text.rfind("}") + 1] or text
-    try:
-        answer = json.loads(body, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        raise MalformedAnswerError(f"it is not JSON: {shorten(clean_line(text), 80)}") from None
-    if not isinstance(answer, dict):
-        raise MalformedAnswerError("it is not a JSON object")
-    return answer
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(name)
-
-
-def _task_number(entry: Any, tasks: Sequence[JobTask]) -> int:
-    if not isinstance(entry, dict):
-        raise MalformedAnswerError("an entry of `tasks` is not an object")
-    number = entry.get("task")
-    if isinstance(number, int) and not isinstance(number, bool):
-        if not 1 <= number <= len(tasks):
-            raise MalformedAnswerError(
-                f"there is no task {number}; tasks are numbered from 1 to {len(tasks)}"
-            )
-        return number
-    scored = _plain(str(entry.get("scored", "")))
-    named = [n for n, task in enumerate(tasks, start=1) if scored and _plain(task.task) == scored]
-    if len(named) != 1:
-        raise MalformedAnswerError(
-            "an entry of `tasks` does not say which task it scores: `task` must be its number"
-        )
-    return named[0]
-
-
-def _names_task(entry: Any, tasks: Sequence[JobTask]) -> bool:
-    """Return whether an entry identifies its task, by number or by the task's text."""
-    if not isinstance(entry, dict):
-        return True  # for `_task_number` to refuse
-    scored = _plain(str(entry.get("scored", "")))
-    return entry.get("task") is not None or any(_plain(task.task) == scored for task in tasks)
-
-
-def _task_verdict(
-    number: int, entry: Mapping[str, Any], place: Callable[[str], int | None], published: bool
-) -> TaskVerdict:
-    score = _unit(f"the score of task {number}", entry.get("score"))
-    reason = entry.get("reason", "" if published else None)
-    if not isinstance(reason, str) or not (published or reason.strip()):
-        raise MalformedAnswerError(f"task {number} has no reason")
-    evidence = entry.get("evidence", [] if published else None)
-    quotes = [evidence] if isinstance(evidence, str) else evidence
-    if not isinstance(quotes, list) or not all(isinstance(quote, str) for quote in quotes):
-        raise MalformedAnswerError(f"the evidence of task {number} is not a list of quotations")
-    quotes = [clean(quote.strip(), MAX_REASON) for quote in quotes if quote.strip()][:MAX_EVIDENCE]
-    if score > 0 and not quotes and not published:
-        raise MalformedAnswerError(f"task {number} has a score above 0 and no evidence")
-    found = tuple(Evidence(quote, place(quote)) for quote in quotes)
-    return TaskVerdict(number, score, clean(reason.strip(), MAX_REASON), found)
+_plain_message = lru_cache(maxsize=64)(_plain)
+"""The same for a conversation's long texts, in which each quotation is looked for."""
 
 
 def _unit(what: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, str) and (written := value.strip().strip("-")) and _DECIMAL.fullmatch(value.strip()):
+        value = float(written) * (-1 if "-" in value else 1)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
         raise MalformedAnswerError(f"{what} is not a number")
     if not 0 <= value <= 1:
         raise MalformedAnswerError(f"{what} is {value:g}; it must be from 0 to 1")

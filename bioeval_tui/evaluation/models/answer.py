@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from bioeval_tui.evaluation.models.errors import hidden
+from bioeval_tui.evaluation.models.errors import context_full, hidden, is_context_full
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer
-from bioeval_tui.text import MAX_TEXT, clean, clean_line, shorten
+from bioeval_tui.record.tool_calls import parse_arguments
+from bioeval_tui.text import MAX_TEXT, ExcessiveJsonError, clean, clean_line, parse_json, shorten
 
-REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>\s*", re.DOTALL | re.IGNORECASE)
-"""The reasoning block that some servers leave before a model's text."""
+SMALLEST_CONTEXT = 256
+"""No server has a smaller context, in tokens: lower counts leave out what was cached, or are made up."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelToolCall:
-    """A function call from the model. `written` is the original text of the arguments, which the history repeats."""
+    """A function call from the model. `written` is the original text of the arguments; `arguments` is that text if it is no JSON."""
 
     name: str
     arguments: Any
@@ -43,6 +43,8 @@ class ChatAnswer:
     tool_calls: tuple[ModelToolCall, ...] = ()
     tokens_in: int | None = None
     tokens_out: int | None = None
+    tokens_cached: int = 0
+    """Tokens of the prompt that were cached: in some servers' `tokens_in`, beside it in others'."""
     model: str | None = None
     items: tuple[Mapping[str, Any], ...] = ()
     """Other items of the Responses API: reasoning, searches, calls of remote tools."""
@@ -72,10 +74,25 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
     return answer.content
 
 
-def without_reasoning(text: str) -> str:
-    """Return an answer without its leading reasoning block."""
-    found = REASONING.match(text)
-    return text[found.end() :] if found else text
+def require_whole_prompt(
+    answer: ChatAnswer, messages: Sequence[Mapping[str, Any]], peer: Peer, host: str
+) -> None:
+    """Raise `PeerError` if the server has silently cut the prompt to its context, as Ollama does.
+
+    Tokens never reach across a space, so a prompt has at least as many of them as words. The judge's prompt has 1.6 for
+    each word in SmolLM2's vocabulary, so that a cut of two fifths is always noticed. Scripts that separate words otherwise
+    have more tokens than words, and are never suspected.
+    """
+    words = sum(len(str(message.get("content") or "").split()) for message in messages)
+    if answer.tokens_in is None or answer.tokens_in < SMALLEST_CONTEXT:
+        return
+    if answer.tokens_in + answer.tokens_cached < words:
+        raise PeerError(
+            peer,
+            f"the server read only part of the prompt ({host} counted {answer.tokens_in:,} tokens for {words:,} words); "
+            "give the model a larger context, such as 8,192 tokens: num_ctx or OLLAMA_CONTEXT_LENGTH for Ollama, "
+            "--ctx-size for llama.cpp",
+        )
 
 
 class _Function(BaseModel):
@@ -105,6 +122,14 @@ class _Choice(BaseModel):
 class _Usage(BaseModel):
     prompt_tokens: int | None = Field(default=None, ge=0)
     completion_tokens: int | None = Field(default=None, ge=0)
+    prompt_tokens_details: Any = None
+
+    @property
+    def cached(self) -> int:
+        """The tokens that were cached, as far as the server says."""
+        details = self.prompt_tokens_details
+        found = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        return found if isinstance(found, int) and found > 0 else 0
 
 
 class _Completion(BaseModel):
@@ -114,6 +139,19 @@ class _Completion(BaseModel):
     usage: _Usage | None = None
     model: str | None = None
     error: Any = None
+
+
+@dataclass(slots=True)
+class _CallPieces:
+    """A function call as it arrives: streams send it in pieces."""
+
+    id: str = ""
+    name: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+
+    def whole(self) -> ModelToolCall:
+        written = "".join(self.arguments) or "{}"
+        return ModelToolCall("".join(self.name), parse_arguments(written), self.id, written)
 
 
 class AnswerReader:
@@ -131,9 +169,10 @@ class AnswerReader:
         self._first: float | None = None
         self._text: list[str] = []
         self._refusal: list[str] = []
-        self._calls: dict[int, list[str]] = {}
+        self._calls: dict[int, _CallPieces] = {}
         self._items: list[dict[str, Any]] = []
-        self._length = 0
+        self.length = 0
+        """The characters received so far."""
         self._finish: str | None = None
         self._usage = _Usage()
         self._model: str | None = None
@@ -149,9 +188,9 @@ class AnswerReader:
             chunk = _Completion.model_validate(data)
         except ValidationError:
             raise self.odd("something that is not a chat completion", data) from None
+        self._usage = chunk.usage or self._usage
         if chunk.error:
             raise self.failed(chunk.error)
-        self._usage = chunk.usage or self._usage
         self._model = chunk.model or self._model
         for choice in (chunk.choices or ())[:1]:
             self._finish = choice.finish_reason or self._finish
@@ -167,9 +206,10 @@ class AnswerReader:
             PeerError: the body is not JSON, or has no choices.
         """
         try:
-            data = as_chat(json.loads(body))
-        except (ValueError, RecursionError):
-            raise self.odd("something that is not JSON", body[:2000].decode("utf-8", "replace")) from None
+            data = as_chat(parse_json(body))
+        except ValueError as error:
+            what = f"JSON {error}" if isinstance(error, ExcessiveJsonError) else "something that is not JSON"
+            raise self.odd(what, body[:2000].decode("utf-8", "replace")) from None
         text = self.add(data)
         if not data.get("choices"):
             raise self.odd("an answer without choices", data)
@@ -188,10 +228,23 @@ class AnswerReader:
             raise PeerError(self._peer, message, received=clean_line(received, 300))
         return self._answer(received)
 
+    @property
+    def tokens(self) -> tuple[int | None, int | None]:
+        """The tokens (input, output) that were reported so far; None if unknown."""
+        return self._usage.prompt_tokens, self._usage.completion_tokens
+
+    @property
+    def model(self) -> str | None:
+        """The model that the answer names as its own, so far."""
+        return clean_line(self._model, 100) if self._model else None
+
     def failed(self, error: Any) -> PeerError:
         """Return the error for an error object instead of an answer."""
         said = error.get("message") if isinstance(error, Mapping) else error
         shown = hidden(str(said or error), None)
+        codes = {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
+        if is_context_full(codes, shown):
+            return context_full(self._peer, self._host, shown)
         message = f"{self._host} ended its answer with an error: {shown}"
         return PeerError(self._peer, message, retryable=True, received=shown)
 
@@ -204,18 +257,20 @@ class AnswerReader:
         return PeerError(self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown)
 
     def _add(self, message: _Message) -> str:
-        text = message.content or ""
+        text, refusal = message.content or "", message.refusal or ""
         self._items += message.items or ()
-        self._refusal.append(message.refusal or "")
+        self._refusal.append(refusal)
+        self.length += len(text) + len(refusal)
         for number, call in enumerate(message.tool_calls or ()):
-            known = self._calls.setdefault(number if call.index is None else call.index, ["", "", ""])
-            known[2] = known[2] or call.id or ""
-            arguments = call.function.arguments
-            known[0] += call.function.name or ""
-            known[1] += arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-            self._length += len(known[1])
-        self._length += len(text)
-        if self._length > MAX_TEXT:
+            known = self._calls.setdefault(number if call.index is None else call.index, _CallPieces())
+            known.id = known.id or call.id or ""
+            name, given = call.function.name or "", call.function.arguments
+            written = given if isinstance(given, str) else json.dumps(given) if given else ""
+            if name and known.name != [name]:  # some servers repeat it in each chunk
+                known.name.append(name)
+            known.arguments.append(written)
+            self.length += len(name) + len(written)
+        if self.length > MAX_TEXT:
             raise PeerError(self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters")
         if text:
             self._first = self._first or self._arrived
@@ -230,17 +285,10 @@ class AnswerReader:
             first_token=self._first,
             finish=self._finish,
             refusal=clean_line("".join(self._refusal)),
-            tool_calls=tuple(_call(*call) for call in self._calls.values()),
-            tokens_in=self._usage.prompt_tokens,
-            tokens_out=self._usage.completion_tokens,
-            model=clean_line(self._model, 100) if self._model else None,
+            tool_calls=tuple(call.whole() for call in self._calls.values()),
+            tokens_in=self.tokens[0],
+            tokens_out=self.tokens[1],
+            tokens_cached=self._usage.cached,
+            model=self.model,
             items=tuple(self._items),
         )
-
-
-def _call(name: str, arguments: str, call_id: str) -> ModelToolCall:
-    try:
-        parsed = json.loads(arguments) if arguments else {}
-    except (ValueError, RecursionError):
-        parsed = arguments
-    return ModelToolCall(name, parsed, call_id, arguments)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import openai
@@ -14,7 +15,28 @@ from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean_line, without_secret
 
-_REFUSING_STATUS = frozenset({400, 422, 501})
+_REFUSING_STATUS = frozenset({400, 422, 500, 501})
+"""Statuses of servers that do not know an option; llama-cpp-python answers 500."""
+_DISAGREEING_STATUS = frozenset({400, 404, 405, 415, 422, 501})
+"""Statuses that say that this program asked for something that the endpoint does not have or understand."""
+_OPTIONS = {
+    "temperature": re.compile(r"\btemperature\b"),
+    "stream_options": re.compile(r"\bstream_options\b|\binclude_usage\b"),
+    "max_tokens": re.compile(r"\bmax_completion_tokens\b"),
+    "response_format": re.compile(
+        r"\bresponse_?format\b|\bjson_?schema\b|\bjson_object\b|\btext\.format\b|structured[ _]outputs?|\bgrammar\b",
+    ),
+}
+"""The words with which servers name an option that a request may do without, or the other name of `max_tokens`."""
+_CONTEXT_CODES = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"}
+)
+_CONTEXT_FULL = re.compile(
+    r"context[ _-]?(?:length|size|window|limit)|maximum context|prompt is too long|exceeds? .{0,40}\bn_ctx\b"
+    r"|token count .{0,40}exceeds|tokens \+ `?max_new_tokens|reduce the length of (?:the|your) (?:messages|prompt)",
+    re.IGNORECASE,
+)
+"""The words of vLLM, llama.cpp, LM Studio, Anthropic, Google, TGI and Groq for a request that is too long for a model."""
 _MEANINGS = {
     400: "did not understand the request",
     401: "rejected the API key",
@@ -30,16 +52,35 @@ _LONGEST_RECEIVED = 300
 
 
 class Refused(PeerError):
-    """The server rejected the request, but may accept it without one of the options."""
+    """The server rejected the request, but may accept it without one of the options that it names."""
 
-    @property
-    def error(self) -> PeerError:
-        """The same failure, as a `PeerError` for the caller."""
-        return PeerError(self.peer, str(self), status=self.status, received=self.received)
+    def __init__(
+        self, peer: Peer, message: str, named: Collection[str], *, status: int, received: str
+    ) -> None:
+        super().__init__(peer, message, status=status, received=received, disagrees=True)
+        self._named = named
+
+    def options(self, sent: Mapping[str, Any]) -> set[str]:
+        """Return what to leave out of a request that was sent with these options: one thing that the server names."""
+        for option in ("temperature", "stream_options", "max_tokens"):
+            if option in sent and option in self._named:
+                return {option}
+        shape = (sent.get("response_format") or {}).get("type")
+        return {str(shape)} if shape and "response_format" in self._named else set()
 
 
-def refusal(peer: Peer, host: str, error: openai.APIStatusError, key: str | None) -> PeerError:
-    """Convert an error status: `Refused` if leaving out an option may help."""
+def refusal(
+    peer: Peer,
+    host: str,
+    error: openai.APIStatusError,
+    key: str | None,
+    job_keys: Mapping[str, str] = MappingProxyType({}),
+) -> PeerError:
+    """Convert an error status: `Refused` if the server names an option that can be left out.
+
+    `job_keys` are the parameters that the job asks for, with the job's key of each, which is named where the server
+    names the parameter.
+    """
     status, told = error.status_code, error.body
     if 300 <= status < 400:
         return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
@@ -47,24 +88,33 @@ def refusal(peer: Peer, host: str, error: openai.APIStatusError, key: str | None
     shown = hidden(str(said or error.response.text), key)
     meaning = _MEANINGS.get(status, "failed" if status >= 500 else "rejected the request")
     message = f"{host} {meaning} ({status})" + (f": {shown}" if shown else "")
-    code = str(error.code or "")
-    if status in _REFUSING_STATUS and code not in ("context_length_exceeded", "model_not_found"):
-        return Refused(peer, message, status=status, received=shown)
-    retryable = may_retry(status) and code != "insufficient_quota"
+    words = f"{error.param} {shown}".lower()
+    named_keys = {job_keys[name] for name in job_keys if re.search(rf"\b{re.escape(name.lower())}\b", words)}
+    if named_keys:
+        message += f" (the job sets {', '.join(sorted(named_keys))})"
+    codes = {str(error.code or ""), str(error.type or "")}
+    if status in (400, 413, 422, 500) and is_context_full(codes, shown):
+        return context_full(peer, host, shown, status)
+    if status in _REFUSING_STATUS and "model_not_found" not in codes:
+        named = {option for option, pattern in _OPTIONS.items() if pattern.search(words)}
+        if named:
+            return Refused(peer, message, named, status=status, received=shown)
+    if status in _DISAGREEING_STATUS:
+        return PeerError(peer, message, status=status, received=shown, disagrees=True)
+    retryable = may_retry(status) and "insufficient_quota" not in codes
     after = retry_after(error.response.headers.get("Retry-After"), time.time()) if retryable else None
     return PeerError(peer, message, retryable=retryable, status=status, retry_after_s=after, received=shown)
 
 
-def refused_options(problem: Refused, sent: Mapping[str, Any]) -> set[str]:
-    """Return which option to leave out: the one that the server names first."""
-    said = f"{problem} {problem.received}".lower()
-    shape = (sent.get("response_format") or {}).get("type")
-    for option in ("temperature", "stream_options"):
-        if option in sent and option in said:
-            return {option}
-    if shape:
-        return {str(shape)}
-    return {"stream_options"} & set(sent) if problem.status in (400, 422) else set()
+def is_context_full(codes: Collection[str], said: str) -> bool:
+    """Return whether an error with these codes and words says that a request is too long for its model."""
+    return bool(_CONTEXT_CODES & set(codes) or _CONTEXT_FULL.search(said))
+
+
+def context_full(peer: Peer, host: str, said: str, status: int | None = None) -> PeerError:
+    """Return the error for a request that is too long for its model, which is the model's limit and no disagreement."""
+    message = f"the conversation no longer fits the context of the model at {host}: {said}"
+    return PeerError(peer, message, status=status, received=said, unusable=True)
 
 
 def hidden(text: str, key: str | None) -> str:

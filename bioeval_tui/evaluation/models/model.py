@@ -20,13 +20,14 @@ import openai
 from openai import AsyncOpenAI, AsyncStream, providers
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation import spending
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.http.arrival import Arrivals
 from bioeval_tui.evaluation.http.client import Timeouts, make_client, proxy_for
-from bioeval_tui.evaluation.job.models import Api
+from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models import responses
 from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer
-from bioeval_tui.evaluation.models.errors import Refused, refusal, refused_options
+from bioeval_tui.evaluation.models.errors import Refused, refusal
 from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer
@@ -38,6 +39,15 @@ MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
 MAX_BYTES = 16_000_000
 """Maximum number of bytes of one answer; a streamed one has about 200 bytes per token."""
 MOST_CONNECTIONS = 1000
+_PARAMETERS: Mapping[str, Mapping[Api, str]] = {
+    "temperature": {"chat": "temperature", "responses": "temperature"},
+    "topP": {"chat": "top_p", "responses": "top_p"},
+    "maxTokens": {"chat": "max_tokens", "responses": "max_output_tokens"},
+    "seed": {"chat": "seed", "responses": "seed"},
+    "stop": {"chat": "stop", "responses": "stop"},
+    "reasoningEffort": {"chat": "reasoning_effort", "responses": "reasoning"},
+}
+"""The parameter of each API for each of a job's keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +56,12 @@ class ChatRequest:
 
     model: str
     messages: Sequence[Mapping[str, Any]]
-    temperature: float | None = None
+    options: ModelOptions = NO_OPTIONS
     schema: Mapping[str, Any] | None = None
     user: str = ""
     """Sent as `user` if not empty: identifies the conversation for endpoints that keep state."""
     tools: Sequence[Mapping[str, Any]] = ()
     """Functions that may be called: `name`, `description` and `parameters` of each."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """Additional keys of the body."""
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -72,12 +80,13 @@ class ChatModel:
         timeouts: Timeouts = MODEL_TIMEOUTS,
         arrivals: Arrivals | None = None,
         secrets: Sequence[str] = (),
+        stateless: bool = True,
     ) -> None:
         """`peer` is blamed for failures. Without `base_url`, requests go to OpenAI. Raises `UsageError`.
 
         With `account`, the environment's OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS are sent.
         `arrivals` measures when the bytes of answers arrive, which must be received one after another. `secrets`
-        are in request headers, and are removed from error messages.
+        are in request headers, and are removed from error messages. `stateless` as of `make_client`.
         """
         self.peer = peer
         self._key = api_key
@@ -87,6 +96,7 @@ class ChatModel:
         self.templates = Templates()
         """Renders the job's own prompts for this model's callers."""
         self._arrivals = arrivals
+        self._stateless = stateless
         self._refused: dict[str, set[str]] = {}
         if api_key and not (api_key.isascii() and api_key.isprintable()):
             raise UsageError(
@@ -132,36 +142,61 @@ class ChatModel:
         """Send until the server accepts the options; return the answer."""
         refused = self._refused.setdefault(request.model, set())
         while True:
-            options = _options(request, refused, stream=stream and self._api == "chat")
+            options = _options(request, refused, self._api, stream=stream)
             body = {
                 "model": request.model,
                 "messages": list(request.messages),
                 "stream": stream,
                 **options,
-                **request.extra,
+                **request.options.extra_body,
             }
-            try:
-                answer = await self._post(body, request.headers, stream=stream)
-                break
-            except openai.APIStatusError as error:
-                problem = refusal(self.peer, self.host, error, self._key)
-            if not isinstance(problem, Refused):
-                raise problem
+            with spending.request(self.peer, request.messages) as sent:
+                try:
+                    answer = await self._post(body, request.headers, stream=stream)
+                except openai.APIStatusError as error:
+                    sent.is_free = True
+                    keys = _job_keys(self.peer, request.options)
+                    problem = refusal(self.peer, self.host, error, self._key, keys)
+                except openai.OpenAIError as error:
+                    sent.is_free = True
+                    why = f"{self.host} was not called: {clean_line(str(error), 300)}"
+                    raise PeerError(self.peer, why) from None
+                except PeerError as error:
+                    sent.is_free = error.unreachable or error.exhausted
+                    raise
+                else:
+                    async with self._read(answer, sent, request.model, stream=stream) as reader:
+                        yield reader, answer
+                    return
             # Another request may have met the same rejection in the meantime.
-            newly = refused_options(problem, options)
+            newly = problem.options(options) if isinstance(problem, Refused) else set()
             if not newly:
-                raise problem.error
-            refused |= newly
+                raise problem
+            if not newly <= refused:
+                refused |= newly
+                if newly != {"max_tokens"}:  # the limit has another name from now on
+                    newly_named = ", ".join(sorted(newly))
+                    spending.note(f"the {self.peer}'s model is asked without {newly_named}: {problem}")
+
+    @asynccontextmanager
+    async def _read(
+        self, answer: Any, sent: spending.Request, asked: str, *, stream: bool
+    ) -> AsyncIterator[AnswerReader]:
+        """Return what reads the answer; close it at the end, and note the tokens and the model that it named until then."""
         response = answer.response if stream else answer
         clock = self._arrivals.last if self._arrivals else time.monotonic
         reader = AnswerReader(self.peer, self.host, response.extensions["exchange"].started, clock)
         try:
-            yield reader, answer
+            yield reader
         except openai.APIError as error:
             raise reader.failed(error.body or error.message) from None
         except (ValueError, RecursionError) as error:
             raise reader.odd("something that is not JSON", getattr(error, "doc", str(error))) from None
         finally:
+            sent.tokens_in, sent.tokens_out = reader.tokens
+            sent.characters = reader.length
+            if reader.model:
+                spending.served(asked, reader.model)
             await response.aclose()
 
     async def _post(self, body: dict[str, Any], headers: Mapping[str, str], *, stream: bool) -> Any:
@@ -172,21 +207,16 @@ class ChatModel:
         if self._is_keyless:
             options["headers"]["Authorization"] = openai.Omit()
         options["headers"] |= {name.title(): value for name, value in headers.items()}
-        try:
-            if stream:
-                return await self._open().post(
-                    path,
-                    cast_to=object,
-                    body=asked,
-                    options=options,
-                    stream=True,
-                    stream_cls=AsyncStream[object],
-                )
-            return await self._open().post(path, cast_to=httpx2.Response, body=asked, options=options)
-        except openai.APIStatusError:
-            raise
-        except openai.OpenAIError as error:
-            raise PeerError(self.peer, f"{self.host} was not called: {clean_line(str(error), 300)}") from None
+        if stream:
+            return await self._open().post(
+                path,
+                cast_to=object,
+                body=asked,
+                options=options,
+                stream=True,
+                stream_cls=AsyncStream[object],
+            )
+        return await self._open().post(path, cast_to=httpx2.Response, body=asked, options=options)
 
     def _as_completion(self, data: Any) -> Any:
         return data if self._api == "chat" else responses.as_completion(data)
@@ -201,6 +231,7 @@ class ChatModel:
                 connections=MOST_CONNECTIONS,
                 proxy=self._proxy,
                 most=MAX_BYTES,
+                stateless=self._stateless,
                 secrets=self._secrets,
             )
             self._client = self._make(http)
@@ -249,16 +280,27 @@ def _client(
     return made_client
 
 
-def _options(request: ChatRequest, refused: set[str], *, stream: bool) -> dict[str, Any]:
-    """Return the optional parameters that the server has not rejected so far."""
-    options: dict[str, Any] = {}
+def parameters(options: ModelOptions, api: Api) -> dict[str, Any]:
+    """Return what a job asks of a model as parameters of an API, without its `extraBody`."""
+    given = options.given_options()
+    asked = {names[api]: given[key] for key, names in _PARAMETERS.items() if key in given}
+    if effort := asked.get("reasoning"):
+        asked["reasoning"] = {"effort": effort}
+    return asked
+
+
+def _options(request: ChatRequest, refused: set[str], api: Api, *, stream: bool) -> dict[str, Any]:
+    """Return the optional parameters, without those that the server has rejected so far."""
+    options = parameters(request.options, api)
+    if "temperature" in refused:
+        options.pop("temperature", None)
+    if "max_tokens" in refused and "max_tokens" in options:
+        options["max_completion_tokens"] = options.pop("max_tokens")
     if request.user:
         options["user"] = request.user
     if request.tools:
         options["tools"] = [{"type": "function", "function": dict(tool)} for tool in request.tools]
-    if request.temperature is not None and "temperature" not in refused:
-        options["temperature"] = request.temperature
-    if stream and "stream_options" not in refused:
+    if stream and api == "chat" and "stream_options" not in refused:
         options["stream_options"] = {"include_usage": True}
     if request.schema is not None:
         if "json_schema" not in refused:
@@ -267,3 +309,14 @@ def _options(request: ChatRequest, refused: set[str], *, stream: bool) -> dict[s
         elif "json_object" not in refused:
             options["response_format"] = {"type": "json_object"}
     return options
+
+
+def _job_keys(peer: Peer, options: ModelOptions) -> dict[str, str]:
+    """Return the parameters that a job asks for, in all their names, with the job's key of each."""
+    part = {"evaluator": "evaluator", "judge": "scorer"}.get(peer, "target")
+    given = options.given_options()
+    keys = {name: key for key, names in _PARAMETERS.items() if key in given for name in names.values()}
+    if options.max_tokens is not None:
+        keys["max_completion_tokens"] = "maxTokens"
+    keys |= {name: f"extraBody.{name}" for name in options.extra_body}
+    return {name: f"{part}.{key}" for name, key in keys.items()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -25,10 +25,24 @@ from bioeval_tui.evaluation.models import happened
 from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.evaluation.models.templates import Sandbox, render
 from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage
+from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean_line
 
 SUFFIXES = (".jinja", ".jinja2", ".j2", "")
 MAX_TEMPLATE = 200_000
+EXAMPLE_REASON = "What the chatbot did or failed to do."
+EXAMPLE_QUOTE = "words quoted from the conversation"
+
+DIALOGUE: tuple[tuple[Role, str], ...] = (
+    ("assistant", "Hello, this is the swimming pool. What can I do for you?"),
+    ("user", "Hi, I'd like to know when the early lessons for adults are."),
+    ("assistant", "Twice a week before breakfast. Which level were you in last time?"),
+    ("user", "I don't know, sorry. That was years ago."),
+    ("assistant", "No problem, you can start with the beginners and change later."),
+    ("user", "Sounds good. Do I have to bring a cap?"),
+    ("assistant", "Yes, please."),
+)
+"""An example of how a user writes, about something that no job is about. It shows no goodbye, because models copy it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,13 @@ def find_prompt(name: str, job_dir: Path | None) -> Prompt:
     )
 
 
+def with_example(prompt: Prompt) -> Prompt:
+    """Return an evaluator's prompt with everything that its model is told in every conversation: the example, too."""
+    if not has_turns(prompt):
+        return prompt
+    return replace(prompt, text="\n".join([prompt.text, *(content for _, content in DIALOGUE)]))
+
+
 def prompt_sha(name: str, text: str) -> str:
     """Return the SHA-256 that identifies a prompt, over its name and its text."""
     return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
@@ -70,17 +91,47 @@ def prompt_sha(name: str, text: str) -> str:
 
 def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
     """Return the hashes of the prompts for a job's models, by name."""
-    wanted = []
+    used = []
     if job.evaluator.kind == "llm":
-        wanted.append(job.evaluator.prompt)
+        used.append(with_example(find_prompt(job.evaluator.prompt, job_dir)))
     if job.scorer.kind == "llm":
-        wanted.append(job.scorer.prompt)
-    return {name: prompt_sha(name, find_prompt(name, job_dir).text) for name in wanted}
+        used.append(find_prompt(job.scorer.prompt, job_dir))
+    return {prompt.name: prompt_sha(prompt.name, prompt.text) for prompt in used}
 
 
 def evaluator_prompt(prompt: Prompt, view: EvaluatorView) -> str:
     """Return the evaluator's instructions, rendered in this process. Raises `UsageError` if the template is wrong."""
     return render(prompt.name, prompt.text, evaluator_context(view))
+
+
+def has_turns(prompt: Prompt) -> bool:
+    """Return whether the conversation follows an evaluator's prompt as chat messages: it does not use `transcript`."""
+    return "transcript" not in _names(prompt.text)
+
+
+def turns(view: EvaluatorView) -> list[dict[str, str]]:
+    """Return the example and the conversation as chat messages: the chatbot is `user`, the simulated user `assistant`.
+
+    They alternate, and begin and end with `user`, as many models' chat templates require.
+    """
+    chatbot = clean_line(view.job.target.chatbot, 100)
+    between: tuple[Role, str] = ("assistant", f"(This is a new chat, with {chatbot}.)")
+    said = [(message.role, message.content) for message in view.transcript]
+    messages: list[dict[str, str]] = []
+    for role, content in (*DIALOGUE, between, *said):
+        swapped = "user" if role == "assistant" else "assistant"
+        if messages and messages[-1]["role"] == swapped:
+            messages[-1]["content"] += f"\n\n{content}"
+        else:
+            messages.append({"role": swapped, "content": content})
+    if messages[-1]["role"] == "assistant":
+        messages.append({"role": "user", "content": "(No answer yet.)"})
+    for message in messages:
+        if message["role"] == "assistant":
+            message["content"] = json.dumps({"message": message["content"]}, ensure_ascii=False)
+        else:
+            message["content"] = message["content"] or "(An empty message.)"
+    return messages
 
 
 def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
@@ -152,6 +203,16 @@ def _names(template: str) -> frozenset[str]:
         return frozenset()
 
 
+def shows_example(prompt: Prompt) -> bool:
+    """Return whether a judge's template shows `example`, whose tasks have quotations as evidence."""
+    return "example" in _names(prompt.text)
+
+
+def example_words(prompt: Prompt) -> str:
+    """Return the words of `example` that a judge may copy, one on a line; empty if the template does not show it."""
+    return f"{EXAMPLE_REASON}\n{EXAMPLE_QUOTE}" if shows_example(prompt) else ""
+
+
 def _example(job: EvaluationJob) -> dict[str, Any]:
     high, low = (1, 0) if job.rubric else (0.9, 0.4)
     tasks = [
@@ -159,8 +220,8 @@ def _example(job: EvaluationJob) -> dict[str, Any]:
             "task": number,
             "scored": task.task,
             "score": high if number % 2 else low,
-            "reason": "What the chatbot did or failed to do.",
-            "evidence": ["words quoted from the conversation"],
+            "reason": EXAMPLE_REASON,
+            "evidence": [EXAMPLE_QUOTE],
         }
         for number, task in enumerate(job.judged, start=1)
     ]

@@ -35,7 +35,7 @@ def _items(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
             }
             continue
         if message.get("content") or not message.get("tool_calls"):
-            yield {"role": message["role"], "content": message.get("content") or ""}
+            yield {"type": "message", "role": message["role"], "content": message.get("content") or ""}
         for call in message.get("tool_calls") or ():
             yield {"type": "function_call", "call_id": call["id"], **call["function"]}
 
@@ -87,6 +87,7 @@ def as_completion(response: Any) -> Any:
         "usage": {
             "prompt_tokens": usage.get("input_tokens"),
             "completion_tokens": usage.get("output_tokens"),
+            "prompt_tokens_details": usage.get("input_tokens_details"),
         },
         "model": response.get("model"),
         "error": response.get("error"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bioeval_tui.record.spans import AgentSpan, Meaning, ancestors, meaning_of
-from bioeval_tui.record.tool_calls import call_event, paired, result_event
+from bioeval_tui.record.tool_calls import OWN_ID, call_event, paired, result_event
 
 
 def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) -> list[dict[str, Any]]:
@@ -16,7 +16,7 @@ def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) 
 
     The protocol's values take precedence. A span is the same call as a reported one if
     both have the same id, otherwise if name and arguments are equal; each reported call matches one span. Spans without
-    arguments match any. Of two nested spans for one call, the outer one counts.
+    arguments match any, and one value without a name matches a call whose only argument has that value. Of two nested spans for one call, the outer one counts.
     """
     reported = _Reported(told)
     found: list[dict[str, Any]] = []
@@ -28,7 +28,10 @@ def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) 
             if same[1] is not None or not call_id:
                 continue
         else:
-            event = _call_of(meaning, call_id)
+            given = meaning.arguments
+            if not isinstance(given, Mapping):
+                given = {} if given is None else {"arguments": given}
+            event = call_event(meaning.tool, given, call_id)
             if meaning.arguments is None:
                 event["request"]["argumentsTold"] = False
             found.append({**event, "span": span.span_id})
@@ -47,24 +50,22 @@ class _Reported:
         self._taken: set[int] = set()
         self._places: dict[tuple[str, ...], deque[int]] = {}
         for place, (request, _) in enumerate(self._pairs):
-            keys = [("any", *key) for key in _keys(request)]
-            if call_id := request.get("id"):
+            names = [(), *_arguments_keys(request.get("arguments") or {})]
+            keys = [("any", str(request["function"].get("name")), *key) for key in names]
+            call_id = request.get("id")
+            if call_id and not str(call_id).startswith(OWN_ID):
                 keys.append(("id", repr(call_id)))
             else:
-                keys += [("without id", *key) for key in _keys(request)]
+                keys += [("without id", *key[1:]) for key in keys]
             for key in keys:
                 self._places.setdefault(key, deque()).append(place)
 
     def take(self, meaning: Meaning) -> tuple[Mapping[str, Any], Any] | None:
         """Return the first reported call that a span stands for, with its result, and match it with no other span."""
-        wanted = _keys(_call_of(meaning)["request"])[meaning.arguments is None]
         # Ids that differ are two calls.
-        keys = (
-            [("id", repr(meaning.call_id)), ("without id", *wanted)]
-            if meaning.call_id
-            else [("any", *wanted)]
-        )
-        for key in keys:
+        which = "without id" if meaning.call_id else "any"
+        keys = [(which, meaning.tool, *key) for key in _keys_of(meaning.arguments)]
+        for key in [("id", repr(meaning.call_id)), *keys]:
             places = self._places.get(key, ())
             while places:
                 if (place := places.popleft()) not in self._taken:
@@ -73,14 +74,23 @@ class _Reported:
         return None
 
 
-def _keys(request: Mapping[str, Any]) -> tuple[tuple[str, str], tuple[str]]:
-    """Return what identifies a call without its id: name and arguments, and the name alone."""
-    name = str(request["function"].get("name"))
-    return (name, json.dumps(request.get("arguments") or {}, sort_keys=True, default=str)), (name,)
+def _arguments_keys(arguments: Any) -> list[tuple[str, ...]]:
+    """Return what identifies a reported call's arguments: all of them and, if there is only one, its value."""
+    only = list(arguments.values()) if isinstance(arguments, Mapping) and len(arguments) == 1 else []
+    return [(_as_text(arguments),), *(("value", _as_text(value)) for value in only)]
 
 
-def _call_of(meaning: Meaning, call_id: str = "") -> dict[str, Any]:
-    return call_event(meaning.tool, {} if meaning.arguments is None else meaning.arguments, call_id)
+def _keys_of(arguments: Any) -> list[tuple[str, ...]]:
+    """Return what identifies a span's arguments, if it has any."""
+    if arguments is None:
+        return [()]
+    if isinstance(arguments, Mapping):
+        return [(_as_text(arguments),)]
+    return [("value", _as_text(arguments))]
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
 def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:

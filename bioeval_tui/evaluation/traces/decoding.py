@@ -6,7 +6,6 @@ JSON is read through the same protobuf message, so that there is one way from OT
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,12 +16,14 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from bioeval_tui.record.spans import AgentSpan
-from bioeval_tui.text import clean_line, clean_value
+from bioeval_tui.text import clean_line, clean_value, parse_json
 
 MAX_VALUE = 100_000
 """Maximum number of recorded characters of an attribute."""
 MOST_ATTRIBUTES = 256
 """Maximum number of attributes, events and links kept of a span; the SDKs' own limit is 128."""
+MOST_CONTAINERS = 200_000
+"""Maximum number of brackets and braces of a request in JSON, counted before it is parsed without a pause."""
 MAX_DEPTH = 20
 _IDS = {"traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id"}
 _STATUS = {trace_pb2.Status.STATUS_CODE_OK: "ok", trace_pb2.Status.STATUS_CODE_ERROR: "error"}
@@ -37,7 +38,9 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
     request = ExportTraceServiceRequest()
     try:
         if is_json:
-            json_format.ParseDict(_as_protobuf_json(json.loads(body)), request, ignore_unknown_fields=True)
+            if body.count(b"{") + body.count(b"[") > MOST_CONTAINERS:
+                raise ValueError(f"more than {MOST_CONTAINERS:,} lists and objects")
+            json_format.ParseDict(_as_protobuf_json(parse_json(body)), request, ignore_unknown_fields=True)
         else:
             request.ParseFromString(body)
     except (DecodeError, json_format.ParseError, ValueError, RecursionError) as error:

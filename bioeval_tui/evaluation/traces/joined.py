@@ -165,6 +165,7 @@ class RunTraces:
     def __init__(self, traces: Traces) -> None:
         self._traces = traces
         self._unknown_before = traces.unknown
+        self._refused_before = traces.refused
         self._conversations: list[ConversationTraces] = []
 
     def conversation(self, emitter: ConversationEmitter, wait_s: float) -> ConversationTraces:
@@ -173,15 +174,18 @@ class RunTraces:
         return self._conversations[-1]
 
     def close(self) -> str:
-        """Stop receiving spans; return the number of spans that belong to no conversation as a sentence, or ''."""
+        """Stop receiving spans; return how many belonged to no conversation as a sentence, or ''."""
         for conversation in self._conversations:
             conversation.close()
         unknown = self._traces.unknown - self._unknown_before
-        if not unknown:
+        refused = self._traces.refused - self._refused_before
+        if not unknown + refused:
             return ""
+        counts = ((unknown, "span"), (refused, "request"))
+        what = " and ".join(plural(count, noun) for count, noun in counts if count)
         return (
-            f"{plural(unknown, 'span')} of other traces arrived meanwhile: their sender did not continue "
-            "`traceparent`, or also works for somebody else"
+            f"{what} of other traces arrived meanwhile: their sender did not continue `traceparent`, "
+            "or also works for somebody else"
         )
 
 

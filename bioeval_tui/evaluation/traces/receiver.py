@@ -2,11 +2,19 @@
 
 Its answers follow the OTLP specification: a valid request is answered with 200 and, if spans of
 it were rejected, their number and the reason; anything else with a `Status`, in the format of the request.
+
+Every user of the machine can reach the port. A token in the endpoint would have to be given to agents that are started
+before the run and are set to a fixed endpoint, but each agent is told something that nobody else knows: the ids of its
+traces, 128 random bits. A request without one of them, anywhere in its bytes, is refused (403) before anything is decoded.
+Bodies are searched as they arrive, in small pieces, and those without a known id together take at most `MAX_STRANGERS`.
+Requests are decoded one after another, in a thread, and are too small to hold the conversations up.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,8 +33,21 @@ from bioeval_tui.text import plural
 
 PATH = "/v1/traces"
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
-MAX_BODY = 16 * 1024 * 1024
-"""Maximum number of bytes of an uncompressed request: an SDK sends 512 spans at a time."""
+MAX_BODY = 4 * 1024 * 1024
+"""Maximum number of bytes of an uncompressed request, as in OTLP over gRPC: an SDK sends 512 spans at a time."""
+MAX_STRANGERS = 4 * MAX_BODY
+"""Maximum number of bytes of all requests without a known trace id so far; the connection of the oldest is closed."""
+MAX_WAITING = 16 * MAX_BODY
+"""Maximum number of bytes that wait to be decoded; senders beyond that are asked to try again."""
+MOST_IDS = 20_000
+"""Maximum number of possible trace ids that are looked up for one request."""
+_SMALLEST = 32
+"""A smaller request has no span, but may be an empty one or a probe."""
+_IDS = {
+    PROTOBUF: re.compile(rb"(?=\x0a\x10(.{16}))", re.DOTALL),  # field 1, 16 bytes
+    JSON: re.compile(rb'"([0-9a-fA-F]{32})(?=")'),
+}
+_LONGEST = 34
 BODY_S = 30.0
 MOST_CONNECTIONS = 64
 """Connections that have not sent a span of our traces yet."""
@@ -38,11 +59,14 @@ class SpanReceiver:
 
     def __init__(self, traces: Traces) -> None:
         self._traces = traces
+        self._decoding = asyncio.Lock()
+        self._waiting = 0
+        self._strangers: dict[asyncio.Transport, int] = {}
         self.admission: Admission | None = None
 
     def application(self) -> web.Application:
-        """Return the aiohttp application. It unpacks gzip itself, within `MAX_BODY`."""
-        app = web.Application(client_max_size=MAX_BODY)
+        """Return the aiohttp application, which unpacks gzip in small pieces."""
+        app = web.Application()
         app.add_routes([web.post(PATH, self._export)])
         return app
 
@@ -52,22 +76,78 @@ class SpanReceiver:
             return _status(JSON, 415, f"send {PROTOBUF} or {JSON}")
         try:
             async with asyncio.timeout(BODY_S):
-                body = await request.read()
+                body = await self._body(request, kind)
         except TimeoutError:
             return _status(kind, 408, f"the body did not arrive within {BODY_S:g} s")
         except web.HTTPRequestEntityTooLarge:
             return _status(kind, 413, f"the body is larger than {MAX_BODY:,} bytes")
-        except (web.RequestPayloadError, ConnectionError):  # the sender is gone
+        except (web.RequestPayloadError, ConnectionError) as error:  # the sender is gone
+            error.__traceback__ = None  # the request keeps the error, and this would keep the body
             return _status(kind, 400, "the body cannot be unpacked, or is not whole")
+        if body is None:
+            self._traces.refused += 1
+            return _status(
+                kind, 403, "no span belongs to a message of a run: continue the trace of `traceparent`"
+            )
+        if self._waiting + len(body) > MAX_WAITING:
+            busy = _status(kind, 503, "too many spans are waiting to be read")
+            busy.headers["Retry-After"] = "1"
+            return busy
+        self._waiting += len(body)
         try:
             # In a thread, because a large request takes a while and must not delay the conversations.
-            spans, invalid = await asyncio.to_thread(decode, body, is_json=kind == JSON)
+            async with self._decoding:
+                spans, invalid = await asyncio.to_thread(decode, body, is_json=kind == JSON)
         except ValueError as error:
             return _status(kind, 400, str(error))
-        unknown, full = self._traces.take(spans)
-        if self.admission is not None and len(spans) > unknown:
-            self.admission.keep(request.transport)  # only agents that were given a trace know its id
-        return _accepted(kind, invalid, unknown, full)
+        finally:
+            self._waiting -= len(body)
+        return _accepted(kind, invalid, *self._traces.take(spans))
+
+    async def _body(self, request: web.Request, kind: str) -> bytes | None:
+        """Return the body; None if it has no id of a trace in progress.
+
+        Raises:
+            HTTPRequestEntityTooLarge: it is larger than `MAX_BODY`.
+        """
+        transport = request.transport
+        if not isinstance(transport, asyncio.Transport):
+            raise ConnectionResetError
+        if (request.content_length or 0) > MAX_BODY:
+            raise web.HTTPRequestEntityTooLarge(MAX_BODY, request.content_length or 0)
+        pieces: list[bytes] = []
+        size, left, end, known = 0, MOST_IDS, b"", False
+        try:
+            async for piece in request.content.iter_any():
+                size += len(piece)
+                if size > MAX_BODY:
+                    raise web.HTTPRequestEntityTooLarge(MAX_BODY, size)
+                pieces.append(piece)
+                if known:
+                    continue
+                searched = end + piece
+                ids = [match[1] for match in itertools.islice(_IDS[kind].finditer(searched), left)]
+                left, end = left - len(ids), searched[-_LONGEST:]
+                known = any(
+                    (raw.hex() if kind == PROTOBUF else raw.decode().lower()) in self._traces for raw in ids
+                )
+                if known:
+                    self._strangers.pop(transport, None)
+                    if self.admission is not None:
+                        self.admission.keep(transport)  # only agents that were given a trace know its id
+                else:
+                    self._hold(transport, size)
+        finally:
+            self._strangers.pop(transport, None)
+        return b"".join(pieces) if known or size < _SMALLEST else None
+
+    def _hold(self, transport: asyncio.Transport, size: int) -> None:
+        """Note that a request without a known id has come to `size` bytes, and make room for it."""
+        self._strangers[transport] = size
+        while sum(self._strangers.values()) > MAX_STRANGERS:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.abort()
 
 
 def _accepted(kind: str, invalid: int, unknown: int, full: int) -> web.Response:

@@ -45,11 +45,18 @@ class Traceparent(NamedTuple):
 
 
 class Traces:
-    """The traces of one engine's runs. `unknown` counts spans of other traces, which are dropped."""
+    """The traces of one engine's runs.
+
+    `unknown` counts spans of other traces, which are dropped; `refused` counts requests with such spans only.
+    """
 
     def __init__(self) -> None:
         self._takers: dict[str, TakeSpans] = {}
         self.unknown = 0
+        self.refused = 0
+
+    def __contains__(self, trace_id: str) -> bool:
+        return trace_id in self._takers
 
     def begin(self, trace_id: str, take: TakeSpans) -> None:
         """From now on, pass spans of a trace to `take`."""

@@ -21,7 +21,7 @@ MAX_LINE = 4 << 20
 MOST_ROWS = 100_000
 MOST_PROBLEMS = 100
 ENDINGS = (".csv", ".jsonl", ".parquet")
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,11 @@ from bioeval_tui.evaluation.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_
 from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.wiring.case_file import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
-from bioeval_tui.evaluation.wiring.check_target import given_agent_problems, target_problems
+from bioeval_tui.evaluation.wiring.check_target import (
+    given_agent_problems,
+    model_option_problems,
+    target_problems,
+)
 from bioeval_tui.evaluation.wiring.job_source import JobSource, items_of
 from bioeval_tui.patterns import pattern_problem
 from bioeval_tui.text import clean_line, shorten
@@ -88,6 +92,9 @@ def check_job(
             *(_refused_by_embedded(source) if embedded else ()),
             *(() if with_cases else (source.problem(*wrong) for wrong in _evaluator_wrong(source))),
             *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
+            *model_option_problems(source, "evaluator"),
+            *model_option_problems(source, "scorer"),
+            *(() if agent_is_given else model_option_problems(source, "target")),
             *_language_problems(source),
             *_persona_problems(source),
             *_name_problems(source, agent_is_given),

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import TemplateSyntaxError
+from pydantic.alias_generators import to_camel
 
 from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.agent_protocols import AgentProtocol
 from bioeval_tui.errors import Problem, UsageError
 from bioeval_tui.evaluation import python_code
+from bioeval_tui.evaluation.job.models import ModelOptions
 from bioeval_tui.evaluation.models.templates import Sandbox
 from bioeval_tui.evaluation.wiring.job_source import JobSource, items_of
 
@@ -27,7 +29,6 @@ def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
         *(_seed_problems(source, protocol) if protocol else ()),
         *(_unused(source, target, protocol) if protocol else ()),
         *(_unseen(source, target, protocol) if protocol else ()),
-        *_body_problems(source, target),
         *_function_problems(source, target, protocol, code),
         *_template_problems(source, target),
         *_option_problems(source),
@@ -73,12 +74,20 @@ def _unseen(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) 
             yield source.warning(("assertions", index, "expression"), message)
 
 
-def _body_problems(source: JobSource, target: dict[str, Any]) -> Iterator[Problem]:
-    body = target.get("extraBody")
-    taken = (*_RESERVED, "tools") if target.get("tools") else _RESERVED
+def model_option_problems(source: JobSource, part: str) -> Iterator[Problem]:
+    """Yield what is wrong with the options of the part's model."""
+    options = source.part(part)
+    body, responses = options.get("extraBody"), options.get("api") == "responses"
+    taken = (*_RESERVED, "tools") if options.get("tools") else _RESERVED
     for key in body if isinstance(body, dict) else ():
         if key in taken:
-            yield source.problem(("target", "extraBody", key), "the program itself fills this in")
+            yield source.problem((part, "extraBody", key), "the program itself fills this in")
+        elif key in ModelOptions.model_fields and to_camel(key) in options:
+            yield source.problem((part, "extraBody", key), f"{part}.{to_camel(key)} sets this already")
+    for key in ("seed", "stop"):
+        if responses and key in options:
+            message = f"OpenAI's Responses API has no {key}; servers that do not know it refuse every request"
+            yield source.warning((part, key), message)
 
 
 def _function_problems(

@@ -7,7 +7,6 @@ protocol begins with: a session, its agent card, or its list of models.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,11 +14,12 @@ import httpx2
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
-from bioeval_tui.evaluation.hosts import host_of
+from bioeval_tui.evaluation.hosts import chat_url, host_of
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.evaluation.wiring.doctor import PROBE_S, Finding, status_of, unreachable
+from bioeval_tui.evaluation.wiring.doctor import status_of
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole
 from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.model_servers import PROBE_S, Finding, model_finding, unreachable
 from bioeval_tui.evaluation.wiring.parts import with_mode
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line
@@ -46,9 +46,9 @@ def _agent(makers: Makers) -> Finding:
         return Finding("agent", "works", "a function in Python, which is called in the run")
     try:
         if makers.pays_agent:
-            return _asked("agent", f"{makers.agent_url}/models", makers.agent_key())
+            return _agents_model(makers)
         if (begins := _BEGINS.get(makers.job.target.protocol)) is None:
-            return _asked("agent", makers.agent_url, posts=True)
+            return _asked("agent", makers.agent_url)
         asyncio.run(_opened(makers))
     except BioevalError as error:
         return Finding("agent", "broken", clean_line(str(error)))
@@ -77,19 +77,41 @@ def _model(makers: Makers, role: ModelRole) -> Finding:
         return Finding(role, "broken", clean_line(str(error)))
     if where.base_url is None or where.provider != "openai":
         return Finding(role, "works", f"{where.provider}, asked when the run needs it")
-    return _asked(role, f"{where.base_url.rstrip('/')}/models", where.api_key)
+    variable = f"BIOEVAL_{role.upper()}"
+    part = "scorer" if role == "judge" else role
+    return model_finding(
+        role,
+        where.base_url,
+        where.api_key,
+        makers.judge_models() if role == "judge" else [makers.evaluator_model()],
+        url_from=f"{part}.url in the job, {variable}_BASE_URL or OPENAI_BASE_URL",
+        key_from=f"{variable}_API_KEY, OPENAI_API_KEY, or {part}.apiKeyEnv in the job",
+        model_from=f"{part}.model in the job, --{role}-model or {variable}_MODEL",
+    )
 
 
-def _asked(name: str, url: str, key: str | None = None, *, posts: bool = False) -> Finding:
-    """Return whether a URL answers GET; where it `posts`, it may refuse that, but it must be there."""
-    headers: Mapping[str, str] = {"Authorization": f"Bearer {key}"} if key else {}
+def _agents_model(makers: Makers) -> Finding:
+    if (provider := makers.settings.agent_api_type or "openai") != "openai":
+        return Finding("agent", "works", f"{provider}, asked when the run needs it")
+    return model_finding(
+        "agent",
+        chat_url(makers.agent_url),
+        makers.agent_key(),
+        [makers.model],
+        headers=makers.agent_headers()[0],
+        url_from="target.url in the job, --agent-url or BIOEVAL_AGENT_URL",
+        key_from="BIOEVAL_AGENT_API_KEY, or target.apiKeyEnv in the job",
+        model_from="target.model in the job, or --model",
+    )
+
+
+def _asked(name: str, url: str) -> Finding:
+    """Return whether a URL is there; it may refuse GET."""
     host = host_of(url)
     try:
-        status = status_of(url, headers)
+        status = status_of(url)
     except httpx2.HTTPError as error:
         return Finding(name, "broken", f"{host} {unreachable(error)}")
-    if key and status in (401, 403):
-        return Finding(name, "broken", f"{host} refuses the key ({status})")
-    if status == 404 or (status >= 400 and not posts):
+    if status == 404:
         return Finding(name, "absent", f"{host} answers, but not {urlsplit(url).path or '/'} ({status})")
     return Finding(name, "works", f"{host} answers ({status})")

@@ -9,37 +9,28 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
 
 import httpx2
 
 from bioeval_tui import __version__, installation, plugins
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.hosts import host_of
+from bioeval_tui.evaluation.hosts import host_of, is_loopback
+from bioeval_tui.evaluation.wiring.endpoints import openai_url
+from bioeval_tui.evaluation.wiring.model_servers import (
+    PROBE_S,
+    model_finding,
+    on_this_machine,
+    unreachable,
+)
+from bioeval_tui.evaluation.wiring.model_servers import (
+    Finding as Finding,
+)
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
 from bioeval_tui.text import clean_line, home_relative
-
-State = Literal["works", "broken", "absent"]
-PROBE_S = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The state of one component: `works`, `broken` (needed, but does not work) or `absent` (optional, not set up)."""
-
-    part: str
-    state: State
-    said: str
-    to_do: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        return asdict(self)
 
 
 def examine(settings: Settings | None = None, *, online: bool = True) -> list[Finding]:
@@ -58,12 +49,13 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
         ("data folder", _data_folder, False),
         ("embedded graph", _embedded_graph, False),
         ("agent", _agent, True),
-        ("openai endpoint", _openai, keyed),
+        ("openai endpoint", _openai, keyed or settings.openai_base_url is not None),
         *(
             (f"{role} endpoint", partial(_role, role=role, mine=mine), True)
             for role, mine in (("evaluator", settings.evaluator), ("judge", settings.judge))
             if mine.base_url or mine.api_key or mine.api_type
         ),
+        ("local models", _local_models, True),
         ("neo4j", _neo4j, graph_is_set),
         ("web view", _web_view, False),
         ("grading", _grading, False),
@@ -195,25 +187,17 @@ def status_of(url: str, headers: Mapping[str, str] | None = None) -> int:
         return answer.status_code
 
 
-def unreachable(error: Exception) -> str:
-    """Return why a host did not answer, as a phrase that follows its name."""
-    match error:
-        case httpx2.TimeoutException() | TimeoutError():
-            return f"does not answer within {PROBE_S:g} s"
-        case httpx2.ConnectError():
-            return "cannot be reached"
-    return f"does not answer as expected ({type(error).__name__})"
-
-
 def _openai(settings: Settings) -> Finding:
-    if settings.openai_api_key is None:
+    base = openai_url(settings)
+    if settings.openai_api_key is None and not is_loopback(host_of(base)):
         to_do = (
             "set OPENAI_API_KEY (and OPENAI_BASE_URL for another server) to evaluate with models"
             + env_file_hint()
         )
         return Finding("openai endpoint", "absent", "OPENAI_API_KEY is not set", to_do)
-    base = settings.openai_base_url or "https://api.openai.com/v1"
-    return _answers("openai endpoint", base, settings.openai_api_key, "OPENAI")
+    roles = {"evaluator": settings.evaluator, "judge": settings.judge}
+    named = {role: mine for role, mine in roles.items() if mine.model and not mine.base_url}
+    return _models("openai endpoint", base, settings.openai_api_key, "OPENAI", named)
 
 
 def _role(settings: Settings, role: str, mine: RoleSettings) -> Finding:
@@ -221,21 +205,28 @@ def _role(settings: Settings, role: str, mine: RoleSettings) -> Finding:
     name = f"{role} endpoint"
     if mine.api_type not in (None, "openai"):
         return Finding(name, "works", f"{mine.api_type}, checked when the first run needs it")
-    base = mine.base_url or settings.openai_base_url or "https://api.openai.com/v1"
-    return _answers(name, base, mine.api_key, f"BIOEVAL_{role.upper()}")
+    named = {role: mine} if mine.model else {}
+    return _models(
+        name, mine.base_url or openai_url(settings), mine.api_key, f"BIOEVAL_{role.upper()}", named
+    )
 
 
-def _answers(name: str, url: str, key: Secret | None, variables: str) -> Finding:
-    base, headers = url.rstrip("/"), {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
-    try:
-        status = status_of(f"{base}/models", headers)
-    except httpx2.HTTPError as error:
-        to_do = f"check {variables}_BASE_URL and the network"
-        return Finding(name, "broken", f"{host_of(base)} {unreachable(error)}", to_do)
-    if status in (401, 403):
-        said = f"{host_of(base)} rejects the key ({status})"
-        return Finding(name, "broken", said, f"check {variables}_API_KEY")
-    return Finding(name, "works", f"{host_of(base)} answers ({status})")
+def _models(
+    name: str, url: str, key: Secret | None, variables: str, named: Mapping[str, RoleSettings]
+) -> Finding:
+    return model_finding(
+        name,
+        url,
+        key.get_secret_value() if key else None,
+        list(dict.fromkeys(str(mine.model) for mine in named.values())),
+        url_from=f"{variables}_BASE_URL",
+        key_from=f"{variables}_API_KEY",
+        model_from=" and ".join(f"BIOEVAL_{role.upper()}_MODEL" for role in named),
+    )
+
+
+def _local_models(settings: Settings) -> Finding:
+    return on_this_machine(settings.local_ports, settings.openai_base_url)
 
 
 def _neo4j(settings: Settings) -> Finding:

@@ -44,7 +44,7 @@ def model_place(
     """
     mine = settings.evaluator if role == "evaluator" else settings.judge
     provider = mine.api_type or ("openai" if mine.base_url else settings.openai_api_type)
-    own = mine.base_url or (_openai_url(settings) if provider == "openai" else None)
+    own = mine.base_url or (openai_url(settings) if provider == "openai" else None)
     if asked.url is None:
         return own, provider
     same = own is not None and _origin(asked.url) == _origin(own)
@@ -85,9 +85,11 @@ def model_endpoint(
     elif url is None:
         key = mine.api_key.get_secret_value() if mine.api_key else None
     else:
-        own = mine.base_url or _openai_url(settings)
-        key = _bound_key(url, [(own, mine.api_key), (_openai_url(settings), settings.openai_api_key)])
-        if key is None and asked.url and not (mine.base_url and _origin(url) == _origin(mine.base_url)):
+        own = mine.base_url or openai_url(settings)
+        key = _bound_key(url, [(own, mine.api_key), (openai_url(settings), settings.openai_api_key)])
+        if key is None and provider == "openai" and is_loopback(host_of(url)):
+            pass  # model servers on this machine need no key, and nothing leaves it
+        elif key is None and asked.url and not (mine.base_url and _origin(url) == _origin(mine.base_url)):
             if not _is_allowed(url, allowed):
                 raise UsageError(
                     f"the job names {host_of(url)} as its {role}'s endpoint, and no key is set for that host; pass "
@@ -99,7 +101,8 @@ def model_endpoint(
         elif key is None and mine.base_url is None:
             raise UsageError(
                 "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it (and "
-                f"OPENAI_BASE_URL for another server than OpenAI's), or {instead}{env_file_hint()}"
+                f"OPENAI_BASE_URL for another server than OpenAI's; any value if that server needs none), or "
+                f"{instead}{env_file_hint()}"
             )
     account = provider == "openai" and url is not None and is_openai(url, settings)
     return Endpoint(url, key, provider, asked.api, account)
@@ -124,7 +127,7 @@ def agent_key(
         return settings.agent_api_key.get_secret_value()
     protocol = agent_protocols.find(target.protocol)
     if protocol is not None and protocol.is_model:
-        return _bound_key(url, [(_openai_url(settings), settings.openai_api_key)])
+        return _bound_key(url, [(openai_url(settings), settings.openai_api_key)])
     return None
 
 
@@ -158,7 +161,7 @@ def may_call(agent_url: str, url: str, allowed: Collection[str]) -> bool:
 
 def is_openai(url: str, settings: Settings) -> bool:
     """Return whether a URL belongs to the user's OPENAI_BASE_URL, to which organisation and project are sent, too."""
-    return _origin(url) == _origin(_openai_url(settings))
+    return _origin(url) == _origin(openai_url(settings))
 
 
 def require_agents_host(url: str, settings: Settings, allowed: Collection[str]) -> None:
@@ -181,8 +184,8 @@ def _named_key(name: str, field: str, url: str, settings: Settings, allowed: Col
     usual = {
         "OPENAI": OPENAI_URL,
         "BIOEVAL_AGENT": settings.agent_url,
-        "BIOEVAL_EVALUATOR": _openai_url(settings),
-        "BIOEVAL_JUDGE": _openai_url(settings),
+        "BIOEVAL_EVALUATOR": openai_url(settings),
+        "BIOEVAL_JUDGE": openai_url(settings),
     }
     given_for = (os.environ.get(f"{stem}_BASE_URL") or usual.get(stem)) if stem != name else None
     if (given_for is None or _origin(given_for) != _origin(url)) and not _is_allowed(url, allowed):
@@ -193,7 +196,8 @@ def _named_key(name: str, field: str, url: str, settings: Settings, allowed: Col
     return value
 
 
-def _openai_url(settings: Settings) -> str:
+def openai_url(settings: Settings) -> str:
+    """Return the default address of models."""
     return settings.openai_base_url or OPENAI_URL
 
 

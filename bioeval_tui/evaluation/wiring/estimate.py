@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui.evaluation.conversation.plan import RunPlan
 from bioeval_tui.evaluation.engine.batch import PreparedRun
-from bioeval_tui.evaluation.engine.budget import PROMPT_TOKENS, VERDICT_TOKENS
 from bioeval_tui.evaluation.engine.resume import Resumption
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
-from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob
+from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, ModelOptions
 from bioeval_tui.evaluation.prices import FILE_NAME, Price, load_prices
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.parts import prepare_run
@@ -20,6 +19,10 @@ from bioeval_tui.settings import Settings
 
 MESSAGE_TOKENS = 200
 """Assumed length of a message, in tokens."""
+PROMPT_TOKENS = 1500
+"""Assumed tokens that a prompt adds to the transcript."""
+VERDICT_TOKENS = 200
+"""Assumed length of a judge's reason for one task, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class RoleEstimate:
     calls: int
     cost: float | None
     why_unknown: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the job asks of the model besides its messages, under the job's keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ class RunEstimate:
     hosts: tuple[str, ...]
     roles: tuple[RoleEstimate, ...]
     judge_sees: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -58,6 +64,7 @@ class RunEstimate:
             "conversations": self.conversations,
             "hosts": list(self.hosts),
             "judge_sees": self.judge_sees or None,
+            "warnings": list(self.warnings),
             "most_calls": self.calls,
             "roles": {
                 role.role: {
@@ -66,6 +73,7 @@ class RunEstimate:
                     "most_calls": role.calls,
                     "most_cost": role.cost,
                     "why_unknown": role.why_unknown or None,
+                    "options": dict(role.options),
                 }
                 for role in self.roles
             },
@@ -119,6 +127,7 @@ def _estimate(prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: S
             *_judges(plan, makers, settings, held),
         ),
         judge_sees=plan.judge_sees,
+        warnings=prepared.warnings,
     )
 
 
@@ -140,7 +149,7 @@ def _agent(
         return RoleEstimate("agent", model or "", host, calls, None, "the agent's own cost is unknown")
     price = makers.agent_price(load_prices(settings.data_dir / FILE_NAME))
     per_call = sum(_growing(plan.job)) / max(1, most_agent_calls(plan.job))
-    return _role("agent", plan.model or "", host, calls, price, per_call, MESSAGE_TOKENS)
+    return _role("agent", plan.model or "", host, calls, price, per_call, MESSAGE_TOKENS, plan.job.target)
 
 
 def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> RoleEstimate:
@@ -150,7 +159,8 @@ def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> 
     model, host = makers.evaluator_model(), makers.model_host("evaluator")
     price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
-    return _role("evaluator", model, host, most_evaluator_calls(job) * held, price, per_call, MESSAGE_TOKENS)
+    calls = most_evaluator_calls(job) * held
+    return _role("evaluator", model, host, calls, price, per_call, MESSAGE_TOKENS, job.evaluator)
 
 
 def _judges(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> list[RoleEstimate]:
@@ -164,17 +174,24 @@ def _judges(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> lis
     out = VERDICT_TOKENS * len(job.judged)
     names = ["judge"] if len(models) == 1 else [f"judge {number}" for number in range(1, len(models) + 1)]
     return [
-        _role(name, model, host, calls, prices.of(model, host), per_call, out)
+        _role(name, model, host, calls, prices.of(model, host), per_call, out, job.scorer)
         for name, model in zip(names, models, strict=True)
     ]
 
 
 def _role(
-    role: str, model: str, host: str, calls: int, price: Price | None, tokens_in: float, tokens_out: float
+    role: str,
+    model: str,
+    host: str,
+    calls: int,
+    price: Price | None,
+    tokens_in: float,
+    tokens_out: float,
+    options: ModelOptions,
 ) -> RoleEstimate:
-    if price is None:
-        return RoleEstimate(role, model, host, calls, None, f"no price of {model} at {host} in {FILE_NAME}")
-    return RoleEstimate(role, model, host, calls, price.cost(calls * tokens_in, calls * tokens_out))
+    cost = None if price is None else price.cost(calls * tokens_in, calls * tokens_out)
+    why = "" if price is not None else f"no price of {model} at {host} in {FILE_NAME}"
+    return RoleEstimate(role, model, host, calls, cost, why, options.given_options())
 
 
 def _growing(job: EvaluationJob) -> list[float]:

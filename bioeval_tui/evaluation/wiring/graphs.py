@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+from typing import Protocol
+
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.engine.spec import EngineSpec
-from bioeval_tui.evaluation.graphs.identity import graph_id
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError
 from bioeval_tui.evaluation.wrapped import WrappedGraph, told_as, told_by
@@ -16,6 +18,14 @@ ABOUT_S, MAX_ABOUT = 2.0, 100_000
 CHOICES = ("auto", "embedded", "neo4j", "none")
 
 
+class IdentifiedGraph(KnowledgeGraph, Protocol):
+    """A graph with an id that the agent which uses it can report."""
+
+    async def graph_id(self) -> str:
+        """Return the id; empty if it is not known."""
+        ...
+
+
 def require_name(name: str) -> None:
     """Raise `UsageError`, naming the others, unless `name` is a choice or a plug-in. Imports no plug-in."""
     if name not in CHOICES:
@@ -24,18 +34,17 @@ def require_name(name: str) -> None:
 
 async def open_graph(
     spec: EngineSpec, settings: Settings, agent_url: str
-) -> tuple[KnowledgeGraph | None, str]:
+) -> tuple[IdentifiedGraph | None, str]:
     """Return the graph, or None with one sentence saying why Cypher is not measured.
 
-    `auto` takes Neo4j when NEO_URI or NEO_PASSWORD is set, and the embedded graph for the sample agent
-    only: querying our own empty graph about another agent would measure nothing.
+    `auto` takes Neo4j when NEO_URI or NEO_PASSWORD is set, and the embedded graph only for the sample agent, which says
+    which graph it uses: querying our own empty graph about another agent would measure nothing.
     """
     choice = await _choose(spec, settings, agent_url)
+    if spec.graph == "none":
+        return None, "the run is without a knowledge graph; leave out --graph none"
     if choice == "none":
-        return None, (
-            "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD, or pass --graph embedded if the agent is "
-            "`bioeval-tui agent` with its default graph"
-        )
+        return None, "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD to the agent's Neo4j"
     if choice == "neo4j":
         from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
 
@@ -109,7 +118,7 @@ async def _choose(spec: EngineSpec, settings: Settings, agent_url: str) -> str:
         return spec.graph
     if _neo4j_is_set(settings):
         return "neo4j"
-    if spec.sample_agent or await _uses_our_graph(settings, agent_url):
+    if spec.sample_agent or await agents_graph_id(agent_url):
         return "embedded"
     return "none"
 
@@ -118,22 +127,61 @@ def _neo4j_is_set(settings: Settings) -> bool:
     return settings.neo_uri_is_set or settings.neo_password is not None
 
 
-async def _uses_our_graph(settings: Settings, agent_url: str) -> bool:
-    """Return whether the agent is this program's sample agent with this graph file."""
+class ComparedGraph:
+    """Compares the graph that an agent says it uses (`graphId` of GET `/api/v1/about`) with the one that is queried."""
+
+    def __init__(self, graph: IdentifiedGraph, agent_url: str) -> None:
+        self._graph = graph
+        self._agent_url = agent_url
+        self._told = self._silent = False
+
+    async def other(self) -> str | None:
+        """Return why the agent's graph is another one, with the ways out; empty if it is this one, None if unknown."""
+        if self._silent:
+            return None
+        theirs = await agents_graph_id(self._agent_url)
+        ours = await self._graph.graph_id() if theirs else ""
+        self._told = self._told or bool(theirs and ours)
+        self._silent = theirs is not None and not self._told  # it need not be asked again
+        if not (theirs and ours):
+            return None
+        if theirs == ours:
+            return ""
+        return f"the agent says that it uses another knowledge graph than the run's {self._graph.identity}; {self._way_out()}"
+
+    def _way_out(self) -> str:
+        from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph  # as above
+
+        if isinstance(self._graph, WrappedGraph):
+            return "set BIOEVAL_GRAPH_URI to the agent's graph"
+        if isinstance(self._graph, EmbeddedGraph):
+            path = clean_line(shlex.quote(str(self._graph.path)))
+            return (
+                f"start `bioeval-tui agent` with the BIOEVAL_DATA_DIR of this run, or with --graph {path}; "
+                "if the agent's graph is in Neo4j, set NEO_URI and NEO_PASSWORD"
+            )
+        return (
+            "set NEO_URI and NEO_PASSWORD to the agent's Neo4j; `bioeval-tui agent` needs --neo4j to use it"
+        )
+
+
+async def agents_graph_id(agent_url: str) -> str | None:
+    """Return the id of the graph that an agent says it uses; empty if it says none, None if it did not answer."""
     # Only in the engine, because the process that starts it has a screen to paint.
-    from bioeval_tui.evaluation.graphs.embedded import available
     from bioeval_tui.evaluation.http import client, failures
 
-    if available() is not None or not settings.graph_file.is_file():
-        return False
+    if not agent_url:
+        return ""
     try:
         limits = client.Timeouts(ABOUT_S, ABOUT_S)
         async with client.make_client([agent_url], limits, most=MAX_ABOUT) as asking:
             answer = await asking.get(f"{agent_url}/api/v1/about")
             claimed = answer.json().get("graphId") if answer.status_code == 200 else None
-    except (*failures.TRANSPORT_ERRORS, PeerError, AttributeError, RecursionError):
-        return False
-    return isinstance(claimed, str) and clean_line(claimed) == graph_id(settings.graph_file)
+    except PeerError as error:
+        return None if error.unreachable else ""
+    except (*failures.TRANSPORT_ERRORS, AttributeError, RecursionError):
+        return ""
+    return clean_line(claimed) if isinstance(claimed, str) else ""
 
 
 async def is_shared(spec: EngineSpec, settings: Settings, agent_url: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.errors import UsageError
@@ -13,7 +13,7 @@ from bioeval_tui.evaluation import guards, python_code
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.assertions.checker import Checker, GradeMedal, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
-from bioeval_tui.evaluation.conversation.plan import Guard, Parts, RunPlan
+from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.budget import Rates
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.evaluators.human import HumanEvaluator, TypedLines
@@ -28,7 +28,7 @@ from bioeval_tui.evaluation.job.models import (
 )
 from bioeval_tui.evaluation.job.withholding import for_evaluator
 from bioeval_tui.evaluation.judges.rules import RulesJudge
-from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge
+from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
 from bioeval_tui.evaluation.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluation.retry import MODEL_RULE
 from bioeval_tui.evaluation.seams import Agent, Evaluator, Judge, KnowledgeGraph
@@ -44,12 +44,18 @@ from bioeval_tui.evaluation.wiring.endpoints import (
     require_agents_host,
 )
 from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, told_as, told_by
+from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.models.model import ChatModel
+
+
+def asked_model(started: RunStarted, job: EvaluationJob) -> str | None:
+    """Return the model that a recorded run asked its agent for: recordings hold the usual one also if nobody did."""
+    return None if started.model == DEFAULT_MODEL and not job.target.model else started.model
 
 
 class Makers:
@@ -89,6 +95,11 @@ class Makers:
         return self._protocol is not None and self._protocol.is_model
 
     @property
+    def telling_url(self) -> str:
+        """Where the agent may say which graph it uses; empty if its protocol has no place for that."""
+        return self.agent_url if self._protocol is not None and self._protocol.name == "rest" else ""
+
+    @property
     def shown_model(self) -> str | None:
         """The agent's model as recorded: the default only if the protocol sends the agent a model."""
         told = self._protocol is None or ("model" in self._protocol.uses and not self._protocol.is_function)
@@ -110,22 +121,23 @@ class Makers:
             graph=graph,
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
-            guard=self._guard(),
+            **self._guards(),
             find_facts=guards.disclosed,
             asked_for=guards.asked,
             holds_on_nothing=holds_on_nothing,
         )
 
-    def _guard(self) -> Guard | None:
-        """Return the guard of the simulated user's messages; None if a person, script or plug-in plays the user."""
+    def _guards(self) -> dict[str, Any]:
+        """Return the parts that check a model's messages; none if a person, script or plug-in plays the user."""
         evaluator = self.job.evaluator
         if evaluator.kind != "llm" or evaluator.guards == "off":
-            return None
-        return partial(guards.check, prompt=find_prompt(evaluator.prompt, self.job_dir))
+            return {}
+        prompt = with_example(find_prompt(evaluator.prompt, self.job_dir))
+        return {"guard": partial(guards.check, prompt=prompt), "brings_up_nothing": guards.brings_up_nothing}
 
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""
-        target, settings = self.job.target, self.settings
+        target, settings = self.job.target.in_repeat(trial), self.settings
         if self._protocol is None:
             with told_as("agent", target.protocol):
                 made = plugins.make_agent(
@@ -152,13 +164,13 @@ class Makers:
         return made_agent
 
     def agent_key(self) -> str | None:
-        """Return the agent's key; the sample agent, which this program starts itself, and plug-ins are given none.
+        """Return the agent's key; an agent that the run starts itself, and plug-ins, are given none.
 
         Raises:
             UsageError: the key was given for another host than the agent's, or its knowledge service's.
         """
         target, allowed = self.job.target, self.spec.allow_hosts
-        if self.spec.sample_agent or self._protocol is None or self._protocol.is_function:
+        if self.spec.starts_agent or self._protocol is None or self._protocol.is_function:
             return None
         given = self.spec.agent_url_is_given
         key = agent_key(target, self.agent_url, self.settings, allowed, url_is_given=given)
@@ -215,8 +227,9 @@ class Makers:
 
         # Shared by all conversations of the run: its connections, and the options that a server is known to reject.
         self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
+        asked = job.model_copy(update={"evaluator": job.evaluator.in_repeat(trial)})
         return LLMEvaluator(
-            job, model=self.evaluator_model(), job_dir=self.job_dir, chat=self._evaluator_chat
+            asked, model=self.evaluator_model(), job_dir=self.job_dir, chat=self._evaluator_chat
         )
 
     def evaluator_model(self) -> str:
@@ -259,7 +272,7 @@ class Makers:
 
     def hosts(self) -> tuple[str, ...]:
         """Return every host that will receive transcripts, or texts from the job for the agent."""
-        found = ["127.0.0.1" if self.spec.sample_agent else self.agent_host()]
+        found = ["127.0.0.1" if self.spec.starts_agent else self.agent_host()]
         if self._protocol is not None and self._protocol.is_function:
             found = [f"wherever {self.agent_host()} sends them"]
         found += [*self._reader_host("evaluator", self.job.evaluator.kind), *self.judge_hosts()]
@@ -373,11 +386,24 @@ class Makers:
         instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
         return model_endpoint(role, self._asked(role), self.settings, self.spec.allow_hosts, instead)
 
+    @property
+    def judge_s(self) -> float:
+        """The limit for a verdict, in seconds: at least two answers' time."""
+        return max(RunLimits().judge_s, 2.5 * self.answer_s("judge"))
+
+    def answer_s(self, role: ModelRole) -> float:
+        """Return the limit for one answer, in seconds: slightly longer than the model's timeout, whose error names the host."""
+        return self._timeout_s(role) + 1.0
+
+    def _timeout_s(self, role: ModelRole) -> float:
+        own_ms = self._asked(role).timeout_ms
+        return self.settings.model_timeout_s if own_ms is None else own_ms / 1000
+
     def _chat(self, role: ModelRole) -> ChatModel:
         from bioeval_tui.evaluation.models.model import MODEL_TIMEOUTS, ChatModel
 
         where = self.endpoint(role)
-        whole = self.settings.model_timeout_s
+        whole = self._timeout_s(role)
         return ChatModel(
             role,
             api_key=where.api_key,

@@ -6,20 +6,21 @@ import contextlib
 import functools
 import secrets
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bioeval_tui import agent_protocols
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.batch import BatchTerms, PreparedRun
-from bioeval_tui.evaluation.engine.processes import sample_agent
-from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
+from bioeval_tui.evaluation.engine.spec import EngineSpec, RunOptions, RunSpec
 from bioeval_tui.evaluation.hosts import is_loopback, without_credentials
-from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.job.models import EvaluationJob, MedalAssertion
 from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.evaluation.seams import Judge
 from bioeval_tui.evaluation.wiring import graphs
@@ -121,15 +122,20 @@ def assemble(
         judge_sees=makers.judge_sees(),
         batch_id=spec.batch_id,
         options=_options(spec, makers, plan),
-        limits=_limits(spec, job, settings),
+        limits=_limits(spec, makers, settings),
     )
     identities = Identities(
-        agent=SAMPLE_AGENT if spec.sample_agent else makers.agent_host(),
+        agent=SAMPLE_AGENT
+        if spec.sample_agent
+        else makers.model
+        if spec.local_model
+        else makers.agent_host(),
         evaluator=evaluator.identity,
         judge=judge.identity,
         graph=graphs.describe(spec, settings),
     )
-    if makers.agent_model in makers.judge_models() and not spec.sample_agent:
+    warnings += tuple(without_effect(spec, job))
+    if makers.agent_model in makers.judge_models() and not spec.starts_agent:
         shown = clean_line(makers.agent_model or "")
         warnings += (
             f"the judge is the agent's own model, {shown}: models tend to favour what they wrote themselves",
@@ -142,8 +148,28 @@ def assemble(
         keep_prompts=spec.keep_prompts,
         rates=makers.rates(),
         otlp=spec.otlp if spec.otlp is not None else job.telemetry.port if job.telemetry else None,
-        shares_graph=lambda: graphs.is_shared(spec, settings, makers.agent_url),
+        shares_graph=lambda: graphs.is_shared(spec, settings, makers.telling_url),
     )
+
+
+def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
+    """Yield a sentence for each given option that has no effect on this job."""
+    given = (spec.judge_model,) if isinstance(spec.judge_model, str) else spec.judge_model or ()
+    for model, whose, kind, does in (
+        (spec.evaluator_model, "evaluator", job.evaluator.kind, "plays the user"),
+        (", ".join(given), "judge", job.scorer.kind, "judges"),
+    ):
+        if model and kind != "llm":
+            who = _INSTEAD.get(kind, f"the plug-in {clean_line(kind, 80)}")
+            yield f"the {whose}'s model {clean_line(model, 200)} is not used, because {who} {does}"
+    protocol = agent_protocols.find(job.target.protocol)
+    if spec.agent_url_is_given and protocol is not None and protocol.is_function:
+        yield "the agent's URL is not used, because the agent is a Python function"
+    if spec.leaderboard and not any(isinstance(assertion, MedalAssertion) for assertion in job.assertions):
+        yield "the leaderboard is not used, because the job has no medal assertion"
+
+
+_INSTEAD = {"scripted": "a script", "human": "a person", "rules": "a set of rules"}
 
 
 @contextlib.asynccontextmanager
@@ -158,12 +184,17 @@ async def _open_parts(
             makers.agent_url = await stack.enter_async_context(
                 sample_agent(graphs.sample_agent_arguments(spec, settings))
             )
-        graph, why_not = await graphs.open_graph(spec, settings, makers.agent_url)
+        elif spec.local_model:
+            makers.agent_url = await stack.enter_async_context(local_model())
+        graph, why_not = await graphs.open_graph(spec, settings, makers.telling_url)
         if graph is not None:
             stack.push_async_callback(graph.aclose)
         if makers.job.evaluator.kind == "human":
             _hand_over(makers, spec, control)
-        yield makers.parts(judge, graph, why_not)
+        parts = makers.parts(judge, graph, why_not)
+        if graph is not None:
+            parts = replace(parts, other_graph=graphs.ComparedGraph(graph, makers.telling_url).other)
+        yield parts
 
 
 def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
@@ -180,7 +211,7 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
         **spec.recorded(),
         "job_file": str((makers.job_dir or Path()).absolute() / Path(plan.job_path).name),
         "submissions": list(spec.submissions),
-        "agent_url": None if spec.sample_agent else without_credentials(makers.agent_url),
+        "agent_url": None if spec.starts_agent else without_credentials(makers.agent_url),
         "mode": spec.mode,
         "evaluator_model": makers.evaluator_model() if makers.job.evaluator.kind == "llm" else None,
         "judge_model": list(makers.judge_models()) or None,
@@ -191,17 +222,15 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     }
 
 
-def _limits(spec: EngineSpec, job: EvaluationJob, settings: Settings) -> RunLimits:
+def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:
     """Return the default limits, which are wider if a person types or requests wait for the rate limiter."""
-    # Slightly longer than the model's own timeout, whose error names the host.
-    answer_s = settings.model_timeout_s + 1.0
-    longest_s = settings.longest_wait_s
+    job, longest_s = makers.job, settings.longest_wait_s
     usual = RunLimits(
-        evaluator_s=answer_s,
+        evaluator_s=makers.answer_s("evaluator"),
+        judge_s=makers.judge_s,
         agent_retries=replace(AGENT_RULE, longest_wait_s=longest_s),
         model_retries=replace(MODEL_RULE, longest_wait_s=longest_s),
     )
-    usual = replace(usual, judge_s=max(usual.judge_s, 2.5 * answer_s))
     if job.telemetry is not None:
         usual = replace(usual, spans_s=job.telemetry.wait_ms / 1000)
     if spec.unrestricted_setups:  # an index, or a file that is loaded, takes its time

@@ -11,7 +11,6 @@ from typing import Any
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.conversation.scoring import judge_transcript
 from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
 from bioeval_tui.evaluation.engine.resume import is_finished
@@ -21,9 +20,11 @@ from bioeval_tui.evaluation.job.loading import recorded_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.seams import Judge
-from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.spending import UNLIMITED, counting
+from bioeval_tui.evaluation.wiring.makers import Makers, asked_model
 from bioeval_tui.record import events
 from bioeval_tui.record.live import only_here
+from bioeval_tui.record.names import with_served
 from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.overlay import append_numbered
 from bioeval_tui.record.paths import is_own
@@ -82,7 +83,7 @@ class Rescorer:
         if folder is None and self.job.scorer.kind == "llm":
             _require_own_prompt(path, self.job.scorer.prompt)
         spec = EngineSpec(runs=(), judge_model=judge_models or None, allow_hosts=allow_hosts)
-        self._makers = Makers(self.job, folder, spec, started.model, settings)
+        self._makers = Makers(self.job, folder, spec, asked_model(started, self.job), settings)
         self.hosts = self._makers.judge_hosts()
         self.judge_sees = self._makers.judge_sees()
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):
@@ -128,11 +129,13 @@ class Rescorer:
         before = next((seen.object_context for seen in talk.observations if seen.after_turn == 0), None)
         after = talk.observations[-1].object_context if talk.observations else None
         view = for_judge(job, talk.key.condition, messages, before, after)
-        found = await judge_transcript(judge, view, RunLimits().judge_s)
+        with counting(UNLIMITED) as used:
+            found = await judge_transcript(judge, view, self._makers.judge_s)
+        fields = {**found.fields, "judge": with_served(found.fields["judge"], used.served)}
         warnings = tuple(message for _, message in found.warnings)
         if found.tasks is None:
             return Rescored(talk.key, error=found.error, warnings=warnings)
-        verdict = events.TranscriptScored(**self._where(talk, author), **found.fields, prompts=self._prompt())
+        verdict = events.TranscriptScored(**self._where(talk, author), **fields, prompts=self._prompt())
         return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
 
     def job_of(self, talk: ConversationState) -> EvaluationJob:
@@ -172,6 +175,7 @@ class Rescorer:
         new = composite.judged_part(verdict.tasks, len(verdict.tasks))
         parts = [new if part.name == "task" else part for part in talk.score.parts]
         whole = composite.compose(parts, talk.score.failures)
+        unchecked = [check.fault for check in talk.final_checks.values() if check.status == "not_measured"]
         return events.ConversationScored(
             **self._where(talk, author),
             score=whole.score,
@@ -180,7 +184,7 @@ class Rescorer:
             failures=talk.score.failures,
             average_latency_ms=talk.score.average_latency_ms,
             reason=whole.reason,
-            fault="none" if whole.score is not None else "infrastructure",
+            fault="none" if whole.score is not None else composite.blame(unchecked),
         )
 
     def _where(self, talk: ConversationState, author: str) -> Mapping[str, Any]:

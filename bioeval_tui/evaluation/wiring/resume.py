@@ -26,7 +26,7 @@ from bioeval_tui.evaluation.engine.resume import (
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec, options_of
 from bioeval_tui.evaluation.job.loading import job_snapshot, load_job, recorded_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.makers import Makers, asked_model
 from bioeval_tui.evaluation.wiring.parts import SAMPLE_AGENT, assemble
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.live import is_live
@@ -96,6 +96,7 @@ def resume_spec(
         or (() if imported else before.submissions),
         leaderboard=None if imported else before.leaderboard,
         sample_agent=sample_agent,
+        local_model=before.local_model and agent_url is None,
         conditions=started.conditions,
         trials=trials,
         max_calls=max_calls,
@@ -164,6 +165,8 @@ def rerun_offer(path: Path) -> str:
     state = in_force(started_run(path, as_written=True)[0], read_overlay(path, as_written=True))
     if state.started is not None and state.started.source is not None:
         return ""
+    if state.started is not None and state.started.options.get("graph") == "none" and _asks_graph(state.job):
+        return ""  # the new trials would be without the graph, too
     lost = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
     if all(talk.verdict is not None and talk.verdict.error for talk in lost):
         return (
@@ -174,6 +177,10 @@ def rerun_offer(path: Path) -> str:
         f"{path.stem}: {plural(len(owed), 'trial')} could not be measured; "
         f"`bioeval-tui runs resume {path.stem} --rerun` runs as many new ones, and keeps these"
     )
+
+
+def _asks_graph(job: dict[str, Any]) -> bool:
+    return bool(job.get("setups")) or any("cypher" in assertion for assertion in job.get("assertions") or ())
 
 
 def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
@@ -200,7 +207,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     # Only the last event is missing: nothing is called, so changes of the job don't matter.
     if not missing(state, spec.trials):
         return _end_alone(path, started, plan)
-    makers = Makers(job, job_path.parent, spec, run.model, settings)
+    makers = Makers(job, job_path.parent, spec, asked_model(started, job), settings)
     changes = [*_job_changes(job, job_path), *_prompt_changes(started, makers)]
     if changes and is_imported(path):
         raise UsageError("the imported run belongs to another job than the given one\n" + "\n".join(changes))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import subprocess
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
 from bioeval_tui.evaluation.engine.loop import run_fairly
 from bioeval_tui.evaluation.engine.processes import spawn_engine
 from bioeval_tui.evaluation.engine.run_view import Intent
+from bioeval_tui.evaluation.engine.signals import stopping_at_signals
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.traces.registry import Traces
 from bioeval_tui.evaluation.wiring.parts import prepare_run, terms_of
@@ -57,7 +58,7 @@ def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
     first = spec.runs[0].run_id
     _make_dir(settings.runs_dir)
     _make_dir(settings.logs_dir)
-    spec_path = settings.logs_dir / f"{first}.spec.json"
+    spec_path = _spec_path(settings.logs_dir, first)
     log = settings.logs_dir / f"{first}.log"
     spec.write(spec_path)
     ends = [
@@ -128,7 +129,7 @@ async def run_prepared(
     stopping: Stopping | None = None,
     stop: asyncio.Event | None = None,
 ) -> list[events.RunEnded]:
-    """Run a batch in this process; SIGINT and SIGTERM cancel it cleanly.
+    """Run a batch in this process; SIGINT and SIGTERM end it (`stopping_at_signals`).
 
     A program that handles signals itself sets `stop` instead.
 
@@ -136,30 +137,22 @@ async def run_prepared(
         BioevalError: recordings cannot be written.
     """
     _make_dir(settings.runs_dir)
-    if stop is None:
-        stop = asyncio.Event()
-        _stop_at_signals(stop, on_interrupt)
     terms = terms_of(spec, settings)
+    others = " (and the others)" if len(spec.runs) > 1 else ""
+    advice = f"continue with `bioeval-tui runs resume {spec.runs[0].run_id}`{others}"
     async with contextlib.AsyncExitStack() as stack:
+        if stop is None:
+            stop = asyncio.Event()
+            stack.enter_context(stopping_at_signals(partial(_interrupt, stop, on_interrupt), advice))
         traces = await _receive_spans(prepared, stack)
         return await run_batch(
             prepared, settings.runs_dir, stop=stop, terms=terms, stopping=stopping, traces=traces
         )
 
 
-def _stop_at_signals(stop: asyncio.Event, on_interrupt: Callable[[], None]) -> None:
-    loop = asyncio.get_running_loop()
-
-    def interrupted() -> None:
-        stop.set()
-        on_interrupt()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(ValueError, RuntimeError):  # not the main thread
-            try:
-                loop.add_signal_handler(number, interrupted)
-            except NotImplementedError:  # Windows
-                signal.signal(number, lambda *_: loop.call_soon_threadsafe(interrupted))
+def _interrupt(stop: asyncio.Event, on_interrupt: Callable[[], None]) -> None:
+    stop.set()
+    on_interrupt()
 
 
 async def run_followed(
@@ -226,14 +219,20 @@ async def stop_run(view: FollowedRun) -> None:
     process = view.process
     if process is None or process.poll() is not None:
         return
-    if view.ended is None:
-        await view.send(Intent("cancel"))
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        await asyncio.to_thread(process.wait, STOP_S)
-        return
-    process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        await asyncio.to_thread(process.wait, STOP_S)
-        return
-    process.kill()
+    # Cancelling one run of a batch would only let the next one start; an engine that has just started listens to none.
+    if view.batch_id is not None or (view.ended is None and await view.send(Intent("cancel")) is not None):
+        process.terminate()
+    for insist in (process.terminate, process.kill):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            await asyncio.to_thread(process.wait, STOP_S)
+            break
+        insist()
     await asyncio.to_thread(process.wait)
+    if view.log is not None:
+        _spec_path(view.log.parent, view.run_id).unlink(
+            missing_ok=True
+        )  # an engine stopped at once has not read it
+
+
+def _spec_path(logs_dir: Path, run_id: str) -> Path:
+    return logs_dir / f"{run_id}.spec.json"

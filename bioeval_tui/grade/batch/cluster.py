@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from bioeval_tui.errors import NotMeasuredError, UnavailableError
 from bioeval_tui.grade.batch.feeding import BatchItem, Result, not_graded_text
-from bioeval_tui.grade.batch.pool import GraderPool
+from bioeval_tui.grade.batch.pool import GraderPool, Isolate
 from bioeval_tui.grade.batch.wire import Wire
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.installation import install_command
@@ -38,7 +38,13 @@ class ClusterBackend:
     """
 
     def __init__(
-        self, scheduler: str, registry: Registry, *, time_limit_s: float, memory_limit_mb: int | None
+        self,
+        scheduler: str,
+        registry: Registry,
+        *,
+        time_limit_s: float,
+        memory_limit_mb: int | None,
+        isolate: Isolate = "task",
     ) -> None:
         try:
             distributed: Any = importlib.import_module("distributed")
@@ -52,6 +58,7 @@ class ClusterBackend:
             registry.leaderboard,
             time_limit_s,
             memory_limit_mb,
+            isolate,
         )
         try:
             self._client: Any = distributed.Client(scheduler, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
@@ -132,10 +139,14 @@ def _pool(setup: tuple[Any, ...]) -> GraderPool:
     with _pools_lock:
         pool = _pools.get(setup)
         if pool is None:
-            roots, data_dir, leaderboard, time_limit_s, memory_limit_mb = setup
+            roots, data_dir, leaderboard, time_limit_s, memory_limit_mb, isolate = setup
             registry = Registry(roots, data_dir, leaderboard)
             pool = GraderPool(
-                registry, workers=64, time_limit_s=time_limit_s, memory_limit_mb=memory_limit_mb
+                registry,
+                workers=64,
+                time_limit_s=time_limit_s,
+                memory_limit_mb=memory_limit_mb,
+                isolate=isolate,
             )
             atexit.register(pool.close)
             _pools[setup] = pool

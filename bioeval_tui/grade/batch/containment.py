@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
+from bioeval_tui import isolation
 from bioeval_tui.portable import resource
 
 LINUX = sys.platform.startswith("linux") and hasattr(os, "fork")
@@ -30,11 +31,12 @@ _REFER, _SCOPE_SIGNAL = 1 << 13, 1 << 1
 
 
 def hide_process() -> None:
-    """Prevent this user's other processes from reading this one's environment and memory (Linux; root still can).
+    """Prevent this user's other processes from reading this program's environment and memory (Linux; root still can).
 
-    Debuggers can no longer attach, and a crash leaves no core file.
+    Debuggers can no longer attach, and a crash leaves no core file. A process that uses this package as a library is not
+    changed.
     """
-    if LINUX:
+    if LINUX and isolation.is_program:
         _prctl(_DUMPABLE, 0)
 
 
@@ -69,13 +71,18 @@ def enter_domain() -> bool:
         os.close(created)
 
 
+def collect_orphans() -> None:
+    """Become the parent of every process below this one whose own parent ends."""
+    _prctl(_SUBREAPER, 1)
+
+
 def supervise(parent: int) -> None:
     """Fork: the new process returns and is the worker; the calling process supervises it and never returns.
 
     Args:
         parent: the program's process id. The worker ends when it does.
     """
-    _prctl(_SUBREAPER, 1)
+    collect_orphans()
     own = os.getpid()
     watched = {signal.SIGCHLD, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, watched)
@@ -98,17 +105,21 @@ def _watch(worker: int, parent: int, watched: set[signal.Signals]) -> NoReturn:
         told = signal.sigtimedwait(watched, CHECK_S)
         if told is not None and told.si_signo == signal.SIGTERM:
             break
-        status = _reap(worker)
+        status = reap(worker)
     end_below(os.getpid())
     with contextlib.suppress(ChildProcessError):
         while True:
             ended, how = os.wait()
             if ended == worker:
                 status = how
-    if status is not None and os.WIFEXITED(status):
+    end_as(signal.SIGKILL if status is None else status)
+
+
+def end_as(status: int) -> NoReturn:
+    """End this process as a child ended, whose status `os.wait` returned: the program names the signal."""
+    if os.WIFEXITED(status):
         os._exit(os.WEXITSTATUS(status))
-    # As the worker was killed: the program names the signal.
-    number = signal.SIGKILL if status is None else os.WTERMSIG(status)
+    number = os.WTERMSIG(status)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError, ValueError):
         signal.signal(number, signal.SIG_DFL)
@@ -116,7 +127,7 @@ def _watch(worker: int, parent: int, watched: set[signal.Signals]) -> NoReturn:
     os._exit(1)
 
 
-def _reap(worker: int) -> int | None:
+def reap(worker: int = 0) -> int | None:
     """Collect children that have ended; return the worker's status if it is one of them."""
     status = None
     with contextlib.suppress(ChildProcessError):

@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -85,16 +85,20 @@ class GradingBatch:
     failed: list[tuple[BatchItem, str]] = field(default_factory=list)
     moved: list[BatchItem] | None = None
     """The items that need another Python; None without one."""
+    isolate: str = "task"
+    """What gets a process of its own: `task` or `submission`."""
 
-    def take(self, workers: int) -> list[BatchItem]:
-        """Return the next submissions of one task, about as many as take `_CHUNK_TARGET_S`."""
+    def take(self, workers: int, may_grade: Callable[[str], bool] = lambda task_id: True) -> list[BatchItem]:
+        """Return the next submissions of one task, about as many as take `_CHUNK_TARGET_S`; none of other tasks."""
         with self.lock:
             if not self.waiting or self.cancelled.is_set():
                 return []
             task_id = self.waiting[-1].task_id
+            if not may_grade(task_id):
+                return []
             each = self.seconds_each.get(task_id)
             size = 2 if each is None else max(1, min(_MOST_IN_CHUNK, int(_CHUNK_TARGET_S / max(each, 1e-6))))
-            size = max(1, min(size, len(self.waiting) // (2 * workers)))
+            size = max(1, min(size, len(self.waiting) // (2 * workers))) if self.isolate == "task" else 1
             chunk: list[BatchItem] = []
             while self.waiting and len(chunk) < size and self.waiting[-1].task_id == task_id:
                 chunk.append(self.waiting.pop())
@@ -127,7 +131,7 @@ class SubmissionFeed:
     def run(self, first: list[BatchItem]) -> None:
         """Send chunks and read answers until nothing is left. Raises WorkerDied."""
         self._send(first)
-        self._send(self._batch.take(self._count))
+        self._send(self._batch.take(self._count, self._worker.may_grade))
         while self._outstanding:
             block = self._worker.receive(POLL_S)
             if block is not None:
@@ -181,7 +185,7 @@ class SubmissionFeed:
         self._batch.learn(task_id, now - max(sent, self._last_done), count)
         self._last_done = now
         self._chunks.pop(0)
-        self._send(self._batch.take(self._count))
+        self._send(self._batch.take(self._count, self._worker.may_grade))
 
     def _check_limits(self) -> None:
         number, seconds = self._worker.current()

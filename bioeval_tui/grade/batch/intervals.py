@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from statistics import NormalDist
 from typing import Any
 
 from bioeval_tui.files import write_whole
 from bioeval_tui.grade.batch.feeding import Backend, BatchItem
 from bioeval_tui.grade.batch.output import BatchResult
-from bioeval_tui.grade.ledger import LADDER_STEP, Ledger, file_hash, ladder
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.grade.tasks.registry import Registry
-from bioeval_tui.grade.uncertainty import LEVEL, Uncertainty
+from bioeval_tui.grade.uncertainty import Uncertainty
 
 
 def uncertainties(
@@ -39,21 +35,6 @@ def uncertainties(
             yield number, Uncertainty.from_dict(answer["uncertainty"])
         else:
             yield number, Uncertainty(why_not=answer["not_graded"]["reason"])
-
-
-def with_ladder(report: TaskReport, registry: Registry, ledger: Ledger) -> TaskReport:
-    """Return a report with its Ladder score, computed over its agent's submissions against these answers so far.
-
-    The step is `LADDER_STEP` standard errors, taken from the score's interval; without one there is no Ladder score.
-    """
-    extra, sure = report.extra, report.uncertainty
-    if extra is None or sure is None or sure.low is None or sure.high is None or report.score is None:
-        return report
-    answers = file_hash(registry.get_task(report.task_id).answers)
-    scores = ledger.history(answers, extra.agent)[: extra.agent_looks] or [report.score]
-    error = (sure.high - sure.low) / (2 * NormalDist().inv_cdf((1 + LEVEL) / 2))
-    best = ladder(scores, max(LADDER_STEP * error, 1e-5), lower_is_better=report.is_lower_better)[-1]
-    return replace(report, extra=replace(extra, ladder_score=round(best, 5)))
 
 
 def rewrite(

@@ -6,8 +6,11 @@ Only workers import this module: it brings the libraries that graders use.
 from __future__ import annotations
 
 import contextlib
+import importlib
+import io
 import json
-from collections import OrderedDict
+import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,26 +33,43 @@ from bioeval_tui.grade.tasks.task_code import MissingPackageError
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.text import clean_line
 
-_KEPT_TASKS = 32
 INTERVALS = ("interval", "interval-code")
 """Kinds of items that ask for a score's uncertainty; the second may call a grader with code."""
 
 
+LIBRARIES = ("anndata", "h5py", "scipy.sparse", "scipy.stats", "sklearn.metrics")
+"""Slow to import, so a worker loads them once if a task needs them. Importing them starts no thread."""
+
+
 class ItemGrader:
-    """Grades for one parent process; keeps recent tasks loaded."""
+    """Grades in one process; keeps the last task loaded."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
         roots = [Path(item) for item in setup["tasks_dirs"]]
         self.registry = Registry(roots, Path(setup["data_dir"]), setup["leaderboard"])
         self._ledger = Ledger(self.registry.data_dir / NAME)
-        self._ready: OrderedDict[str, TaskGrading] = OrderedDict()
+        self._ready: tuple[str, TaskGrading] | None = None
         self._pandas_of_program: str | None = setup.get("pandas")
         install(self.registry.tasks_dirs)
         pyarrow.set_cpu_count(1)
         pyarrow.set_io_thread_count(1)
-        pandas.DataFrame(
-            {"a": [0.0]}
-        )  # what pandas loads on first use is not to count as the grader's memory
+        # What pandas loads on first use is not to count as the grader's memory, and every task's process would load it.
+        pandas.read_csv(io.BytesIO(b"a\n0.5\n")).merge(pandas.DataFrame({"a": [0.0]}), on="a")
+
+    @property
+    def libraries(self) -> list[str]:
+        """Those of `LIBRARIES` that this process has loaded."""
+        return [name for name in LIBRARIES if name in sys.modules]
+
+    def get_ready(self, task_id: str, used: Iterable[str]) -> None:
+        """Load what every task's process would load again: configs, the ledger, libraries. None of the task's code runs."""
+        with contextlib.suppress(Exception):  # that process reports it
+            folder = self.registry.get_task(task_id).folder
+            self._ledger.history("", None)
+            code = "".join(file.read_text("utf-8") for file in folder.glob("*.py") if file.stem != "prepare")
+            for name in LIBRARIES:
+                if name in used or name in code:
+                    importlib.import_module(name)
 
     def grade(
         self, task_id: str, path: str | None, absolute: str | None, kind: str, agent: str | None
@@ -172,14 +192,12 @@ class ItemGrader:
         return found
 
     def _task(self, task_id: str) -> TaskGrading:
-        ready = self._ready.get(task_id)
-        if ready is None:
-            ready = TaskGrading(self.registry.get_task(task_id))
-            self._ready[task_id] = ready
-            if self._pandas_of_program is not None:
-                self._note_other_python(ready)
-            if len(self._ready) > _KEPT_TASKS:
-                self._ready.popitem(last=False)
+        if self._ready is not None and self._ready[0] == task_id:
+            return self._ready[1]
+        ready = TaskGrading(self.registry.get_task(task_id))
+        if self._pandas_of_program is not None:
+            self._note_other_python(ready)
+        self._ready = task_id, ready
         return ready
 
     def _note_other_python(self, ready: TaskGrading) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from bioeval_tui.errors import NotMeasuredError, Problem
 from bioeval_tui.grade.batch.containment import hide_process
@@ -42,6 +42,7 @@ from bioeval_tui.installation import GRADING, need
 
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
+Isolate = Literal["task", "submission"]
 _START_FAILURES = 3
 
 
@@ -64,11 +65,12 @@ class GraderPool:
         time_limit_s: wall-clock seconds for one submission.
         memory_limit_mb: what grading one submission may take beyond the libraries, in all processes that the grader
             starts; None for no limit.
+        isolate: what gets a process of its own, so that nothing that its grader changes there affects another one: a
+            `task`, whose submissions then share state, or each `submission`.
         python: the Python that runs workers; None for this program's own. Then `BIOEVAL_WORKER_PYTHON` names another
             one, which grades the tasks whose graders need packages that this one does not have, and no others.
 
-    Use as a context manager, or call `close`. From then on no other process of this user can read this one's
-    environment (Linux): graders run as the same user.
+    Use as a context manager, or call `close`.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class GraderPool:
         workers: int | None = None,
         time_limit_s: float = DEFAULT_TIME_LIMIT_S,
         memory_limit_mb: int | None = DEFAULT_MEMORY_LIMIT_MB,
+        isolate: Isolate = "task",
         python: str | None = None,
     ) -> None:
         if python is None:
@@ -87,11 +90,13 @@ class GraderPool:
         self.workers = workers or _cores()
         self.time_limit_s = time_limit_s
         self.memory_limit_mb = memory_limit_mb
+        self.isolate = isolate
         self._setup = {
             "tasks_dirs": [str(root.resolve()) for root in registry.tasks_dirs],
             "data_dir": str(registry.data_dir.resolve()),
             "leaderboard": registry.leaderboard,
             "memory_limit_mb": memory_limit_mb,
+            "isolate": isolate,
             "pandas": version("pandas") if python else None,
         }
         self._python = python
@@ -207,7 +212,9 @@ class GraderPool:
         # Taken from the end, task by task, so that each worker keeps few tasks ready.
         waiting = sorted(items, key=lambda item: (item.task_id, item.number), reverse=True)
         batch = GradingBatch(
-            [item for item in waiting if item.task_id not in self._moved], queue.Queue(maxsize=64)
+            [item for item in waiting if item.task_id not in self._moved],
+            queue.Queue(maxsize=64),
+            isolate=self.isolate,
         )
         batch.moved = (
             [item for item in waiting if item.task_id in self._moved] if self._other_python else None
@@ -274,6 +281,7 @@ class GraderPool:
                     workers=self.workers,
                     time_limit_s=self.time_limit_s,
                     memory_limit_mb=self.memory_limit_mb,
+                    isolate=self.isolate,
                     python=self._other_python,
                 )
             return self._other
@@ -289,9 +297,9 @@ class GraderPool:
             batch.results.put(None)
 
     def _with_one_worker(self, batch: GradingBatch, first: list[BatchItem], count: int) -> None:
-        """Feed one worker until the batch is empty or the worker dies."""
+        """Feed one worker until the batch is empty, the worker dies, or another task needs another worker."""
         try:
-            worker = self._take()
+            worker = self._take(first[0].task_id)
         except NotMeasuredError:
             batch.give_back(first)
             raise
@@ -308,7 +316,7 @@ class GraderPool:
 
     def _alone(self, item: BatchItem, *, fresh: bool, attempts: int = 1) -> str:
         """Grade one item in its own worker and return its outcome's JSON text."""
-        worker = self._take(fresh=fresh)
+        worker = self._take(item.task_id, fresh=fresh)
         batch = GradingBatch([], queue.Queue())
         feed = SubmissionFeed(worker, batch, 1, self._limits)
         try:
@@ -328,12 +336,12 @@ class GraderPool:
         assert isinstance(results, list)
         return results[0][1]
 
-    def _take(self, *, fresh: bool = False) -> WorkerProcess:
+    def _take(self, task_id: str | None = None, *, fresh: bool = False) -> WorkerProcess:
         with self._lock:
             if self._closed:
                 raise NotMeasuredError("the grading pool is closed")
             worker = self._idle.pop() if self._idle else None
-            if worker is not None and not fresh:
+            if worker is not None and not fresh and (task_id is None or worker.may_grade(task_id)):
                 self._busy.add(worker)
                 return worker
         if worker is not None:

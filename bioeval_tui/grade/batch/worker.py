@@ -2,11 +2,17 @@
 
 `wire` defines the format. `item_grader`, which grades, is imported only when the worker can report why that fails: its
 Python may be another one (`BIOEVAL_WORKER_PYTHON`) without the libraries.
+
+What a task's code changes in its process would change other tasks' scores. So the worker itself runs no such code: it
+loads the libraries and forks a process for each task, or for each submission, one at a time. Forking needs Linux and a
+process without other threads, whose locks would stay held in the copy. Otherwise the worker grades by itself, and the
+pool gives it a single task.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import mmap
 import os
@@ -14,13 +20,25 @@ import signal
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from bioeval_tui.files import write_fully
-from bioeval_tui.grade.batch.containment import CHECK_S, LINUX, enter_domain, supervise
+from bioeval_tui.files import write_fully, write_whole
+from bioeval_tui.grade.batch.containment import (
+    CHECK_S,
+    LINUX,
+    collect_orphans,
+    end_as,
+    end_below,
+    enter_domain,
+    reap,
+    supervise,
+)
 from bioeval_tui.grade.batch.limits import limit_memory, own_process
-from bioeval_tui.grade.batch.wire import IDLE, PROGRESS
+from bioeval_tui.grade.batch.wire import FORKS, IDLE, PROGRESS
 from bioeval_tui.grade.outcomes import to_text
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.batch.item_grader import ItemGrader
 
 FLUSH_AFTER_S = 0.02
 
@@ -34,35 +52,103 @@ def serve(source: int, target: int) -> None:
     """Set up by the first line of `source`, then grade chunks until it ends."""
     lines = os.fdopen(source, "rb")
     setup = json.loads(lines.readline())
-    progress = _open_progress(setup["progress"])
     # Before memory is limited, because the libraries' own memory does not count.
     from bioeval_tui.grade.batch.item_grader import ItemGrader
 
-    grader = ItemGrader(setup)
-    limit_memory(setup.get("memory_limit_mb"))
-    own_process()
-    own = os.getpid()
-    write_fully(target, b"ready\n")
-    for line in lines:
-        pending = bytearray()
-        last = time.monotonic()
-        for number, task_id, path, absolute, kind, agent in json.loads(line):
-            started = time.monotonic()
-            PROGRESS.pack_into(progress, 0, number, started)
-            answer = grader.answer(task_id, path, absolute, kind, agent)
-            if os.getpid() != own:
-                os._exit(0)  # a copy that the grader forked and let come back here
-            pending += encode(number, answer)
-            if time.monotonic() - last > FLUSH_AFTER_S:
-                write_fully(target, bytes(pending))
-                pending.clear()
-                last = time.monotonic()
-            PROGRESS.pack_into(progress, 0, IDLE, 0.0)
-        write_fully(target, bytes(pending))
+    worker = _Worker(setup, ItemGrader(setup), target)
+    if LINUX and len(os.listdir("/proc/self/task")) == 1:  # noqa: PTH208 (names only)
+        collect_orphans()
+        write_fully(target, FORKS)
+        worker.fork_for(lines, each_chunk=setup["isolate"] == "submission")
+    else:
+        write_fully(target, b"ready\n")
+        worker.grade(lines)
 
 
-def _open_progress(path: str) -> mmap.mmap:
-    with Path(path).open("r+b") as file:
+class _Worker:
+    def __init__(self, setup: dict[str, Any], grader: ItemGrader, target: int) -> None:
+        self._grader, self._target = grader, target
+        self._memory_limit_mb = setup.get("memory_limit_mb")
+        page = Path(setup["progress"])
+        self._progress = _open_progress(page)
+        self._loaded = page.with_name("loaded")
+        self._child = self._to_child = 0
+        self._known: list[str] = []
+
+    def grade(self, lines: BinaryIO) -> None:
+        """Grade chunks in this process."""
+        enter_domain()
+        limit_memory(self._memory_limit_mb)
+        own_process()
+        own = os.getpid()
+        for line in lines:
+            pending = bytearray()
+            last = time.monotonic()
+            for number, task_id, path, absolute, kind, agent in json.loads(line):
+                started = time.monotonic()
+                PROGRESS.pack_into(self._progress, 0, number, started)
+                answer = self._grader.answer(task_id, path, absolute, kind, agent)
+                if os.getpid() != own:
+                    os._exit(0)  # a copy that the grader forked and let come back here
+                pending += encode(number, answer)
+                if time.monotonic() - last > FLUSH_AFTER_S:
+                    write_fully(self._target, bytes(pending))
+                    pending.clear()
+                    last = time.monotonic()
+                PROGRESS.pack_into(self._progress, 0, IDLE, 0.0)
+            write_fully(self._target, bytes(pending))
+
+    def fork_for(self, lines: BinaryIO, *, each_chunk: bool) -> None:
+        """Pass each chunk to the process of its task, or to a process of its own."""
+        current = None
+        for line in lines:
+            task_id = json.loads(line)[0][1]
+            if task_id != current or each_chunk:
+                self._finish()
+                self._grader.get_ready(task_id, self._known)
+                self._fork(lines)
+                current = task_id
+            try:
+                write_fully(self._to_child, line)
+            except BrokenPipeError:
+                self._finish()
+        self._finish()
+
+    def _fork(self, lines: BinaryIO) -> None:
+        receiving, self._to_child = os.pipe()
+        gc.freeze()  # a collection in the copy would write to all of the shared memory
+        self._child = os.fork()
+        if self._child == 0:
+            lines.close()
+            os.close(self._to_child)
+            self.grade(os.fdopen(receiving, "rb"))
+            write_whole(self._loaded, "\n".join(self._grader.libraries), sync=False)
+            os._exit(0)
+        os.close(receiving)
+        signal.signal(signal.SIGCHLD, lambda *_: self._look())
+        self._look()
+
+    def _look(self) -> None:
+        if (status := reap(self._child)) is not None:
+            end_as(status)
+
+    def _finish(self) -> None:
+        """Let the child end, and with it all that its task's code started; note the libraries that it loaded."""
+        if not self._child:
+            return
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.close(self._to_child)
+        _, status = os.waitpid(self._child, 0)
+        if not self._loaded.exists():
+            end_as(status)
+        end_below(os.getpid())
+        reap()
+        self._known = self._loaded.read_text(encoding="utf-8").split()
+        self._loaded.unlink()
+
+
+def _open_progress(page: Path) -> mmap.mmap:
+    with page.open("r+b") as file:
         return mmap.mmap(file.fileno(), PROGRESS.size)
 
 
@@ -79,7 +165,6 @@ def main() -> None:
     """Reserve stdin and stdout for the protocol; graders get an empty input and no output."""
     if LINUX:
         supervise(os.getppid())
-        enter_domain()
     else:
         threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
     source, target = os.dup(0), os.dup(1)

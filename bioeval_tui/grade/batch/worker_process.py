@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from bioeval_tui.errors import NotMeasuredError, StorageError
 from bioeval_tui.files import storage_error, write_whole
 from bioeval_tui.grade.batch.containment import LINUX, end_below
 from bioeval_tui.grade.batch.limits import megabytes_of_group
-from bioeval_tui.grade.batch.wire import IDLE, PROGRESS, Wire
+from bioeval_tui.grade.batch.wire import FORKS, IDLE, PROGRESS, Wire
 from bioeval_tui.isolation import module_command
 from bioeval_tui.text import clean_line
 
@@ -43,7 +43,7 @@ class WorkerProcess:
     """A running worker.
 
     Args:
-        setup: the worker's first line: `tasks_dirs`, `data_dir`, `memory_limit_mb`.
+        setup: the worker's first line: `tasks_dirs`, `data_dir`, `memory_limit_mb`, `isolate`.
         python: the Python that runs it; None for this program's own.
 
     Raises:
@@ -52,6 +52,9 @@ class WorkerProcess:
 
     def __init__(self, setup: dict[str, Any], python: str | None = None) -> None:
         self._last_number = IDLE
+        self._forks = False
+        self._isolate = setup["isolate"]
+        self._task_id: str | None = None
         self._ending = threading.Lock()
         try:
             self._folder = tempfile.TemporaryDirectory(prefix="bioeval-grading-", ignore_cleanup_errors=True)
@@ -109,13 +112,19 @@ class WorkerProcess:
             if block is None:
                 raise NotMeasuredError(f"no answer for {START_TIMEOUT_S:.0f} s")
             received += block
-        if received != b"ready\n":
+        self._forks = received == FORKS
+        if received not in (b"ready\n", FORKS):
             reason = received.decode("utf-8", "replace").removeprefix("failed ")
             raise NotMeasuredError(clean_line(reason, 300))
 
-    def send(self, chunk: Iterable[Wire]) -> None:
-        """Send items in the form of `feeding.BatchItem.wire`. Raises WorkerDied if the worker has ended."""
-        self._send(json.dumps(list(chunk)).encode() + b"\n")
+    def may_grade(self, task_id: str) -> bool:
+        """Whether the worker has a process for a chunk of this task in which no other code ran than it may share."""
+        return self._forks or self._task_id is None or (self._isolate == "task" and self._task_id == task_id)
+
+    def send(self, chunk: Sequence[Wire]) -> None:
+        """Send items of one task in the form of `feeding.BatchItem.wire`. Raises WorkerDied if the worker has ended."""
+        self._task_id = chunk[0][1]
+        self._send(json.dumps(chunk).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:
         assert self._process.stdin is not None
@@ -237,4 +246,6 @@ def _environment() -> dict[str, str]:
     # Blocks up to 1 GiB stay allocated between submissions (glibc): getting large arrays from the system again each
     # time takes a third of what comparing two h5ad files does.
     kept_memory = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), str(1 << 30))
-    return {**kept, **dict.fromkeys(one_thread, "1"), **kept_memory, "PYTHONWARNINGS": "ignore"}
+    # A worker that has threads cannot fork. Arrow does not use jemalloc here, but loads it.
+    no_thread = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
+    return {**kept, **dict.fromkeys(one_thread, "1"), **kept_memory, **no_thread, "PYTHONWARNINGS": "ignore"}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval_tui.errors import InputError, InvalidSubmissionError
-from bioeval_tui.grade.explain.disclosure import FEWEST, Disclosure
 from bioeval_tui.grade.explain.rows import ExplainedRows
 from bioeval_tui.grade.explanation import Section, table
 from bioeval_tui.grade.files.tables import read_frame
 from bioeval_tui.grade.metrics import spearman
-from bioeval_tui.text import clean_line, plural, shorten
+from bioeval_tui.text import clean_line, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,16 +32,14 @@ def quantile_groups(values: Any, count: int) -> list[Any]:
     return [np.flatnonzero(place == number) for number in np.unique(place)]
 
 
-def groups_of(ready: TaskGrading, ids: Any, by: str, disclosure: Disclosure) -> Any:
-    """Return the group of each row as text, from a column of a public CSV of the task; of the answers if they are open.
+def groups_of(ready: TaskGrading, ids: Any, by: str) -> Any:
+    """Return the group of each row as text, from a column of the answers or of a public CSV of the task.
 
     Raises:
         InputError: there is no such column.
     """
     public = sorted(ready.task.public_dir.glob("*.csv")) if ready.task.public_dir.is_dir() else []
-    tables = (
-        [ready.task.answers, *public] if disclosure.open and ready.task.answers.suffix == ".csv" else public
-    )
+    tables = [ready.task.answers, *public] if ready.task.answers.suffix == ".csv" else public
     known: list[str] = []
     for path in tables:
         try:
@@ -60,8 +58,9 @@ def groups_of(ready: TaskGrading, ids: Any, by: str, disclosure: Disclosure) -> 
             column = frame.set_index(frame[named[0]].astype(str))[by].loc[[str(one) for one in ids]]
             return group_names(column)
     listed = ", ".join(clean_line(name, 40) for name in dict.fromkeys(known)) or "none"
-    tables_of = f"no table of {ready.task.id}" if disclosure.open else f"no public table of {ready.task.id}"
-    raise InputError(f"{tables_of} has a column `{clean_line(by, 60)}` for these rows; there are {listed}")
+    raise InputError(
+        f"no table of {ready.task.id} has a column `{clean_line(by, 60)}` for these rows; there are {listed}"
+    )
 
 
 def group_names(column: pd.Series) -> Any:
@@ -70,53 +69,57 @@ def group_names(column: pd.Series) -> Any:
         values = column.to_numpy(np.float64)
         names = np.full(len(values), "no value", dtype=object)
         known = np.flatnonzero(np.isfinite(values))
-        for at in quantile_groups(values[known], 4):
-            part = known[at]
-            names[part] = f"{values[part].min():.4g} to {values[part].max():.4g}"
+        parts = [known[at] for at in quantile_groups(values[known], 4)]
+        for digits in (4, 7, 11, 17):  # with 17, different numbers have different names
+            ranges = [f"{values[at].min():.{digits}g} to {values[at].max():.{digits}g}" for at in parts]
+            if len(set(ranges)) == len(parts):
+                break
+        for at, name in zip(parts, ranges, strict=True):
+            names[at] = name
         return names
     return column.astype(str).to_numpy(object)
 
 
-def by_group(rows: ExplainedRows, groups: Any, by: str, disclosure: Disclosure) -> Section:
+def ordered(names: Iterable[Any]) -> list[str]:
+    """Return the different names in order: numbers and ranges of numbers by value, then text."""
+
+    def place(name: str) -> tuple[float, str]:
+        with contextlib.suppress(ValueError):
+            value = float(name.split(" to ")[0])
+            return (value, name) if math.isfinite(value) else (math.inf, name)
+        return math.inf, name
+
+    return sorted(set(map(str, names)), key=place)
+
+
+def more_groups(names: Sequence[str]) -> str:
+    """Return how many groups a table leaves out; empty for none."""
+    return f"{len(names) - MOST_GROUPS:,} more groups" if len(names) > MOST_GROUPS else ""
+
+
+def by_group(rows: ExplainedRows, groups: Any, by: str) -> Section:
     """Return the score of each group of rows."""
     assert rows.score is not None
-    of_classes = rows.kind in ("label", "probability")
-    listed, small = [], 0
-    for name in dict.fromkeys(sorted(groups)):
+    names, listed = ordered(groups), []
+    for name in names[:MOST_GROUPS]:
         at = np.flatnonzero(groups == name)
-        if not disclosure.enough(len(at)):
-            small += 1
-            continue
         try:
             score = rows.score(at)
         except (ValueError, ZeroDivisionError, FloatingPointError):
             score = float("nan")
-        listed.append(
-            (
-                shorten(clean_line(str(name)), 40),
-                len(at),
-                disclosure.score(score, len(at), of_classes=of_classes),
-            )
-        )
-    notes = [f"{plural(small, 'group')} of fewer than {FEWEST} rows not shown"] if small else []
-    if len(listed) > MOST_GROUPS:
-        notes.append(f"{len(listed) - MOST_GROUPS:,} more groups")
+        listed.append((shorten(clean_line(name), 40), len(at), score))
     title = f"score of {rows.name} by {clean_line(by, 40)}"
-    return table(title, ("group", "rows", "score"), listed[:MOST_GROUPS], bar=2, note="; ".join(notes))
+    return table(title, ("group", "rows", "score"), listed, bar=2, note=more_groups(names))
 
 
-def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows], disclosure: Disclosure) -> list[Section]:
+def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows]) -> list[Section]:
     """Return Spearman's rho of ProteinGym's splits and of the folds of each, where the public data says which they are."""
-    splits = [
-        (rows.name, len(rows.true), disclosure.figure(spearman(rows.true, rows.guess))) for rows in targets
-    ]
+    splits = [(rows.name, len(rows.true), float(spearman(rows.true, rows.guess))) for rows in targets]
     sections = [table("Spearman's rho of each split", ("split", "rows", "score"), splits, bar=2)]
     for rows in targets:
         for column in _FOLDS:
             if len(targets) > 1 and not rows.name.endswith(column):
                 continue  # predictions of another split
             with contextlib.suppress(InputError):
-                sections.append(
-                    by_group(rows, groups_of(ready, rows.ids, column, disclosure), column, disclosure)
-                )
+                sections.append(by_group(rows, groups_of(ready, rows.ids, column), column))
     return sections

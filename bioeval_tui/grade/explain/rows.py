@@ -28,11 +28,6 @@ class ExplainedRows:
     score: Callable[[Any], float] | None = None
     """The score of the rows at these positions."""
 
-    @property
-    def repeats(self) -> bool:
-        """Whether there are few distinct true values, so that a group of rows may share one."""
-        return self.kind in ("label", "probability") or len(np.unique(self.true)) < len(self.true) / 2
-
 
 def declared_rows(scorer: CsvScorer, path: Path) -> list[ExplainedRows]:
     """Return the rows of each target of a declared metric."""

@@ -11,7 +11,6 @@ import io
 import json
 import math
 import re
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,9 @@ _MISSING = (
 )  # fmt: skip
 MAX_COLUMNS = 30_000
 """Maximum number of columns of a CSV file."""
+
+MAX_REPEATED = 1_000
+"""Maximum number of columns that repeat a name: pandas looks through all names for each of them."""
 
 MAX_SURPLUS = 100
 """Maximum number of fields by which the first row may be longer than the header; pandas reads them as row names."""
@@ -172,17 +174,24 @@ def _refuse_columns(path: Path, data: bytes) -> None:
     limit = csv_module.field_size_limit(1 << 30)
     try:
         text = io.TextIOWrapper(io.BytesIO(data), "latin-1", newline="")
-        most = MAX_COLUMNS
-        for row in islice(filter(None, csv_module.reader(text)), 2):
-            if len(row) > most:
-                raise InvalidSubmissionError(
-                    f"{path.name} has a row of {len(row):,} columns; the limit is {most:,}"
-                )
-            most = len(row) + MAX_SURPLUS
+        rows = filter(None, csv_module.reader(text))
+        header = next(rows, [])
+        _refuse_row(path, header, MAX_COLUMNS)
+        repeated = len(header) - len({name or place for place, name in enumerate(header)})
+        if repeated > MAX_REPEATED:
+            raise InvalidSubmissionError(
+                f"{path.name} has {repeated:,} columns that repeat the name of another; the limit is {MAX_REPEATED:,}"
+            )
+        _refuse_row(path, next(rows, []), len(header) + MAX_SURPLUS)
     except csv_module.Error:
         return  # what is wrong, pandas says
     finally:
         csv_module.field_size_limit(limit)
+
+
+def _refuse_row(path: Path, row: list[str], most: int) -> None:
+    if len(row) > most:
+        raise InvalidSubmissionError(f"{path.name} has a row of {len(row):,} columns; the limit is {most:,}")
 
 
 def unix_lines(data: bytes) -> bytes:

@@ -94,6 +94,11 @@ class GivenScore:
     told: Any
     reason: str = ""
 
+    @property
+    def is_nan(self) -> bool:
+        """Whether the source could not compute this one value."""
+        return str(self.told).lower() == "nan"
+
 
 @dataclass(slots=True)
 class ToldConversation:
@@ -106,6 +111,8 @@ class ToldConversation:
     scores: list[GivenScore] = field(default_factory=list)
     tasks: tuple[tuple[str, str], ...] = ()
     """The tasks of this case with their acceptance criteria, in the order of the scores."""
+    request: tuple[str, str] | None = None
+    """What all scores of this case are about, and the expected answer, if the source has no tasks of its own."""
     facts: tuple[str, ...] = ()
     started_at: datetime | None = None
     ended_at: datetime | None = None

@@ -128,7 +128,7 @@ def _conversation(sample: dict[str, Any], ours: bool) -> ToldConversation:
         session=str(sample.get("uuid") or ""),
         condition=condition if condition in CONDITIONS else None,
         scores=told,
-        tasks=_tasks(sample, told),
+        request=_request(sample),
         started_at=moment(sample.get("started_at")),
         ended_at=moment(sample.get("completed_at")),
         reason=_LIMITS.get(kind, "unknown"),
@@ -138,15 +138,15 @@ def _conversation(sample: dict[str, Any], ours: bool) -> ToldConversation:
     )
 
 
-def _tasks(sample: Mapping[str, Any], scores: list[GivenScore]) -> tuple[tuple[str, str], ...]:
-    """Return the sample's request, once for each score, because all scores are about it."""
+def _request(sample: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what the sample asks for, and the expected answer."""
     given = sample.get("input")
     if isinstance(given, list):
         users = [m for m in given if isinstance(m, dict) and m.get("role") == "user"]
         given = "\n".join(text_of(message.get("content")) for message in users)
     target = sample.get("target")
     wanted = "\n".join(map(str, target)) if isinstance(target, list) else str(target or "")
-    return tuple((str(given or score.name), wanted) for score in scores)
+    return str(given or ""), wanted
 
 
 def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> ToldPiece:

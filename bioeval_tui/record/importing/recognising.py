@@ -19,6 +19,8 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
         if name not in names():
             raise UsageError(f"unknown format {name}; use one of {', '.join(names())}")
         return next((found for found in FORMATS if found.name == name), None)
+    if file.exists() and not file.is_file():
+        raise RecordingError(f"{file}: cannot be read twice, as an import has to: save it as a file first")
     try:
         look = FileLook.at(file, lambda seen: _found(seen) is not None)
     except OSError as error:

@@ -46,6 +46,10 @@ class Survey:
     held: Counter[Condition] = field(default_factory=Counter)
     named: dict[str, bool] = field(default_factory=dict)
     """The scores by name, and whether all of their values are in [0, 1], as a task's must be."""
+    nan: Counter[str] = field(default_factory=Counter)
+    """How many values of each score are not a number."""
+    measured: Counter[str] = field(default_factory=Counter)
+    """How many conversations of each case have a score."""
     tasks: tuple[tuple[str, str], ...] | None = None
     """The tasks, if they are the same in every conversation."""
     most_tasks: int = 0
@@ -65,8 +69,11 @@ class Survey:
         self.unknown_condition += found.condition is None
         self.most_tasks = max(self.most_tasks, len(found.tasks))
         for score in found.scores:
-            fits = score.value is not None or score.told is None
+            fits = score.value is not None or score.told is None or score.is_nan
+            self.nan[score.name] += score.is_nan
             self.named[score.name] = self.named.get(score.name, True) and fits
+        if found.name:
+            self.measured[found.name] += any(score.value is not None for score in found.scores)
         if found.started_at is not None:
             self.timed += 1
             self.began = min(self.began or found.started_at, found.started_at)
@@ -207,6 +214,14 @@ class _Writer:
         yield "imported", f"imported from {clean_line(file.name)}{told}"
         if left := [clean_line(name, 80) for name, fits in found.named.items() if not fits]:
             yield "score_not_counted", f"not used, because not between 0 and 1: score {', '.join(left)}"
+        if left := [f"{clean_line(name, 80)} ({count})" for name, count in found.nan.items() if count]:
+            yield "score_not_counted", f"values left out, because not a number: score {', '.join(left)}"
+        if len(set(found.measured.values())) > 1 and max(found.measured.values()) > 1:
+            yield (
+                "uneven_cases",
+                "the cases have different numbers of scored conversations; means here are over conversations, "
+                "so the mean over cases that the other tool reports may differ",
+            )
         if found.unknown_condition:
             yield (
                 "condition_unknown",
@@ -241,7 +256,7 @@ class _Writer:
         self._common = {"run_id": self._common["run_id"]}
 
     def _case(self, talk: ToldConversation, condition: Condition) -> events.Case | None:
-        own = talk.tasks if self._options.job is None and talk.tasks != self._found.tasks else ()
+        own = self._own_tasks(talk) if self._options.job is None else ()
         name = clean_line(talk.name, 200)
         if not (name or own or talk.facts):
             return None
@@ -252,6 +267,15 @@ class _Writer:
         return events.Case(
             name=name, trial=self._cases[condition, name], tasks=tasks, facts=tuple(map(clean, talk.facts))
         )
+
+    def _own_tasks(self, talk: ToldConversation) -> tuple[tuple[str, str], ...]:
+        """Return the tasks of a case that differ from the job's; of several scores of one request, each has its name."""
+        if talk.request is None:
+            return talk.tasks if talk.tasks != self._found.tasks else ()
+        asked, wanted = talk.request
+        if len(names := self._found.scores) == 1:
+            return ((asked or names[0], wanted),)
+        return tuple((name, "\n".join(filter(None, (asked, wanted)))) for name in names)
 
     def _message(self, message: ToldMessage, number: int, turn: int) -> Iterator[RunEvent]:
         self._last = message.at or self._last
@@ -321,9 +345,10 @@ class _Writer:
         yield self._scored(talk, [task.score for task in scored])
 
     def _scored(self, talk: ToldConversation, scores: list[float]) -> RunEvent:
-        missing = len(self.tasks) - len(scores)
+        left_out = sum(each.is_nan for each in talk.scores) if scores else 0
+        missing = len(self.tasks) - left_out - len(scores)
         told = f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}" if missing else ""
-        task = composite.task_part(scores if not missing else None, len(self.tasks), told)
+        task = composite.task_part(scores if not missing else None, len(self.tasks) - left_out, told)
         if not self.tasks:
             task = task.model_copy(update={"reason": "the file has no scores"})
         parts = (

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -133,7 +134,8 @@ class Rules:
         """Return the rules' matches, in order and without overlaps."""
         if self._slow >= MOST_SLOW:
             return [MaskedSpan(0, len(text), HIDDEN)] if text else []
-        found = self._find_literals(fold(text), text) + self._find_cut(text)
+        folded = fold(text)
+        found = self._find_literals(folded, text) + self._find_cut(folded, text)
         try:
             found += self._find_patterns(text)
         except NotMeasuredError:
@@ -142,8 +144,12 @@ class Rules:
         if not found:
             return []
         kept = [(match.start(), match.end()) for match in self._replaced.finditer(text)]
-        outside = [s for s in found if not any(a <= s.start and s.end <= b for a, b in kept)]
-        return _joined(outside)
+
+        def is_kept(span: MaskedSpan) -> bool:
+            at = bisect_right(kept, span.start, key=lambda one: one[0]) - 1
+            return at >= 0 and span.end <= kept[at][1]
+
+        return _joined([span for span in found if not is_kept(span)])
 
     def settled(self, text: str) -> int:
         """Return the length of the part of a growing text that no later text can change."""
@@ -186,23 +192,26 @@ class Rules:
                 at = folded.letters.find(letters, at + 1)
         return found
 
-    def _find_cut(self, text: str) -> list[MaskedSpan]:
+    def _find_cut(self, folded: Folded, text: str) -> list[MaskedSpan]:
         """Find the rest of a name in a shortened text, on either side of an ellipsis."""
         found = []
         at = text.find(ELLIPSIS) if self._cut else -1
         while at >= 0:
             reach = self._longest * 2
-            start = max(0, at - reach)
-            before, after = fold(text[start:at]), fold(text[at + 1 : at + 1 + reach])
-            for n in range(min(self._longest, len(before.letters)), SHORTEST_PART - 1, -1):
-                first = start + before.at[-n]
-                if (instead := self._cut.get(before.letters[-n:])) and not text[first - 1 : first].isalpha():
-                    found.append(MaskedSpan(first, at, instead))
+            first = bisect_left(folded.at, at - reach)
+            here = bisect_left(folded.at, at)  # an ellipsis has no letters of its own
+            last = bisect_left(folded.at, at + 1 + reach)
+            for start in range(max(first, here - self._longest), here - SHORTEST_PART + 1):
+                begins = folded.at[start]
+                instead = self._cut.get(folded.letters[start:here])
+                if instead and not text[begins - 1 : begins].isalpha():
+                    found.append(MaskedSpan(begins, at, instead))
                     break
-            for n in range(min(self._longest, len(after.letters)), SHORTEST_PART - 1, -1):
-                last = at + 1 + after.at[n - 1]
-                if (instead := self._cut.get(after.letters[:n])) and not text[last + 1 : last + 2].isalpha():
-                    found.append(MaskedSpan(at + 1, last + 1, instead))
+            for stop in range(min(last, here + self._longest), here + SHORTEST_PART - 1, -1):
+                end = folded.at[stop - 1] + 1
+                instead = self._cut.get(folded.letters[here:stop])
+                if instead and not text[end : end + 1].isalpha():
+                    found.append(MaskedSpan(at + 1, end, instead))
                     break
             at = text.find(ELLIPSIS, at + 1)
         return found

@@ -66,6 +66,8 @@ def _step(message: MessageState, number: int, told: bool) -> dict[str, Any]:
     if told:
         step["timestamp"] = message.started_at.isoformat()
     extra = {"speaker": message.speaker, "turn": message.turn, "latency_ms": message.latency_ms}
+    if message.cut_off:
+        extra["cut_off"] = True
     if message.role == "user":
         return {**step, "extra": extra | ({"generation": message.generation} if message.generation else {})}
     calls, results = [], []
@@ -77,7 +79,7 @@ def _step(message: MessageState, number: int, told: bool) -> dict[str, Any]:
             text = output.value if isinstance(output.value, str) else compact_json(output.value)
             results.append({"source_call_id": identity, "content": text})
     reasoning = [event["reasoning"] for event in message.generation if "reasoning" in event]
-    metrics = {"prompt_tokens": message.tokens_in, "completion_tokens": message.tokens_out}
+    metrics = dict(zip(("prompt_tokens", "completion_tokens"), message.tokens, strict=True))
     known = {name: value for name, value in metrics.items() if value is not None}
     return {
         **step,
@@ -93,8 +95,8 @@ def _final(conversation: ConversationState, steps: int) -> dict[str, Any]:
     answers = [message for message in conversation.messages if message.role == "assistant"]
     found: dict[str, Any] = {"total_steps": steps}
     for name, counts in (
-        ("total_prompt_tokens", [m.tokens_in for m in answers]),
-        ("total_completion_tokens", [m.tokens_out for m in answers]),
+        ("total_prompt_tokens", [m.tokens[0] for m in answers]),
+        ("total_completion_tokens", [m.tokens[1] for m in answers]),
     ):
         if counts and None not in counts:
             found[name] = sum(count for count in counts if count is not None)
@@ -109,7 +111,7 @@ def _extra(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
         "condition": conversation.key.condition,
         "trial": conversation.key.trial,
         "case": conversation.case.words if conversation.case is not None else None,
-        "evaluator": run.started.evaluator,
+        "evaluator": run.state.evaluator,
         "judge": verdict.judge if verdict is not None else None,
         "end_reason": conversation.ended.reason if conversation.ended else None,
         "score": conversation.score.score if conversation.score is not None else None,

@@ -18,8 +18,7 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
     for name, run in (("A", found.a), ("B", found.b)):
         started = run.started
         rehearsal = " · rehearsal" if started.rehearsal else ""
-        asked = run.state.asked_model
-        model = f" · {asked}" if asked else ""
+        model = f" · {run.state.agent_model}" if run.state.agent_model else ""
         line = f"{name}  {run.run_id}  {started.job_name} · {started.agent}{model}{rehearsal}"
         console.print(Text(line), soft_wrap=True)
     console.print()
@@ -86,13 +85,7 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
 def _add_cost(table: Table, side: ConditionComparison) -> None:
     table.add_row("cost", *(Text(words.cost_words(cost)) for cost in (side.cost_a, side.cost_b)), "")
     for peer in ("agent", "evaluator", "judge"):
-        cells = []
-        for cost in (side.cost_a, side.cost_b):
-            found = cost.of(peer)
-            known = found.tokens_in is not None or found.tokens_out is not None
-            cells.append(
-                f"{words.whole(found.tokens_in)} in, {words.whole(found.tokens_out)} out" if known else ""
-            )
+        cells = [words.peer_tokens(cost.of(peer)) for cost in (side.cost_a, side.cost_b)]
         if any(cells):
             table.add_row(f"tokens: {peer}", *(cell or words.DASH for cell in cells), "")
 

@@ -21,7 +21,19 @@ from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import manners
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import cost_lines, summary_lines, tag_lines
-from bioeval_tui.report.words import DASH, ENDS, TONE, compared_words, number, verdict, why_no_score
+from bioeval_tui.report.words import (
+    CUT_OFF,
+    DASH,
+    EMPTY,
+    ENDS,
+    TONE,
+    UNPROVED,
+    compared_words,
+    number,
+    verdict,
+    who,
+    why_no_score,
+)
 from bioeval_tui.text import clean, plural, shorten
 
 NOT_AT_THE_END = "– not checked"
@@ -60,7 +72,11 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
             return f"run {event.run_id}: {event.job_name} ({kind}{who})"
         case events.MessageCompleted():
             time = f"  [{event.latency_ms / 1000:.2f} s]" if event.latency_ms is not None else ""
-            return f"{SPEAKERS[event.role]}: {shorten(event.content, 110)}{time}"
+            marked = [CUT_OFF] if event.cut_off else []
+            if event.role == "assistant" and not event.content.strip():
+                marked.append(EMPTY)
+            notes = f"  ({', '.join(marked)})" if marked else ""
+            return f"{SPEAKERS[event.role]}: {shorten(event.content, 110)}{time}{notes}"
         case events.RequestFailed():
             again = f"; retrying in {event.wait_ms / 1000:.1f} s" if event.wait_ms is not None else ""
             return (
@@ -73,10 +89,10 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
         case events.EvaluatorViolated():
             return f"  evaluator: {event.rule}: {event.detail} ({event.outcome})"
         case events.ConversationEnded():
-            return f"  ended: {ENDS[event.how]}" + (f": {event.detail}" if event.detail else "")
+            return f"  ended: {ENDS[event.how]}" + (f": {event.explained}" if event.detail else "")
         case events.ConversationScored():
             talk = state.conversation(event.condition, event.trial or 1) if event.condition else None
-            told = talk is not None and talk.ended is not None and talk.ended.detail  # in the line before
+            told = talk is not None and talk.ended is not None and talk.ended.explained  # in the line before
             why = "" if told and told in event.reason else event.reason
             return f"  score {number(event.score)}" + (f" ({why})" if why else "")
         case events.RunEnded(detail=detail) if detail:
@@ -102,9 +118,10 @@ def print_score_card(
     rehearsal = "rehearsal · " if started.rehearsal else ""
     console.print(
         Text(
-            f"{rehearsal}{started.job_name} · {started.agent} · "
-            f"{started.evaluator} evaluator · {started.judge} judge"
-            + (f", prompt {started.judge_prompt}" if started.judge_prompt else "")
+            f"{rehearsal}{started.job_name} · "
+            f"{' · '.join(filter(None, (started.agent, state.agent_model if state.served_model else None)))} · "
+            f"{who(state.evaluator, 'evaluator')} · {who(state.judge, 'judge')}"
+            + (f", prompt {state.judge_prompt}" if state.judge_prompt else "")
         )
     )
     if not state.clean:
@@ -169,6 +186,10 @@ def _print_all_trials(state: RunState, started: events.RunStarted, console: Cons
         whys = Counter(why_no_score(talk) for talk in talks if talk.score and talk.score.score is None)
         for why, count in whys.items():
             line = f"{state.condition_title(name)}: no score in {plural(count, 'trial')}: {why}"
+            console.print(Text(line), soft_wrap=True)
+        verdicts = [task for talk in talks if talk.verdict for task in talk.verdict.tasks]
+        if unproved := sum(task.unproved for task in verdicts):
+            line = f"{state.condition_title(name)}: {unproved} of {plural(len(verdicts), 'verdict')} unproved: {UNPROVED}"
             console.print(Text(line), soft_wrap=True)
         for talk in talks:
             for task in talk.verdict.tasks if talk.verdict else ():

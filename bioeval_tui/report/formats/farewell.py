@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from rich.text import Text
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import BioevalError, ExitCode
 from bioeval_tui.record.live import is_live
+from bioeval_tui.record.names import CANCELLED_AT_START
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.conclusion import conclude
@@ -17,12 +19,19 @@ from bioeval_tui.report.formats.console import score_line
 from bioeval_tui.report.words import why_no_score
 
 
-def say_goodbye(paths: Sequence[Path]) -> ExitCode:
+def say_goodbye(paths: Sequence[Path], engine: int | None) -> ExitCode:
     """Print each run's scores, id and how to replay it; return the exit code.
 
+    `engine` is the engine's exit code, None while it runs: it may not have begun a recording yet.
     0: scored, or left running. 3: ended without a score, or never started. 130: cancelled from the screen.
     """
     found = [_one(path) for path in paths if path.exists()]
+    if not found and engine is None:
+        _say([_CONTINUES, *_what_next(paths[0].stem, ExitCode.OK, True)])
+        return ExitCode.OK
+    if not found and engine == -signal.SIGTERM:
+        _say(["the run was stopped before it began; nothing was recorded"])
+        return ExitCode.INTERRUPTED
     return max(found, default=ExitCode.NOT_MEASURED)
 
 
@@ -32,13 +41,15 @@ def _one(path: Path) -> ExitCode:
     except BioevalError:
         return ExitCode.NOT_MEASURED  # the screen has said what is wrong with the recording
     code = ExitCode.OK if is_live(path) else _code_of(state)
-    console = plain_console()
-    for line in (
-        *_how_it_ended(state, code, live=is_live(path)),
-        *_what_next(path.stem, code, is_live(path)),
-    ):
-        console.print(Text(line), soft_wrap=True)
+    live = is_live(path)
+    _say([*_how_it_ended(state, code, live=live), *_what_next(path.stem, code, live)])
     return code
+
+
+def _say(lines: Sequence[str]) -> None:
+    console = plain_console()
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
 
 
 def _code_of(state: RunState) -> ExitCode:
@@ -46,13 +57,13 @@ def _code_of(state: RunState) -> ExitCode:
     if ended is not None and ended.measured:
         return ExitCode.OK
     # A spent budget cancels with a reason, a person on the screen without one.
-    by_hand = ended is not None and ended.status == "cancelled" and not ended.detail
+    by_hand = ended is not None and ended.status == "cancelled" and ended.detail in ("", CANCELLED_AT_START)
     return ExitCode.INTERRUPTED if by_hand else ExitCode.NOT_MEASURED
 
 
 def _how_it_ended(state: RunState, code: ExitCode, *, live: bool) -> list[str]:
     if live:
-        return ["the run continues in the background"]
+        return [_CONTINUES]
     if code == ExitCode.INTERRUPTED:
         return ["the run was interrupted; its engine and its servers have stopped"]
     lines = [conclude(state).sentence, score_line(state)]
@@ -73,4 +84,5 @@ def _what_next(run_id: str, code: ExitCode, live: bool) -> list[str]:
     return lines
 
 
+_CONTINUES = "the run continues in the background"
 _MEANS = {ExitCode.NOT_MEASURED: "could not be measured", ExitCode.INTERRUPTED: "interrupted"}

@@ -83,7 +83,7 @@ def environment() -> Environment:
         "tokens": words.tokens,
         "cost_words": words.cost_words,
         "why_unknown": words.why_unknown,
-        "dollars": words.dollars,
+        "peer_dollars": words.peer_dollars,
         "duration": words.duration,
         "who": words.who,
         "ending": words.ending,

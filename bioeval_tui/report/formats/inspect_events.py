@@ -58,7 +58,7 @@ def _message_events(
         return
     for number, call in enumerate(_calls(message), start=1):
         yield _event("tool", at, begun, span_id=span, id=f"{span}-call-{number}", type="function", **call)
-    choice = {"message": {"role": "assistant", "content": message.text}, "stop_reason": "stop"}
+    choice = {"message": {"role": "assistant", "content": message.text}, "stop_reason": stop_reason(message)}
     yield _event(
         "model",
         at,
@@ -76,6 +76,11 @@ def _message_events(
         output={"model": model, "choices": [choice], "time": (message.latency_ms or 0.0) / 1000},
         working_time=(message.latency_ms or 0.0) / 1000,
     )
+
+
+def stop_reason(answer: MessageState) -> str:
+    """Return why an answer ended, in Inspect's words."""
+    return "max_tokens" if answer.cut_off else "stop"
 
 
 def _calls(message: MessageState) -> Iterator[dict[str, Any]]:

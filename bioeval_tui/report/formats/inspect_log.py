@@ -19,7 +19,7 @@ from bioeval_tui.record.events import Case
 from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ToldMessage
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
-from bioeval_tui.report.formats.inspect_events import sample_events
+from bioeval_tui.report.formats.inspect_events import sample_events, stop_reason
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.samples import grouped
@@ -149,8 +149,8 @@ def _eval(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
             for name in _scorers(run)
         ],
         "metadata": {
-            "evaluator": started.evaluator,
-            "judge": started.judge,
+            "evaluator": run.state.evaluator,
+            "judge": run.state.judge,
             "rehearsal": started.rehearsal,
             "seed": started.seed,
             "job_sha256": started.job_sha256,
@@ -224,7 +224,7 @@ def _sample(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
             "condition": key.condition,
             "session_id": conversation.session_id,
             "end_reason": conversation.ended.reason if conversation.ended else None,
-            "fault": conversation.ended.fault if conversation.ended else None,
+            "fault": conversation.fault,
             "failures": conversation.failures,
             "facts_given": [fact.fact for fact in conversation.facts],
         },
@@ -286,6 +286,7 @@ def _messages(key: ConversationKey, message: MessageState) -> list[dict[str, Any
                     "first_token_ms": message.first_token_ms if last else None,
                     "waited_ms": message.waited_ms if last else 0.0,
                     "operator": message.operator,
+                    **({"cut_off": True} if last and message.cut_off else {}),
                 },
                 **_call_fields(each),
             }
@@ -318,7 +319,7 @@ def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
 def _output(run: LoadedRun, last: MessageState | None) -> dict[str, Any]:
     if last is None:
         return {"model": model_name(run), "choices": []}
-    choice = {"message": {"role": "assistant", "content": last.text}, "stop_reason": "stop"}
+    choice = {"message": {"role": "assistant", "content": last.text}, "stop_reason": stop_reason(last)}
     return {"model": model_name(run), "choices": [choice]}
 
 

@@ -111,6 +111,7 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
         "timing_refused": comparison.timing_refused or None,
         "notes": list(comparison.notes),
         "regressions": list(comparison.regressions),
+        "undecided": comparison.undecided or None,
         "conditions": {
             side.condition: {
                 "sentence": side.sentence,
@@ -137,7 +138,7 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
                         "a": estimate_dict(task.a),
                         "b": estimate_dict(task.b),
                         "difference": difference_dict(task.difference),
-                        "p_holm": task.p,
+                        "p_holm": task.difference.p if task.difference else None,
                     }
                     for task in side.tasks
                 ],
@@ -148,7 +149,7 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
                         "a": _proportion(check.a),
                         "b": _proportion(check.b),
                         "change": check.change,
-                        "p_holm": check.p,
+                        "p_holm": check.difference.p if check.difference else None,
                     }
                     for check in side.assertions
                 ],
@@ -205,7 +206,10 @@ def _condition(summary: ConditionSummary) -> dict[str, Any]:
         ],
         "latency": _latency(summary.latency),
         "failures": summary.failures,
-        "tokens": {each.peer: {"in": each.tokens_in, "out": each.tokens_out} for each in summary.spent.peers},
+        "tokens": {
+            each.peer: {"in": each.tokens_in, "out": each.tokens_out, "uncounted": each.uncounted}
+            for each in summary.spent.peers
+        },
         "cost": cost_dict(summary.spent),
     }
 

@@ -24,6 +24,7 @@ from bioeval_tui.report import rows, samples
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.words import UNPROVED
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST = 4000
@@ -179,8 +180,8 @@ def _properties(run: LoadedRun) -> dict[str, str]:
     return {
         "run_id": started.run_id,
         "agent": started.agent,
-        "evaluator": started.evaluator,
-        "judge": started.judge,
+        "evaluator": run.state.evaluator,
+        "judge": run.state.judge,
         "rehearsal": str(started.rehearsal).lower(),
         "seed": str(started.seed),
         "job_sha256": started.job_sha256,
@@ -285,7 +286,7 @@ def _task_case(
         score = (f"score {task.words}" if task.points is None else f"{task.words} points") + (
             f": {task.reason}" if task.reason else ""
         )
-        unproved = f"unproved, the judge quotes words that are not in the transcript; {score}"
+        unproved = f"unproved, {UNPROVED}; {score}"
         words, note = (unproved, unproved) if task.unproved else (score, "")
         return JUnitCase(name, "passed" if task.passed else "failure", words, note=note)
     error = talk.verdict.error if talk and talk.verdict else None

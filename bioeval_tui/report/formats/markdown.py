@@ -83,7 +83,7 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
             words.number(found.score.mean) if (found := page.summary.of(name)) else words.DASH
             for name in CONDITIONS
         ]
-        job = " · ".join(filter(None, (run.started.job_name, run.state.asked_model if several else None)))
+        job = " · ".join(filter(None, (run.started.job_name, run.state.agent_model if several else None)))
         cost = escape(words.cost_words(page.summary.spent))
         mean = composite.NEEDS_BOTH if run.state.only_condition else words.number(page.mean)
         rows.append([escape(job), *conditions, mean, cost, escape(run.run_id)])
@@ -121,7 +121,10 @@ def _page(page: Page) -> list[str]:
         "",
     ]
     if started.rehearsal:
-        lines += ["This is a rehearsal: a script plays the user, and rules judge the transcript.", ""]
+        who = (
+            f"{words.who(page.run.state.evaluator, 'evaluator')}, {words.who(page.run.state.judge, 'judge')}"
+        )
+        lines += [f"This is a rehearsal: {escape(who)}.", ""]
     lines += [f"- {escape(line)}" for line in page.warnings]
     lines += [""] if page.warnings else []
     if len(page.trials) > 1:
@@ -255,7 +258,7 @@ def _costs(page: Page) -> list[str]:
     for condition in page.summary.conditions:
         for peer in condition.spent.peers:
             counts = (words.tokens(count, peer) for count in (peer.tokens_in, peer.tokens_out))
-            rows.append([escape(condition.title), peer.peer, *counts, escape(words.dollars(peer.dollars))])
+            rows.append([escape(condition.title), peer.peer, *counts, escape(words.peer_dollars(peer))])
         rows.append([escape(condition.title), "together", "", "", escape(words.cost_words(condition.spent))])
     why = escape(words.why_unknown(page.summary.spent))
     head = ["", "", "tokens in", "tokens out", "cost"]

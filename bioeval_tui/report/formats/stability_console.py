@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bioeval_tui.report.judge_test import Reaction
 from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.judge_stability import Stability
@@ -46,6 +47,29 @@ def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], co
         Text(f"{said} ({plural(clusters, 'conversation or case', 'conversations or cases')}{few})"),
         soft_wrap=True,
     )
+
+
+def print_reactions(found: Mapping[str, Reaction], about: Mapping[str, str], console: Console) -> None:
+    """Print the score of each control beside the recorded one, and one sentence on whether the judge reacts."""
+    if not found:
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("control", overflow="fold")
+    for title in ("score", "recorded"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, one in found.items():
+        table.add_row(Text(f"{name}: {about.get(name, '')}"), f"{one.score:.2f}", f"{one.recorded:.2f}")
+    console.print(table)
+    console.print(Text(reaction_words(found)), soft_wrap=True)
+
+
+def reaction_words(found: Mapping[str, Reaction]) -> str:
+    """Return whether a judge reacts to what a conversation contains, as one sentence."""
+    if not all(one.told for one in found.values()):
+        return "the recorded conversations have scores too low to tell whether the judge reacts; choose runs of a better agent"
+    if same := [name for name, one in found.items() if not one.reacts]:
+        return f"this judge does not react to the conversation: it scores {', '.join(same)} more than half as high as the recorded ones"
+    return "this judge scores the controls clearly lower than the recorded conversations"
 
 
 def _interval(found: Interval | None, *, share: bool = False) -> str:

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from bioeval_tui.report.numbers import FEWEST, signless
-from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_central_share, t_quantile
+from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
 from bioeval_tui.report.statistics.samples import Counted, Sample, by_cluster, count
 
 
@@ -48,14 +48,8 @@ class Estimate:
     clusters: int = 1
     """The number of jobs or cases by which the error is clustered."""
 
-    @property
-    def p_value(self) -> float | None:
-        """The chance of a mean at least as far from 0 where the true one is 0 (t test, two-sided); None without an interval."""
-        if self.degrees is None or self.mean is None or self.standard_error is None:
-            return None
-        if self.standard_error < 1e-12:
-            return float(abs(self.mean) < 1e-12)
-        return 1 - t_central_share(self.mean / self.standard_error, self.degrees)
+    unit: str = "job"
+    """What they are: `job` or `case`."""
 
     @property
     def all_equal(self) -> bool:
@@ -91,15 +85,15 @@ def estimate(samples: Sequence[Sample], bounds: tuple[float, float] | None = (0.
     mean = fmean(values)
     error = standard_error(groups)
     interval, degrees, clusters = None, None, len(groups)
+    unit = "case" if any(case for _, case in groups) else "job"
     if error is not None and len(values) >= FEWEST:
         degrees = clusters - 1 if clusters > 1 else len(values) - 1
-        unit = "case" if any(case for _, case in groups) else "job"
         scope = f"clustered by {unit}, {clusters} {unit}s"
         scope = scope if clusters > 1 else f"this {unit} only, {len(values)} trials"
         half = t_quantile((1 + LEVEL) / 2, degrees) * error
         interval = _within(mean - half, mean + half, bounds, scope)
     return Estimate(
-        mean, error, interval, tuple(values), counted, fsum(values) / counted.held, degrees, clusters
+        mean, error, interval, tuple(values), counted, fsum(values) / counted.held, degrees, clusters, unit
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
+Name = TypeVar("Name", bound=Hashable)
 
 
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
     """Return each test's p-value adjusted by Holm's method, in the order given.
 
     Rejecting every test whose adjusted p-value is at most α keeps the chance of even one false rejection
@@ -17,7 +20,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     for name, p in p_values.items():
         if not 0 <= p <= 1:
             raise ValueError(f"the p-value of {name} is {p}, not in [0, 1]")
-    adjusted: dict[str, float] = {}
+    adjusted: dict[Name, float] = {}
     largest = 0.0
     for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
         largest = max(largest, min(1.0, p * (len(p_values) - rank)))

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from math import comb
+from typing import Literal, TypeVar
 
-from bioeval_tui.report.numbers import signed
+from bioeval_tui.report.numbers import FEWEST, signed
 from bioeval_tui.report.statistics.estimates import Estimate, estimate
+from bioeval_tui.report.statistics.multiple import holm
+from bioeval_tui.report.statistics.quantiles import LEVEL, t_central_share
 from bioeval_tui.report.statistics.samples import Sample
 
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]
+Name = TypeVar("Name", bound=Hashable)
+FOUND_AT = 1 - LEVEL
+"""The largest p-value at which two runs are said to differ."""
+TINY = 1e-12
 
 
-def differences(pairs: Iterable[tuple[Sample | None, Sample | None]]) -> list[Sample]:
-    """Return second − first of each pair; a pair without both values keeps the reason."""
+def differences(
+    pairs: Iterable[tuple[Sample | None, Sample | None]], *, independent: bool = True
+) -> list[Sample]:
+    """Return second − first of each pair; a pair without both values keeps the reason.
+
+    `independent` says that a pair are two conversations, not two readings of one.
+    """
     found = []
     for first, second in pairs:
         some = next((side for side in (first, second) if side is not None), None)
@@ -25,7 +38,8 @@ def differences(pairs: Iterable[tuple[Sample | None, Sample | None]]) -> list[Sa
         elif first.value is None or second.value is None:
             found.append(Sample(job, None, missing.reason if missing else "", case))
         else:
-            found.append(Sample(job, second.value - first.value, case=case))
+            sides = (first.value, second.value) if independent else None
+            found.append(Sample(job, second.value - first.value, case=case, sides=sides))
     return found
 
 
@@ -34,7 +48,12 @@ class Difference:
     """A paired difference and its conclusion."""
 
     estimate: Estimate
-    verdict: Verdict
+    p: float | None = None
+    """Two-sided, corrected for the `tests` made together; None if there are too few pairs, or no pair differs."""
+    of_trials: bool = False
+    """Whether the pairs are of independent trials, else of cases or of two readings of one conversation."""
+    tests: int = 1
+    higher_is_better: bool = True
 
     @property
     def mean(self) -> float | None:
@@ -42,45 +61,123 @@ class Difference:
         return self.estimate.mean
 
     @property
+    def units(self) -> int:
+        """The number of independent pairs: of jobs or cases if there are several, else of trials."""
+        return self.estimate.clusters if self.estimate.clusters > 1 else len(self.estimate.points)
+
+    @property
+    def unit(self) -> str:
+        """What an independent pair is of: `trial`, `case` or `job`."""
+        if self.estimate.clusters == 1:
+            return "trial"
+        return self.estimate.unit
+
+    @property
+    def needed(self) -> int:
+        """The least number of independent pairs with which a difference could be told from chance."""
+        return next(
+            n for n in count(FEWEST) if _least_p(n, of_trials=self.of_trials) * self.tests <= FOUND_AT
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """What can be said: `better` and `worse` only if chance alone would rarely do it."""
+        if self.mean is None:
+            return "not measured"
+        if self.estimate.interval is None or self.units < FEWEST:
+            return "too few"
+        if self.p is None:
+            return "same"
+        if self.units < self.needed:
+            return "too few"
+        if self.p > FOUND_AT:
+            return "not distinguishable"
+        return "better" if (self.mean > 0) == self.higher_is_better else "worse"
+
+    @property
     def words(self) -> str:
         """Such as `+0.07, 95 % interval −0.01 to 0.15: not yet distinguishable`."""
         if self.mean is None:
             return f"not measured ({self.estimate.counted.words})"
-        interval = self.estimate.interval
-        if interval is None:
-            points = self.estimate.points
-            if len(points) == 1:
-                return f"{signed(self.mean)} in one pair: too few to tell"
-            low, high = signed(min(points)), signed(max(points))
-            if low == high:
-                return f"{low} in each of {len(points)} pairs: too few to tell"
-            return f"{signed(self.mean)}, {len(points)} pairs from {low} to {high}: too few to tell"
+        points, interval = self.estimate.points, self.estimate.interval
         ends = {
             "better": "better",
             "worse": "worse",
             "same": "the same",
+            "too few": "too few to tell",
         }.get(self.verdict, "not yet distinguishable")
-        if self.estimate.all_equal:
-            return f"{signed(self.mean)} in each of {len(self.estimate.points)} pairs: {ends}"
-        return f"{signed(self.mean)}, 95 % interval {interval.words}: {ends}"
+        if len(points) == 1:
+            return f"{signed(self.mean)} in one pair: {ends}"
+        if signed(min(points)) == signed(max(points)) and (interval is None or self.estimate.all_equal):
+            return f"{signed(self.mean)} in each of {len(points)} pairs: {ends}"
+        if interval is None:
+            low, high = signed(min(points)), signed(max(points))
+            return f"{signed(self.mean)}, {len(points)} pairs from {low} to {high}: {ends}"
+        beyond = self.p is not None and self.p > FOUND_AT and not interval.low <= 0 <= interval.high
+        corrected = f" (p {p_words(self.p)})" if beyond and self.p is not None else ""
+        return f"{signed(self.mean)}, 95 % interval {interval.words}: {ends}{corrected}"
 
 
 def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit: bool = True) -> Difference:
     """Sum up paired differences. `unit` says that the values lie in [0, 1], their differences in [−1, 1]."""
     found = estimate(samples, (-1.0, 1.0) if unit else None)
-    return Difference(found, _verdict(found, higher_is_better))
+    sides = [sample.sides for sample in samples if sample.value is not None]
+    known = [side for side in sides if side is not None]
+    of_trials = found.clusters == 1 and len(known) == len(sides)
+    tested = Difference(found, of_trials=of_trials, higher_is_better=higher_is_better)
+    if found.interval is None or tested.units < FEWEST or not any(abs(x) > TINY for x in found.points):
+        return tested
+    return replace(tested, p=_p_value(tested, known if of_trials else ()))
 
 
-def _verdict(found: Estimate, higher_is_better: bool) -> Verdict:
-    if found.mean is None:
-        return "not measured"
-    interval = found.interval
-    if interval is None:
-        return "too few"
-    if interval.low == interval.high == 0:
-        return "same"
-    if interval.low > 0:
-        return "better" if higher_is_better else "worse"
-    if interval.high < 0:
-        return "worse" if higher_is_better else "better"
-    return "not distinguishable"
+def corrected(found: Mapping[Name, Difference]) -> dict[Name, Difference]:
+    """Return differences that are looked at together, with p-values corrected by Holm's method.
+
+    A difference of 0 in every pair is no test: no assignment of its values to the two sides shows anything.
+    """
+    p_values = {name: one.p for name, one in found.items() if one.p is not None}
+    adjusted = holm(p_values)
+    return {
+        # Any that have too few pairs yet may become a test with more.
+        name: replace(one, p=adjusted.get(name), tests=len(found if one.p is None else p_values))
+        for name, one in found.items()
+    }
+
+
+def p_words(p: float) -> str:
+    """Return three decimals, or `< 0.001`."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _p_value(found: Difference, sides: Sequence[tuple[float, float]]) -> float:
+    """Return the p-value of the t test, or that of the strongest result of so many pairs in an exact test if it is larger.
+
+    With few pairs, or equal differences, the t test claims more than so few can show.
+    """
+    estimated, units = found.estimate, found.units
+    assert estimated.mean is not None
+    assert estimated.standard_error is not None
+    assert estimated.degrees is not None
+    spread = estimated.standard_error > TINY
+    if not spread and abs(estimated.mean) <= TINY:
+        return 1.0
+    by_t = (
+        1 - t_central_share(estimated.mean / estimated.standard_error, estimated.degrees) if spread else 0.0
+    )
+    if not sides:
+        return max(by_t, _least_p(units, of_trials=False))
+    first, second = ({round(side[which], 12) for side in sides} for which in (0, 1))
+    if len(first) == len(second) == 1:
+        return _least_p(units, of_trials=True)
+    apart = max(first) < min(second) or max(second) < min(first)
+    # Of 2n values in random order, n and n are wholly apart with this probability.
+    return max(by_t, 2 / comb(2 * units, units) if apart or spread else _least_p(units, of_trials=False))
+
+
+def _least_p(pairs: int, *, of_trials: bool) -> float:
+    """Return the smallest p-value that so many pairs can give, whatever the distribution.
+
+    Of 2n independent trials, the first n are all equal and the others all equal to something else with a probability of
+    2 / 4ⁿ at most. Signs of n paired differences are all the same with 2 / 2ⁿ.
+    """
+    return 2.0 / float(4 if of_trials else 2) ** pairs

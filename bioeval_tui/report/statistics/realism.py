@@ -28,12 +28,13 @@ _LABEL = re.compile(r"^\s*[*_]{0,2}([^\W\d_][^:\n*]{0,30}?)[*_]{0,2}:[*_]{0,2}\s
 class UserTranscript:
     """One conversation: (role, text) in order, the user's facts, and names that occur.
 
-    `names` are counted as one word each, whatever they are.
+    `names` are counted as one word each, whatever they are. `checked` is false if nobody looked for turns out of role.
     """
 
     messages: Sequence[tuple[str, str]]
     facts: Sequence[str] = ()
     names: Sequence[str] = ()
+    checked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,9 @@ def manner_of(transcript: UserTranscript) -> Manner:
         questions=tuple(float("?" in turn) for turn in turns),
         hedges=(100 * sum(len(HEDGE.findall(turn)) for turn in turns) / total,),
         repetition=tuple(_repetition(trigrams)),
-        out_of_role=tuple(float(bool(OUT_OF_ROLE.search(turn))) for turn in turns),
+        out_of_role=tuple(float(bool(OUT_OF_ROLE.search(turn))) for turn in turns)
+        if transcript.checked
+        else (),
     )
 
 

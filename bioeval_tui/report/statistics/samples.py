@@ -14,7 +14,7 @@ FAILED = {
     "agent": "the agent failed",
     "evaluator": "the simulated user failed",
     "judge": "the judge failed",
-    "infrastructure": "the infrastructure failed",
+    "infrastructure": "the measurement failed",
 }
 """What happened, by whose fault it was."""
 
@@ -30,6 +30,8 @@ class Sample:
     value: float | None
     reason: str = ""
     case: str = ""
+    sides: tuple[float, float] | None = None
+    """Of a difference between two independent conversations: their values."""
 
 
 @dataclass(frozen=True, slots=True)

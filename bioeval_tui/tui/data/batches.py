@@ -192,7 +192,7 @@ class Batches:
     def is_running(self, batch_id: str) -> bool:
         """Return whether the engine of a batch started from here is still running."""
         started = self._started.get(batch_id)
-        return started is not None and _engine_runs(started[1])
+        return started is not None and started[1].in_progress
 
     def follow(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
         """Yield all conversations of a batch whenever one has changed."""
@@ -200,7 +200,11 @@ class Batches:
 
     async def stop(self, batch_id: str) -> str | None:
         """End a batch."""
-        return await self._batch(batch_id).stop()
+        refused = await self._batch(batch_id).stop()
+        if refused and self.is_running(batch_id) and (process := self._started[batch_id][1].process):
+            process.terminate()  # it has not begun the first run yet
+            return None
+        return refused
 
     def _batch(self, batch_id: str) -> Batch:
         started = self._started.get(batch_id)
@@ -209,10 +213,6 @@ class Batches:
             return [run.path for run in reversed(self._list.runs()) if run.batch_id == batch_id]
 
         return Batch(self._runs_dir, started[0] if started else None, find)
-
-
-def _engine_runs(view: FollowedRun) -> bool:
-    return view.process is not None and view.process.poll() is None
 
 
 def _never(glance: Glance) -> Glance:

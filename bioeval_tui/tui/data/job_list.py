@@ -141,7 +141,9 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         and bool(checked.errors)
         and all(error.field.endswith("function") for error in checked.errors),
         agent_url=(job.target.url or "") if job else "",
-        sample=path.resolve().parent == sample_jobs().resolve(),
+        sample=path.resolve().parent == sample_jobs().resolve()
+        and job is not None
+        and job.target.protocol == "rest",
         about=_about(job) if job else (),
     )
 

@@ -97,9 +97,9 @@ class ReadOnlyServices:
             raise UsageError(REFUSED)
         return await self._inner.reviewed(run_id)
 
-    def batch_is_running(self, batch_id: str) -> bool:
-        """False: nothing can be started from here."""
-        return False
+    def in_progress(self) -> Sequence[str]:
+        """Empty: nothing can be started from here."""
+        return ()
 
     async def jobs(self) -> Sequence[JobItem]:
         """No job files."""

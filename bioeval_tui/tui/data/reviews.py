@@ -215,7 +215,7 @@ def _task_item(
         opinions=folded.tasks.get(reviews.TaskKey(conversation.key, number), {}),
         faults=folded.faults.get(conversation.key, {}),
         notes=tuple(notes),
-        fault=_fault(conversation),
+        fault=conversation.fault or "none",
         condition=state.condition_name(conversation.key.condition),
     )
 
@@ -258,7 +258,7 @@ def _graded_items(
             opinions=folded.submissions.get(key, {}),
             faults=folded.faults.get(conversation.key, {}),
             notes=tuple(n for n in folded.notes if n.submission == key),
-            fault=_fault(conversation),
+            fault=conversation.fault or "none",
             graded=_graded(report),
             condition=state.condition_name(conversation.key.condition),
         )
@@ -283,15 +283,6 @@ def _said(item: ReviewItem, given: Given) -> dict[str, Any]:
 
 def _graded(report: TaskReport) -> events.Mark:
     return "valid" if report.valid_submission else "invalid"
-
-
-def _fault(conversation: ConversationState) -> events.Fault:
-    found = [
-        part.fault
-        for part in (conversation.ended, conversation.score)
-        if part is not None and part.fault != "none"
-    ]
-    return found[0] if found else "none"
 
 
 def _subject(state: RunState) -> str:

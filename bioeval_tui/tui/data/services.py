@@ -92,7 +92,8 @@ class AppServices:
         self.making = threading.RLock()
         self._preferences = Preferences(settings.data_dir)
         self._spec = spec
-        self.started: list[FollowedRun] = []
+        self._started: list[FollowedRun] = []
+        self._starting: set[asyncio.Future[FollowedRun]] = set()
 
     @_Part
     def _grading(self) -> Grading:
@@ -140,6 +141,13 @@ class AppServices:
         return grading
 
     @_Part
+    def _engines(self) -> ModuleType:
+        """The starting and stopping of engines."""
+        from bioeval_tui.evaluation.wiring import start
+
+        return start
+
+    @_Part
     def batches(self) -> Batches:
         """The batches that were started from here."""
         from bioeval_tui.tui.data.batches import Batches
@@ -150,17 +158,32 @@ class AppServices:
 
     async def start_run(self, request: RunRequest) -> RunView:
         """Start an engine for the request and follow its first run; the others are in the list of runs."""
-        spec, view = await asyncio.to_thread(self._start, request)
-        self.started.append(view)
-        self.batches.note(spec, view)
-        return view
+        # A thread cannot be cancelled: if the caller is, the engine starts nevertheless, and must not be forgotten.
+        starting = asyncio.ensure_future(asyncio.to_thread(self._start, request))
+        self._starting.add(starting)
+        starting.add_done_callback(self._starting.discard)
+        return await asyncio.shield(starting)
 
-    def _start(self, request: RunRequest) -> tuple[EngineSpec, FollowedRun]:
-        from bioeval_tui.evaluation.wiring.start import start_engine
-
+    def _start(self, request: RunRequest) -> FollowedRun:
         request = self._as_started(request)
         spec = spec_of(request, self._settings.runs_dir)
-        return spec, start_engine(spec, self._settings)
+        view: FollowedRun = self._engines.start_engine(spec, self._settings)
+        self.note(spec, view)
+        return view
+
+    def note(self, spec: EngineSpec, view: FollowedRun) -> None:
+        """Remember an engine that was started for this session, by its first run."""
+        self.batches.note(spec, view)
+        self._started.append(view)
+
+    def in_progress(self) -> Sequence[str]:
+        """Return the ids of the runs started from here whose engines still work; "" for one that is being started."""
+        return [*(view.run_id for view in self._started if view.in_progress), *("" for _ in self._starting)]
+
+    async def stop_runs(self) -> None:
+        """Stop every run started from here, and wait until its engine and servers have ended."""
+        await asyncio.gather(*self._starting, return_exceptions=True)
+        await asyncio.gather(*(self._engines.stop_run(view) for view in self._started if view.in_progress))
 
     def _as_started(self, request: RunRequest) -> RunRequest:
         """Return a request with the command line's options that the dialog does not have."""
@@ -214,10 +237,6 @@ class AppServices:
     async def stop_batch(self, batch_id: str) -> str | None:
         """End a batch."""
         return await self.batches.stop(batch_id)
-
-    def batch_is_running(self, batch_id: str) -> bool:
-        """Return whether a batch started from here is still in progress."""
-        return self.batches.is_running(batch_id)
 
     # Jobs
 
@@ -338,15 +357,17 @@ class AppServices:
         found: AsyncIterator[tuple[MedalRow, Uncertainty]] = self._rows.row_intervals(self._grading, rows)
         return found
 
-    async def explain(self, row: MedalRow) -> Sequence[Section]:
+    async def explain(self, row: MedalRow, *, show_answers: bool = False) -> Sequence[Section]:
         """Return why a submission's score is what it is; cancelling ends the worker."""
         report = row.report
-        if report is None or not report.valid_submission or report.explanation:
+        if report is None or not report.valid_submission or (report.explanation and not show_answers):
             return report.explanation if report else ()
         path = str(row.path or report.submission_path)
         try:
             return await asyncio.to_thread(
-                lambda: self._grading.explain(replace(report, submission_path=path))
+                lambda: self._grading.explain(
+                    replace(report, submission_path=path), show_answers=show_answers
+                )
             )
         except asyncio.CancelledError:
             self._grading.close()

@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.advice import trials_words
 from bioeval_tui.report.numbers import FEWEST
+from bioeval_tui.report.words import dollars
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
@@ -210,5 +211,5 @@ def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: i
 
 
 def _took(earlier: RunPreview, conversations: int) -> str:
-    cost = "" if not earlier.dollars else f" and ${earlier.dollars * conversations:.2f}"
+    cost = "" if not earlier.dollars else f" and {dollars(earlier.dollars * conversations)}"
     return f"about {duration((earlier.seconds or 0.0) * conversations)}{cost}"

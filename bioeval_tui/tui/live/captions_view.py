@@ -18,8 +18,18 @@ if TYPE_CHECKING:
 LONGEST_TITLE = 60
 
 
-def introduction() -> list[Cell]:
+def introduction(*, local_model: bool = False) -> list[Cell]:
     """Return the text shown before the first conversation starts."""
+    if local_model:
+        return [
+            Cell("What does a real language model say to a patient?", "strong"),
+            Cell(""),
+            Cell("The agent is SmolLM2-135M, which runs on this machine. Nobody wrote its answers."),
+            Cell("A script plays the user, twice: only the second time does it name the medicine."),
+            Cell(""),
+            Cell("After each turn, assertions look for wrong advice in the text of the answers."),
+            Cell("At the end rules, not a model, judge both conversations: a score from 0 to 1 each."),
+        ]
     return [
         Cell("Does an agent do better when its user can answer its questions?", "strong"),
         Cell(""),
@@ -50,6 +60,10 @@ def caption(state: RunState, trial: int) -> str:
 
 
 def _knows(state: RunState, conversation: ConversationState) -> str:
+    if _is_local_model(state):
+        withheld = conversation.key.condition == "withheld"
+        told = "does not name the medicine" if withheld else "names the medicine this time"
+        return f"a script plays the user and {told}; the agent is a real language model"
     if conversation.key.condition == "withheld":
         return "the user knows no facts, and cannot answer when the agent asks"
     facts = state.job_of(conversation.key.trial).get("facts")
@@ -85,9 +99,8 @@ def _moment(state: RunState, conversation: ConversationState, trial: int) -> str
     if _asks(conversation, newest):
         return "The agent asks. This user knows no facts, so the agent has to go on without the answer."
     if newest.signs_off:
-        return (
-            "The user signs off. The judge reads the conversation, and every assertion is checked once more."
-        )
+        reads = "Rules judge" if _is_local_model(state) else "The judge reads"
+        return f"The user signs off. {reads} the conversation, and every assertion is checked once more."
     return ""
 
 
@@ -112,7 +125,8 @@ def _checked(begins: str, conversation: ConversationState) -> str:
 
 def _after(state: RunState, conversation: ConversationState) -> str:
     if conversation.score is None:
-        return "The conversation has ended. The judge reads it, and every assertion is checked once more."
+        reads = "Rules judge" if _is_local_model(state) else "The judge reads"
+        return f"The conversation has ended. {reads} it, and every assertion is checked once more."
     if conversation.score.score is None:
         return f"This conversation could not be scored: {shorten(conversation.score.reason, 120)}."
     failed = [check.title for check in conversation.latest_checks() if check.status == "failed"]
@@ -125,6 +139,10 @@ def _after(state: RunState, conversation: ConversationState) -> str:
     condition = conversation.key.condition
     where = in_condition(state.condition_title(condition), condition)
     return f"{upper_first(where)} the agent scores {score(conversation.score.score)}: {found}."
+
+
+def _is_local_model(state: RunState) -> bool:
+    return state.started is not None and bool(state.started.options.get("local_model"))
 
 
 def _title(title: str) -> str:

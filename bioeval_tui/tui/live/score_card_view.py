@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +18,7 @@ from bioeval_tui.tui.live.score_parts_view import score_words
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration, score, score_tone, seconds, uplift
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import AssertionChecked, TaskScored
+    from bioeval_tui.record.events import AssertionChecked, Fault, TaskScored
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.reviews import ReviewedScores
     from bioeval_tui.record.state import ConversationState, RunState
@@ -94,10 +95,11 @@ def is_empty(both: report_rows.Talks) -> bool:
 
 def why_empty(both: report_rows.Talks) -> list[list[Cell]]:
     """Return why no conversation began and what to do about it, as lines with a label."""
-    found = dict.fromkeys(talk.score.reason for talk in both.values() if talk and talk.score)
+    found = {talk.score.reason: talk for talk in both.values() if talk and talk.score}
     lines = []
-    for reason in found:
-        cause, ways, came = words.parts_of(reason)
+    for talk in found.values():
+        cause, ways = words.cause(talk), words.ways_out(talk)
+        came = talk.ended.received if talk.ended is not None else ""
         lines.append([Cell("what went wrong  ", "quiet"), Cell(cause, "bad")])
         lines += [[Cell("it sent          ", "quiet"), Cell(came)]] if came else []
         for label, way in zip_longest(["what you can do"], ways):
@@ -110,8 +112,8 @@ def notes(state: RunState) -> list[Cell]:
     found: list[Cell] = []
     started = state.started
     if started is not None and started.rehearsal:
-        played = words.who(started.evaluator, "evaluator")
-        found.append(Cell(f"rehearsal: {played}, {words.who(started.judge, 'judge')}", "warn"))
+        played = words.who(state.evaluator, "evaluator")
+        found.append(Cell(f"rehearsal: {played}, {words.who(state.judge, 'judge')}", "warn"))
     if not state.clean:
         no_uplift = "" if state.only_condition else ", so no uplift is shown"
         found.append(Cell(f"{state.cleanness}: {state.why_not_clean}{no_uplift}", "warn"))
@@ -134,7 +136,7 @@ def notes(state: RunState) -> list[Cell]:
         ):
             reason = conversation.ended.reason.replace("_", " ")
             fault = "" if conversation.ended.fault == "none" else f", fault of the {conversation.ended.fault}"
-            detail = f": {conversation.ended.detail}" if conversation.ended.detail else ""
+            detail = f": {conversation.ended.explained}" if conversation.ended.detail else ""
             name = state.condition_name(conversation.key.condition)
             found.append(Cell(f"{name} ended early ({reason}{fault}){detail}", "warn"))
     return found
@@ -217,7 +219,7 @@ def _task_detail(conversation: ConversationState | None, task: TaskScored | None
         return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]
     lines = [Cell(task.reason or "the judge gave no reason")]
     if task.unproved:
-        lines.insert(0, Cell("unproved: the judge quotes words that are not in the transcript", "warn"))
+        lines.insert(0, Cell(f"unproved: {words.UNPROVED}", "warn"))
     if task.spread:
         lines.append(Cell(f"the verdicts differ by {task.spread:.2f}", "quiet"))
     missing = (
@@ -363,17 +365,10 @@ def _fact_row(both: report_rows.Talks) -> Row:
 
 
 def faults(state: RunState) -> str:
-    """Return the number of faults by origin: agent, evaluator, judge and infrastructure."""
-    counts = {"agent": 0, "evaluator": 0, "judge": 0, "infrastructure": 0}
-    for conversation in state.conversations.values():
-        counts["agent"] += conversation.failures
-        counts["evaluator"] += sum(1 for slip in conversation.violations if slip.outcome == "not sent")
-        counts["judge"] += 1 if conversation.verdict and conversation.verdict.error else 0
-        counts["infrastructure"] += sum(1 for f in conversation.request_failures if f.peer != "agent")
-        ended = conversation.ended
-        if ended is not None and ended.fault in ("judge", "infrastructure"):
-            counts[ended.fault] += 1
-    return "faults: " + " · ".join(f"{who} {count}" for who, count in counts.items())
+    """Return in how many conversations each was at fault, as the recording says: agent, evaluator, judge, infrastructure."""
+    found = Counter(conversation.fault for conversation in state.conversations.values())
+    peers: tuple[Fault, ...] = ("agent", "evaluator", "judge", "infrastructure")
+    return "fault by conversation: " + " · ".join(f"{peer} {found[peer]}" for peer in peers)
 
 
 def as_text(state: RunState, trial: int) -> str:

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.grade.explanation import PRIVATE
 from bioeval_tui.text import clean
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.shared.program import Program
 
 
-def explain(app: Program, row: MedalRow) -> None:
+def explain(app: Program, row: MedalRow, *, show_answers: bool = False) -> None:
     """Analyse a valid submission, then show its error views."""
 
     async def work(tell: Tell) -> Sequence[Section]:
-        return await app.services.explain(row)
+        return await app.services.explain(row, show_answers=show_answers)
 
     def show(found: Sequence[Section] | None) -> None:
         if found is not None:
@@ -41,7 +42,7 @@ class ErrorView(Dialog[None]):
 
     NAME: ClassVar[str] = "Error view"
     ABOUT: ClassVar[str] = (
-        "Where the submission is right and where it is wrong. The task's private answers are not shown."
+        "Where the submission is right and where it is wrong. Private answers are shown only if you ask for them."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("error-view")
 
@@ -68,6 +69,15 @@ class ErrorView(Dialog[None]):
         body = DialogText(Static(Content("\n").join(lines), markup=False))
         body.can_focus = True
         yield body
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer private answers only where they are kept back."""
+        return action != "answers" or PRIVATE in self._sections
+
+    def action_answers(self) -> None:
+        """Show the views of private answers."""
+        self.dismiss()
+        explain(self.bioeval, self._row, show_answers=True)
 
     def on_mount(self) -> None:
         """Let keys scroll the tables."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.uncertainty import percent
 from bioeval_tui.report.conclusion import conclude_grading
-from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number, standing
+from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, standing
 from bioeval_tui.tui.shared import histogram_view
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 
@@ -85,8 +85,6 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     ]
     if report.leaderboard_percentile is not None:
         facts.append(Cell(f"percentile {report.leaderboard_percentile:.1f}"))
-    if report.extra and report.extra.ladder_score is not None:
-        facts.append(Cell(f"Ladder score {number(report.extra.ladder_score)}"))
     lines = _flowing(facts, width)
     if report.uncertainty is not None:
         lines += _flowing(_interval(report.uncertainty), width)

@@ -26,12 +26,12 @@ VERDICTS: dict[str, Cell] = {
     "not distinguishable": Cell("· not yet distinguishable", "quiet"),
     "not measured": Cell("? not measured", "warn"),
 }
-CHANGES: dict[Change, Cell] = {
-    "fixed": Cell("▲ fixed", "good"),
-    "broken": Cell("▼ broken", "bad"),
-    "changed": Cell("◐ changed", "warn"),
-    "same": Cell("= same", "quiet"),
-    "not comparable": Cell("? not comparable", "quiet"),
+CHANGES: dict[Change, str] = {
+    "fixed": "fixed",
+    "broken": "broken",
+    "changed": "◐ changed",
+    "same": "= same",
+    "not comparable": "? not comparable",
 }
 
 
@@ -57,7 +57,7 @@ def head(found: RunComparison, width: int) -> list[Line]:
 def table(found: RunComparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
     """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
     reach = _reach(found)
-    told = [CHANGES[check.change] for condition in found.conditions for check in condition.assertions]
+    told = [_changed(check) for condition in found.conditions for check in condition.assertions]
     told += [
         _verdict(value)
         for condition in found.conditions
@@ -194,8 +194,16 @@ def _check(check: ComparedCheck, label: int, plot: int) -> Line:
         _held(check.a),
         _held(check.b),
         Cell(" " * (NUMBER + 3 + plot)),
-        CHANGES[check.change],
+        _changed(check),
     ]
+
+
+def _changed(check: ComparedCheck) -> Cell:
+    """Return what became of an assertion, in colour only if chance alone would rarely do it."""
+    said, higher = CHANGES[check.change], (check.b or 0.0) > (check.a or 0.0)
+    if check.verdict in ("better", "worse"):
+        return Cell(f"{'▲' if higher else '▼'} {said.removeprefix('◐ ')}", "good" if higher else "bad")
+    return Cell(f"{'↑' if higher else '↓'} {said}" if check.change in ("fixed", "broken") else said, "quiet")
 
 
 def _held(share: float | None) -> Cell:

@@ -129,11 +129,7 @@ def card(
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
     asked = f"; the agent was asked for {run.model}" if _asked_for(run) else ""
-    played = (
-        f"rehearsal: scripted evaluator, rules judge{asked}"
-        if run.rehearsal
-        else f"model {run.model or 'not known'}"
-    )
+    played = f"rehearsal{asked}" if run.rehearsal else f"model {run.model or 'not known'}"
     began = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
     lines: list[Line] = [
         [Cell(run.job, "strong"), Cell("  "), status_of(run)],

@@ -206,7 +206,7 @@ class Answers(Kind):
 
         limits = Timeouts(2, 4)
         model = ChatModel("judge", api_key="k", base_url=f"http://127.0.0.1:{self.port}/v1", timeouts=limits)
-        request = ChatRequest("m", [{"role": "user", "content": "hi"}], 0.0)
+        request = ChatRequest("m", [{"role": "user", "content": "hi"}])
         try:
             if STAGES[self.stage] == "chat":
                 await model.complete(request)

@@ -1,7 +1,8 @@
-"""Agents that speak A2A 1.0, behind the published server of a2a-sdk, over real HTTP."""
+"""Agents that speak A2A, behind the published server of a2a-sdk, over real HTTP."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -16,6 +17,10 @@ from bioeval_tui.evaluation.wiring.endpoints import may_call
 from tests.servers.a2a_agent import Teller, a2a_agent
 
 EITHER = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+VERSIONS = pytest.mark.parametrize("version", ["1.0", "0.3"])
+EVERY = pytest.mark.parametrize(
+    ("binding", "version"), [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3")]
+)
 STREAMS = pytest.mark.parametrize("streaming", [True, False], ids=["streamed", "whole"])
 
 
@@ -60,10 +65,12 @@ async def asks_back(text: str, agent: Teller) -> None:
         await agent.updates.requires_input(agent.text("Which time zone?"))
 
 
-@EITHER
+@EVERY
 @STREAMS
-async def test_a_message_object_is_the_answer(binding: str, streaming: bool) -> None:
-    async with a2a_agent(answers_with_a_message, bindings=(binding,), streaming=streaming) as server:
+async def test_a_message_object_is_the_answer(binding: str, version: str, streaming: bool) -> None:
+    async with a2a_agent(
+        answers_with_a_message, bindings=(binding,), streaming=streaming, version=version
+    ) as server:
         agent = connect(server.url)
         assert await agent.open() == ""
         _, reply = await say(agent, "hello")
@@ -71,15 +78,17 @@ async def test_a_message_object_is_the_answer(binding: str, streaming: bool) -> 
         assert 0 < reply.started < reply.ended
         await agent.aclose()
     assert all(path.startswith("/rpc" if binding == "JSONRPC" else "/rest") for path in server.paths[1:])
-    assert all(headers["a2a-version"] == "1.0" for headers in server.headers)
+    assert all(headers["a2a-version"] == version for headers in server.headers[1:])
 
 
-@EITHER
+@EVERY
 @STREAMS
 async def test_artifacts_and_the_final_status_are_the_answer_and_updates_are_not(
-    binding: str, streaming: bool
+    binding: str, version: str, streaming: bool
 ) -> None:
-    async with a2a_agent(streams_an_artifact, bindings=(binding,), streaming=streaming) as server:
+    async with a2a_agent(
+        streams_an_artifact, bindings=(binding,), streaming=streaming, version=version
+    ) as server:
         agent = connect(server.url)
         await agent.open()
         pieces, reply = await say(agent, "What about warfarin?")
@@ -101,12 +110,12 @@ async def test_artifacts_and_the_final_status_are_the_answer_and_updates_are_not
     assert list(reply.generation) == [piece.data for piece in pieces if isinstance(piece, Generation)]
 
 
-@EITHER
+@EVERY
 @STREAMS
 async def test_input_required_ends_a_turn_and_the_next_message_continues_the_task(
-    binding: str, streaming: bool
+    binding: str, version: str, streaming: bool
 ) -> None:
-    async with a2a_agent(asks_back, bindings=(binding,), streaming=streaming) as server:
+    async with a2a_agent(asks_back, bindings=(binding,), streaming=streaming, version=version) as server:
         agent = connect(server.url)
         await agent.open()
         assert (await say(agent, "Remind me"))[1].content == "Which time zone?"
@@ -120,6 +129,7 @@ async def test_input_required_ends_a_turn_and_the_next_message_continues_the_tas
 
 
 @STREAMS
+@VERSIONS
 @pytest.mark.parametrize(
     ("state", "says"),
     [
@@ -129,12 +139,14 @@ async def test_input_required_ends_a_turn_and_the_next_message_continues_the_tas
         ("requires_auth", r"asks for authentication \(TASK_STATE_AUTH_REQUIRED\): No luck"),
     ],
 )
-async def test_a_failed_task_is_the_agents_failure(state: str, says: str, streaming: bool) -> None:
+async def test_a_failed_task_is_the_agents_failure(
+    state: str, says: str, streaming: bool, version: str
+) -> None:
     async def ends_badly(text: str, agent: Teller) -> None:
         await agent.begin()
         await getattr(agent.updates, state)(agent.text("No luck"))
 
-    async with a2a_agent(ends_badly, streaming=streaming) as server:
+    async with a2a_agent(ends_badly, streaming=streaming, version=version) as server:
         agent = connect(server.url)
         await agent.open()
         with pytest.raises(PeerError, match=says) as caught:
@@ -227,15 +239,47 @@ async def test_a_card_that_names_another_host_needs_the_users_consent(allowed: t
         await agent.aclose()
 
 
-async def test_an_agent_of_an_older_protocol_version_is_refused() -> None:
-    def older(card: Any) -> None:
-        card.supported_interfaces[0].protocol_version = "0.3"
+@pytest.mark.parametrize("spoken", ["2.0", "0.3"])
+async def test_where_no_interface_is_understood_the_sentence_names_what_there_is(spoken: str) -> None:
+    def other(card: Any) -> None:
+        card.supported_interfaces[0].protocol_version = spoken
 
-    async with a2a_agent(answers_with_a_message, change=older) as server:
+    async with a2a_agent(answers_with_a_message, bindings=("HTTP+JSON",), change=other) as server:
         agent = connect(server.url)
-        with pytest.raises(PeerError, match=r"of A2A 1\.0; it has JSONRPC 0\.3"):
+        with pytest.raises(PeerError, match=rf"JSONRPC of 0\.3; it has HTTP\+JSON {spoken}"):
             await agent.open()
         await agent.aclose()
+
+
+async def test_an_agent_that_speaks_both_versions_is_asked_in_the_newer_one() -> None:
+    def both(card: Any) -> None:
+        card.supported_interfaces.insert(0, type(card.supported_interfaces[0])(url=card.supported_interfaces[0].url, protocol_binding="JSONRPC", protocol_version="0.3"))  # fmt: skip
+
+    async with a2a_agent(answers_with_a_message, change=both) as server:
+        agent = connect(server.url)
+        await agent.open()
+        assert (await say(agent, "Hello"))[1].content == "You said Hello."
+        await agent.aclose()
+    assert server.headers[-1]["a2a-version"] == "1.0"
+
+
+@EVERY
+async def test_a_task_that_nobody_waits_for_any_more_is_cancelled(binding: str, version: str) -> None:
+    async def never_ends(text: str, agent: Teller) -> None:
+        await agent.begin()
+        await agent.artifact("One moment")
+        await asyncio.Event().wait()
+
+    async with a2a_agent(never_ends, bindings=(binding,), version=version) as server:
+        agent = connect(server.url)
+        await agent.open()
+        pieces = agent.send("Hello")
+        async for piece in pieces:
+            if isinstance(piece, Delta):
+                break
+        await pieces.aclose()
+        await agent.aclose()
+    assert len(server.cancelled) == 1
 
 
 async def test_streaming_can_be_switched_off() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,10 +14,12 @@ from ag_ui.core.types import RunAgentInput
 from ag_ui.encoder import EventEncoder
 from aiohttp import web
 
+from bioeval_tui.evaluation.agents import connection
 from bioeval_tui.evaluation.agents.ag_ui import AGUIAgent
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.job.models import TargetConfig, ToolConfig
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.record.tool_calls import calls_of
 
 Script = Callable[[RunAgentInput], Sequence[Any]]
 
@@ -147,6 +150,32 @@ async def test_an_answer_streams_with_its_tool_calls_and_both_stay_in_the_histor
     assert server.headers[0]["x-tenant"] == "t"
 
 
+@pytest.mark.parametrize(
+    ("beside", "cut"),
+    [
+        ({}, False),
+        ({"finishReason": "stop"}, False),
+        ({"finishReason": "length"}, True),
+        ({"metadata": {"finish_reason": "max_tokens"}}, True),
+        ({"rawEvent": {"data": {"chunk": {"response_metadata": {"finish_reason": "length"}}}}}, True),
+    ],
+)
+async def test_an_answer_is_cut_off_if_the_framework_says_so_beside_the_protocol(
+    beside: dict[str, Any], cut: bool
+) -> None:
+    def script(asked: RunAgentInput) -> list[Any]:
+        *before, last = whole(asked, *text("I help, and"))
+        told = json.loads(last.model_dump_json(by_alias=True, exclude_none=True)) | beside
+        return [*before, f"data: {json.dumps(told)}\n\n"]
+
+    async with ag_ui_agent(script) as server:
+        agent = connect(server.url)
+        await agent.open()
+        _, reply = await say(agent, "Hello")
+        await agent.aclose()
+    assert reply.cut_off is cut
+
+
 async def test_the_jobs_tools_are_offered_and_answered_until_the_agent_replies() -> None:
     def script(asked: RunAgentInput) -> list[Any]:
         tools = [message for message in asked.messages if message.role == "tool"]
@@ -173,6 +202,32 @@ async def test_the_jobs_tools_are_offered_and_answered_until_the_agent_replies()
         {"output": "warfarin is known", "id": "c1"},
         {"output": "out of order", "id": "c2", "error": True},
     ]
+
+
+async def test_a_retry_of_a_request_never_runs_the_jobs_tools_again() -> None:
+    def script(asked: RunAgentInput) -> list[Any]:
+        if not any(message.role == "tool" for message in asked.messages):
+            return whole(asked, *text("Let me see."), *call("lookUp", '{"drug": "warfarin"}'))
+        if len(server.asked) == 2:
+            return [ag.RunErrorEvent(message="busy")]
+        return whole(asked, *text("Done.", message="m2"))
+
+    tool = ToolConfig(name="lookUp", template="{{ drug }} is known")
+    async with ag_ui_agent(script) as server:
+        agent = connect(server.url, tools=(tool,))
+        await agent.open()
+        with pytest.raises(PeerError, match="busy"):
+            await say(agent, "Hello")
+        pieces, reply = await say(agent, "Hello")
+        await say(agent, "Again")
+        await agent.aclose()
+    assert reply.content == deltas(pieces) == "Let me see.\n\nDone."
+    assert list(reply.generation) == [LOOKED_UP, {"output": "warfarin is known", "id": "c1"}]
+    assert reply.started <= (reply.first_token or 0) <= reply.ended
+    roles = ["user", "assistant", "tool", "assistant", "user"]
+    assert [[message.role for message in asked.messages] for asked in server.asked] == [
+        roles[:1], roles[:3], roles[:3], roles,
+    ]  # fmt: skip
 
 
 async def test_the_state_is_sent_back_as_the_agent_left_it() -> None:
@@ -260,6 +315,45 @@ SNAPSHOT = [
 ]  # fmt: skip
 
 
+async def test_arguments_that_are_only_in_the_snapshot_belong_to_their_calls() -> None:
+    def script(asked: RunAgentInput) -> list[Any]:
+        function = {"name": "lookUp", "arguments": '{"drug": "warfarin"}'}
+        made = {"id": "c1", "type": "function", "function": function}
+        listed = [
+            *(message.model_dump(by_alias=True) for message in asked.messages),
+            {"id": "a1", "role": "assistant", "toolCalls": [made]},
+            {"id": "t1", "role": "tool", "toolCallId": "c1", "content": "found"},
+        ]
+        called = [*call("lookUp"), result("found"), *call("other", "{}", call_id="c2")]
+        return whole(asked, *called, *text("Fine."), ag.MessagesSnapshotEvent(messages=listed))
+
+    async with ag_ui_agent(script) as server:
+        agent = connect(server.url)
+        await agent.open()
+        *_, reply = [piece async for piece in agent.send("Hello")]
+        await agent.aclose()
+    assert isinstance(reply, Reply)
+    assert list(reply.generation)[:2] == [LOOKED_UP, {"output": "found", "id": "c1"}]
+    assert reply.generation[2]["request"]["arguments"] == {}
+
+
+async def test_malformed_arguments_of_a_call_are_a_failed_call_and_never_sent_back() -> None:
+    def script(asked: RunAgentInput) -> list[Any]:
+        if len(asked.messages) > 1:
+            return whole(asked, *text("So."))
+        return whole(asked, *call("lookUp", '{"drug": "warf'), result("found"), *text("Fine."))
+
+    async with ag_ui_agent(script) as server:
+        agent = connect(server.url)
+        await agent.open()
+        _, reply = await say(agent, "Hello")
+        await say(agent, "Again")
+        await agent.aclose()
+    (told,) = calls_of([{"role": "assistant", "events": reply.generation}])
+    assert (told.arguments, told.result, told.failed) == ('{"drug": "warf', "found", True)
+    assert server.asked[1].messages[1].tool_calls[0].function.arguments == "{}"
+
+
 async def test_the_next_message_answers_an_interrupt() -> None:
     def script(asked: RunAgentInput) -> list[Any]:
         if asked.resume:
@@ -314,3 +408,99 @@ async def test_a_seeded_history_is_sent_with_the_first_message() -> None:
         await say(agent, "Hello")
         await agent.aclose()
     assert [message.role for message in server.asked[0].messages] == ["assistant", "user"]
+
+
+def sent(*changes: Any) -> Script:
+    """Return an agent that sends these events, which may be text, and then an answer."""
+    return lambda asked: whole(asked, *changes, *text("answer"))
+
+
+def frame(event: str) -> str:
+    return f"data: {event}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            [
+                ag.StateSnapshotEvent(snapshot={"a": [1]}),
+                ag.StateDeltaEvent(delta=[{"op": "copy", "from": "/a", "path": "/a/-"}] * 40),
+            ],
+            "state patches copy and move more than 1,000,000 values and characters in one answer",
+        ),
+        (
+            [
+                ag.StateDeltaEvent(
+                    delta=[{"op": "add", "path": "/a" * n, "value": {}} for n in range(1, 1500)]
+                )
+            ],
+            "state patches make a state nested deeper than 64",
+        ),
+        (
+            [frame('{"type": "MESSAGES_SNAPSHOT", "messages": [' + "{}," * 600_000 + "{}]}")],
+            "answered JSON with more than 500,000 values",
+        ),
+        ([frame('{"type": "X", "value": ' + "[" * 900 + "]" * 900 + "}")], "JSON nested deeper than 64"),
+    ],
+    ids=["doubled", "deep", "many values", "deep event"],
+)
+async def test_a_state_or_event_beyond_the_limits_is_the_agents_failure(
+    changes: list[Any], says: str
+) -> None:
+    scripts = iter([sent(*changes), sent()])
+    async with ag_ui_agent(lambda asked: next(scripts)(asked)) as server:
+        agent = connect(server.url)
+        await agent.open()
+        with pytest.raises(PeerError, match=says) as failed:
+            await say(agent, "one")
+        assert failed.value.peer == "agent"
+        await say(agent, "two")
+        await agent.aclose()
+    assert [asked.state for asked in server.asked] == [{}, {}]
+
+
+async def test_removing_the_whole_state_leaves_none() -> None:
+    async with ag_ui_agent(sent(ag.StateDeltaEvent(delta=[{"op": "remove", "path": ""}]))) as server:
+        agent = connect(server.url)
+        await agent.open()
+        await say(agent, "one")
+        await say(agent, "two")
+        await agent.aclose()
+    assert [asked.state for asked in server.asked] == [{}, None]
+
+
+async def test_a_patch_is_recorded_as_it_came() -> None:
+    delta = [{"op": "add", "path": "/a", "value": {}}, {"op": "add", "path": "/a/b", "value": 1}]
+    async with ag_ui_agent(sent(ag.StateDeltaEvent(delta=delta))) as server:
+        agent = connect(server.url)
+        await agent.open()
+        _, reply = await say(agent, "one")
+        await agent.aclose()
+    assert [event["delta"] for event in reply.generation] == [delta]
+
+
+async def test_arguments_of_a_call_that_are_nested_too_deep_are_kept_as_text() -> None:
+    nested = '{"a":' * 600 + "1" + "}" * 600
+    async with ag_ui_agent(sent(*call("lookUp", nested))) as server:
+        agent = connect(server.url)
+        await agent.open()
+        _, reply = await say(agent, "one")
+        await agent.aclose()
+    assert [event["request"]["arguments"] for event in reply.generation] == [{"arguments": nested}]
+
+
+async def test_a_conversation_too_large_to_be_sent_back_is_the_agents_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "MAX_REQUEST", 200_000)
+    async with ag_ui_agent(lambda asked: whole(asked, *text("x" * 9_000))) as server:
+        agent = connect(server.url)
+        await agent.open()
+        for _ in range(22):
+            await say(agent, "more")
+        with pytest.raises(PeerError, match="larger than 200,000 bytes") as failed:
+            await say(agent, "more")
+        assert failed.value.peer == "agent"
+        await agent.aclose()
+    assert len(server.asked) == 22

@@ -53,7 +53,9 @@ JOB: dict[str, Any] = {
 
 async def held(protocol: str, folder: Path) -> WholeRun:
     async with served(protocol, folder) as (target, options):
-        job = {**JOB, "target": {**JOB["target"], **target}, "telemetry": {"waitMs": 0}}
+        # Otherwise a run is clean by these protocols, and not known to be by the others.
+        remembers = {"remembers": True} if target.get("protocol") in ("openai", "ag-ui") else {}
+        job = {**JOB, "target": {**JOB["target"], **target, **remembers}, "telemetry": {"waitMs": 0}}
         return await hold(yaml.safe_dump(job), folder, graph="none", traces=Traces(), **options)
 
 

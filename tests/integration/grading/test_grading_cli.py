@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -368,9 +369,8 @@ def test_every_grading_is_counted_in_the_ledger_which_can_be_verified(
     done = run("grade", listing, "--output-dir", tmp_path / "out", "--workers", "2", "--json")
     report = json.loads(Path(json.loads(done.stdout)["report"]).read_text())
     assert sorted(item["extra"]["looks"] for item in report["task_reports"]) == [1, 2, 3]
-    card = run("grade-sample", tasks.submissions / "try3.csv", task, "--ladder").stdout
+    card = run("grade-sample", tasks.submissions / "try3.csv", task).stdout
     assert "4th submission scored against these answers" in card
-    assert "Ladder score" in card
     again = json.loads(run("grade-sample", tasks.submissions / "try3.csv", task, "--json").stdout)
     assert again["extra"]["looks"] == 4, "the same file again tells nothing new"
     run("validate", tasks.submissions / "try3.csv", task)
@@ -382,6 +382,19 @@ def test_every_grading_is_counted_in_the_ledger_which_can_be_verified(
     changed = run("ledger", "verify", ledger)
     assert changed.return_value == 1
     assert "entry 1 was changed" in changed.stdout
+
+
+def test_a_ledger_that_was_cut_stays_changed_after_one_more_grading(tasks, run: Any) -> None:
+    task = tasks.add()
+    for number in range(3):
+        run("grade-sample", tasks.submit(f"id,y\na,1\nb,2\nc,{number}\n"), task, "--intervals", "none")
+    ledger = tasks.data / "grading-ledger.jsonl"
+    first, *_ = ledger.read_text().splitlines(keepends=True)
+    ledger.write_text(first)
+    run("grade-sample", tasks.submit("id,y\na,1\nb,2\nc,9\n"), task, "--intervals", "none")
+    found = run("ledger", "verify", ledger)
+    assert (found.return_value, "3 lines, changed" in found.stdout) == (1, True)
+    assert "before entry 2 was written: the last 2 of 3 entries are missing" in found.stdout
 
 
 def test_medals_ranks_the_agents(tasks, run: Any, tmp_path: Path) -> None:
@@ -400,13 +413,15 @@ def test_medals_ranks_the_agents(tasks, run: Any, tmp_path: Path) -> None:
     assert "<h2>Agents</h2>" in run("medals", tmp_path / "out", "--format", "html").stdout
 
 
-def test_error_analyses_are_printed_kept_in_reports_and_noted_when_they_show_answers(
+def test_error_views_are_printed_and_kept_in_reports_with_answers_only_when_asked(
     tasks, run: Any, tmp_path: Path
 ) -> None:
     rows = range(40)
     task = tasks.add(answers="id,y\n" + "".join(f"r{n},{n % 7}\n" for n in rows))
     file = tasks.submit("id,y\n" + "".join(f"r{n},{n % 7 + n % 3}\n" for n in rows), "good.csv")
-    assert "residuals of y, predicted − true" in run("grade-sample", file, task, "--explain").stdout
+    closed = run("grade-sample", file, task, "--explain", "--by", "y").stdout
+    assert "the task keeps its answers private" in closed
+    assert "residuals" not in closed
     ledger = tasks.data / "grading-ledger.jsonl"
     assert "answers shown" not in ledger.read_text()
     shown = run("grade-sample", file, task, "--explain", "--show-answers", "--by", "y").stdout
@@ -414,8 +429,34 @@ def test_error_analyses_are_printed_kept_in_reports_and_noted_when_they_show_ans
     assert "score of y by y" in shown
     assert json.loads(ledger.read_text().splitlines()[-1])["kind"] == "answers shown"
     assert run("ledger", "verify", ledger).return_value == 0
-    run("grade", lines(tasks, (task, "good.csv")), "--output-dir", tmp_path / "out", "--explain")
+    listing = lines(tasks, (task, "good.csv"))
+    run("grade", listing, "--output-dir", tmp_path / "out", "--explain", "--show-answers")
     page = run("medals", tmp_path / "out", "--format", "html").stdout
     assert "<summary>residuals of y, predicted − true</summary>" in page
-    wrong = run("grade-sample", file, task, "--explain", "--by", "nothing").stdout
+    wrong = run("grade-sample", file, task, "--explain", "--show-answers", "--by", "nothing").stdout
     assert "has a column `nothing` for these rows; there are y" in wrong
+
+
+def test_reports_of_200_made_up_files_show_nothing_of_private_answers_but_scores(
+    tasks, run: Any, tmp_path: Path
+) -> None:
+    """Whatever the file and the column: no view, in JSON, HTML or Markdown. The attempts are scores that the reports have."""
+    answers = "".join(f"r{n},{n * 7 % 3 % 2}\n" for n in range(40))
+    grader = {"name": "auc", "metric": "roc_auc", "id": "id", "target": "y"}
+    task = tasks.add(grader=grader, answers="id,y\n" + answers)
+    names = [f"try{n}.csv" for n in range(200)]
+    for number, name in enumerate(names):
+        tasks.submit("id,y\n" + "".join(f"r{n},{(n * number + n) % 41}\n" for n in range(40)), name)
+    listing = lines(tasks, *((task, name) for name in names))
+    options = ("--intervals", "none", "--explain", "--by", "id")
+    done = run("grade", listing, "--output-dir", tmp_path / "out", "--json", *options)
+    reports = json.loads(Path(json.loads(done.stdout)["report"]).read_text())["task_reports"]
+    scores = {f"{report['score']:.5g}" for report in reports}
+    for report in reports:
+        private, attempts = report["explanation"]
+        assert (private["title"], private["rows"]) == ("the task keeps its answers private", [])
+        assert attempts["title"] == "score by attempt"
+        assert {row[1] for row in attempts["rows"]} <= scores
+    for form in ("html", "md"):
+        page = run("medals", tmp_path / "out", "--format", form).stdout
+        assert not re.search("thresholds of|confusion|calibration|worst rows|by id", page)

@@ -131,3 +131,17 @@ async def say(agent: RestAgent, text: str) -> Reply:
     pieces: list[Any] = [piece async for piece in agent.send(text)]
     assert isinstance(pieces[-1], Reply)
     return pieces[-1]
+
+
+async def test_the_id_of_a_database_is_the_same_for_everybody_and_unknown_without_access(
+    server: Server, graph: Neo4jGraph
+) -> None:
+    other = Neo4jGraph(server.uri, server.username, server.password)
+    wrong = Neo4jGraph(server.uri, server.username, "wrong")
+    try:
+        assert len(await graph.graph_id()) > 20
+        assert await other.graph_id() == await graph.graph_id()
+        assert await wrong.graph_id() == ""
+    finally:
+        await other.aclose()
+        await wrong.aclose()

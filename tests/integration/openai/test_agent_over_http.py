@@ -72,7 +72,7 @@ async def test_a_refusal_is_an_answer_for_the_judge_to_weigh(agent, server):
         (srv.status(500), r"failed \(500\)", True),
         (srv.status(404, "no such model"), "404", False),
         (srv.say(""), "empty", False),
-        (srv.say("And", finish="length"), "cut off", False),
+        (srv.say("", finish="length"), "cut off", False),
         (srv.raw("<html>", "text/html"), "not JSON", False),
         (srv.breaks_off("And"), "closed the connection", False),
     ],

@@ -13,8 +13,10 @@ import pytest
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.openai_chat import NO_RESULT, OpenAIChatAgent
 from bioeval_tui.evaluation.agents.tools import MAX_ROUNDS, DeclaredTools
-from bioeval_tui.evaluation.job.models import ToolConfig
+from bioeval_tui.evaluation.job.models import ModelOptions, ToolConfig
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.record.tool_calls import calls_of
+from bioeval_tui.text import clean
 from tests.servers import openai_server as srv
 from tests.servers.openai_server import OpenAIServer
 
@@ -128,6 +130,56 @@ async def test_calling_an_unknown_tool_gets_an_error_as_its_result(
     )
 
 
+async def test_a_retry_of_a_request_never_runs_the_jobs_tools_again(
+    server: OpenAIServer, connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_test_counter.py").write_text(
+        "ran = []\ndef count(arguments):\n    ran.append(arguments)\n    return f'run {len(ran)}'\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    try:
+        agent = connect(ToolConfig(name="use", function="my_test_counter:count"), code=(tmp_path,))
+        server.will(srv.call_tool("use", {"n": 1}, text="Let me see."), srv.status(500))
+        with pytest.raises(PeerError):
+            await say(agent)
+        server.will(srv.say("Done."))
+        pieces, reply = await say(agent)
+        ran = sys.modules["my_test_counter"].ran
+    finally:
+        sys.modules.pop("my_test_counter", None)
+    assert ran == [{"n": 1}]
+    assert "".join(piece.text for piece in pieces if isinstance(piece, Delta)) == reply.content
+    assert reply.content == "Let me see.\n\nDone."
+    assert [event.get("output") for event in reply.generation] == [None, "run 1"]
+    assert reply.started <= (reply.first_token or 0) <= reply.ended
+    assert len(server.received) == 3
+    server.will(srv.say("Bye."))
+    await say(agent, "Thanks")
+    assert [message["role"] for message in server.received[-1].body["messages"]] == [
+        "user", "assistant", "tool", "assistant", "user",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("written", ['{"drug": "warf', "[1]", "null", '"warfarin"'])
+@pytest.mark.parametrize("tools", [(LOOK,), ()], ids=["the job's tool", "an unknown tool"])
+async def test_malformed_arguments_are_never_sent_back(
+    server: OpenAIServer, connect: Connect, written: str, tools: tuple[ToolConfig, ...]
+) -> None:
+    called = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": written}}
+    server.will(srv.say("", finish="tool_calls", tool_calls=[{"index": 0, **called}]), srv.say("Sorry."))
+    agent = connect(*tools)
+    _, reply = await say(agent)
+    if not tools:
+        await say(agent, "And now?")
+    _, assistant, result, *_ = server.received[1].body["messages"]
+    assert assistant["tool_calls"] == [{**called, "function": {"name": "look", "arguments": "{}"}}]
+    assert "not JSON" in result["content"] or "not a JSON object" in result["content"] or not tools
+    if tools:
+        (call,) = calls_of([{"role": "assistant", "events": reply.generation}])
+        assert call.failed
+
+
 async def test_an_agent_that_never_stops_calling_tools_is_stopped(
     server: OpenAIServer, connect: Connect
 ) -> None:
@@ -146,7 +198,7 @@ async def test_unanswered_tool_calls_stay_in_the_history_with_an_unknown_result(
     await say(agent, "And now?")
     assert "tools" not in server.received[0].body
     _, assistant, tool, _ = server.received[1].body["messages"]
-    assert (assistant["content"], assistant["tool_calls"][0]["id"]) == (None, "c1")
+    assert (assistant["content"], assistant["tool_calls"][0]["id"]) == ("", "c1")
     assert tool == {"role": "tool", "tool_call_id": "c1", "content": NO_RESULT}
 
 
@@ -155,7 +207,7 @@ async def test_the_jobs_own_headers_and_body_are_sent_with_the_session_id(
 ) -> None:
     agent = connect(
         headers={"authorization": "Bearer t0ken", "X-Session": "{sessionId}"},
-        extra_body={"metadata": {"session": "{sessionId}"}, "temperature": 0.2},
+        options=ModelOptions(extra_body={"metadata": {"session": "{sessionId}"}, "top_k": 20}),
         api_key="k",
         object_context_url="http://127.0.0.1:9/state/{sessionId}",
     )
@@ -164,7 +216,7 @@ async def test_the_jobs_own_headers_and_body_are_sent_with_the_session_id(
     (asked,) = server.received
     sent = {name.lower(): value for name, value in asked.headers.items()}
     assert (sent["authorization"], sent["x-session"]) == ("Bearer t0ken", session)
-    assert (asked.body["metadata"], asked.body["temperature"]) == ({"session": session}, 0.2)
+    assert (asked.body["metadata"], asked.body["top_k"]) == ({"session": session}, 20)
     assert "user" not in asked.body, "the job says itself how the endpoint learns of the session"
 
 
@@ -202,7 +254,14 @@ async def test_tool_calls_results_and_other_items_of_the_responses_api_are_recor
         {"item": items[0]},
         {"request": {"function": {"name": "search"}, "arguments": {"q": 1}, "id": "x1"}},
         {"output": "found", "id": "x1"},
-        {"request": {"function": {"name": "search"}, "arguments": {"arguments": "oops"}, "id": "x2"}},
+        {
+            "request": {
+                "function": {"name": "search"},
+                "arguments": {"arguments": "oops"},
+                "argumentsRead": False,
+                "id": "x2",
+            }
+        },
         {"output": "away", "id": "x2", "error": True},
         {"request": {"function": {"name": "look"}, "arguments": {"drug": "x"}, "id": "c7"}},
         {"output": "x is known", "id": "c7"},
@@ -213,3 +272,31 @@ async def test_tool_calls_results_and_other_items_of_the_responses_api_are_recor
         {"type": "function_call", "call_id": "c7", "name": "look", "arguments": '{"drug": "x"}'},
         {"type": "function_call_output", "call_id": "c7", "output": "x is known"},
     ]
+
+
+@pytest.mark.parametrize("levels", [600, 100_000])
+async def test_arguments_nested_too_deep_are_kept_as_text(
+    server: OpenAIServer, connect: Connect, levels: int
+) -> None:
+    nested = '{"a":' * levels + "1" + "}" * levels
+    items = [
+        {"type": "mcp_call", "id": "x1", "name": "search", "arguments": nested},
+        {"type": "function_call", "call_id": "c7", "name": "look", "arguments": nested},
+    ]
+    server.will(srv.raw(json.dumps({"status": "completed", "output": items})))
+    _, reply = await say(connect(api="responses", streaming=False))
+    assert [event["request"]["arguments"] for event in reply.generation] == [
+        {"arguments": clean(nested, 100_000)}
+    ] * 2
+
+
+async def test_an_answer_nested_too_deep_is_the_agents_failure(
+    server: OpenAIServer, connect: Connect
+) -> None:
+    item: dict[str, Any] = {"type": "reasoning"}
+    for _ in range(300):
+        item = {"type": "reasoning", "summary": [item]}
+    server.will(srv.raw(json.dumps({"status": "completed", "output": [item]})))
+    with pytest.raises(PeerError, match="JSON nested deeper than 64") as failed:
+        await say(connect(api="responses", streaming=False))
+    assert failed.value.peer == "agent"

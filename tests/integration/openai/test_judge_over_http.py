@@ -113,14 +113,14 @@ async def test_a_verdict_that_keeps_its_invented_quotation_is_kept_and_marked(ma
         (srv.say(""), "was empty"),
     ],
 )
-async def test_two_malformed_verdicts_leave_the_score_not_measured_with_the_reason(
+async def test_malformed_verdicts_leave_the_score_not_measured_with_the_reason(
     make, server, view, answer, says
 ):
-    server.will(answer, answer)
+    server.will(answer, answer, answer)
     with pytest.raises(NotMeasuredError, match=says) as caught:
         await make().score(view)
     assert not isinstance(caught.value, PeerError)
-    assert len(server.received) == 2
+    assert len(server.received) == 3, "once for all, once more, and once for a single task"
 
 
 @pytest.mark.parametrize(
@@ -182,12 +182,12 @@ async def test_a_panel_keeps_every_verdict(make, server, view):
 
 async def test_two_thirds_of_a_panel_are_enough_and_fewer_are_not(make, server, view):
     bad = srv.say("nonsense")
-    server.will(srv.say_json(verdict()), bad, bad, srv.say_json(verdict()))
+    server.will(srv.say_json(verdict()), bad, bad, bad, srv.say_json(verdict()))
     found = await make("a", "b", "c").score(view)
     assert [(v.judge, bool(v.error)) for v in found] == [("a", False), ("b", True), ("c", False)]
-    assert [v.tokens_in for v in found] == [11, 22, 11], "a verdict that is missing was paid for, too"
-    assert found[1].error.startswith("b gave no usable verdict, twice; the last time: it is not JSON")
-    server.will(srv.say_json(verdict()), bad, bad, bad, bad)
+    assert [v.tokens_in for v in found] == [11, 33, 11], "a verdict that is missing was paid for, too"
+    assert found[1].error.startswith("b gave no usable verdict in 3 answers; the last time: it is not JSON")
+    server.will(srv.say_json(verdict()), *[bad] * 6)
     with pytest.raises(
         NotMeasuredError, match="only 1 of 3 verdicts are usable, fewer than two thirds: b gave"
     ):

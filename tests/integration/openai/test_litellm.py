@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
+from bioeval_tui.evaluation.job.models import ModelOptions
 from bioeval_tui.evaluation.models.answer import ChatAnswer
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.seams import Reply
@@ -45,7 +46,10 @@ async def model(request, proxy):
 @pytest.mark.parametrize(("model", "name"), [("chat", "mock"), ("responses", "bridged")], indirect=["model"])
 async def test_litellm_gives_the_same_answer_streamed_and_whole(model, name):
     asked = ChatRequest(
-        name, REQUEST, 0.0, {"type": "object", "properties": {}, "additionalProperties": False}
+        name,
+        REQUEST,
+        ModelOptions(temperature=0),
+        {"type": "object", "properties": {}, "additionalProperties": False},
     )
     whole = await model.complete(asked)
     *pieces, streamed = [piece async for piece in model.stream(asked)]

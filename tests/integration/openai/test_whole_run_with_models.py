@@ -104,7 +104,7 @@ def test_a_malformed_verdict_is_requested_again(whole_run):
 
 def test_facts_reach_the_evaluator_only_where_supplied_and_their_disclosure_is_recorded(whole_run):
     _, events, models, _ = whole_run
-    told = ["Sydney" in prompt.split("# The conversation so far")[0] for prompt in models.evaluator_prompts]
+    told = ["Sydney" in prompt for prompt in models.evaluator_prompts]
     assert told == sorted(told)
     assert {True, False} == set(told)
     assert not [prompt for prompt in models.evaluator_prompts if "asks for the time zone" in prompt]

@@ -74,11 +74,26 @@ def test_a_wrong_option_of_report_is_one_sentence(data_dir: Path, arguments: lis
 
 
 def test_compare_fails_on_a_regression_only_when_asked(data_dir: Path) -> None:
-    assert call("compare", "aaaa", "bbbb").return_value == 0
-    assert call("compare", "aaaa", "bbbb", "--fail-on-regression").return_value == 1
-    assert call("compare", "bbbb", "aaaa", "--fail-on-regression").return_value == 0
+    for name, score in (("cccc", 0.9), ("dddd", 0.5)):
+        talks = [scoring(score)] * 5
+        Recorded(talks, talks, run_id=f"20260102-030405-{name}").write(data_dir / "runs")
+    assert call("compare", "cccc", "dddd").return_value == 0
+    assert call("compare", "cccc", "dddd", "--fail-on-regression").return_value == 1
+    assert call("compare", "dddd", "cccc", "--fail-on-regression").return_value == 0
+    assert call("compare", "cccc", "cccc", "--fail-on-regression").return_value == 0
+
+
+def test_compare_cannot_tell_from_one_trial_whether_it_is_a_regression(data_dir: Path) -> None:
+    found = call("compare", "aaaa", "bbbb", "--fail-on-regression")
+    assert (found.return_value, found.stderr) == (
+        3,
+        "--fail-on-regression: cannot tell whether B is worse: 1 trial that both runs scored may differ by chance "
+        "alone; 5 trials of each run (--repeat 5) would do\n",
+    )
+    assert call("compare", "aaaa", "bbbb").stderr == ""
+    assert json.loads(call("compare", "aaaa", "bbbb", "--json").stdout)["undecided"] in found.stderr
     away = Talk(reason="evaluator_failed", fault="infrastructure")
-    Recorded([away], [scoring(1.0)], run_id="20260102-030405-cccc").write(data_dir / "runs")
+    Recorded([away] * 5, [scoring(1.0)] * 5, run_id="20260102-030405-cccc").write(data_dir / "runs")
     assert call("compare", "cccc", "cccc", "--fail-on-regression").return_value == 3
 
 

@@ -40,6 +40,8 @@ def test_your_own_price_table_applies_everywhere(tmp_path: Path) -> None:
         "m: {in: .nan, out: 1}",
         "- m",
         "m: {in: 1",
+        f"m: {{in: {'9' * 5000}, out: 1}}",
+        "m: {in: 2026-13-45, out: 1}",
     ],
 )
 def test_an_invalid_price_table_is_one_sentence_that_names_the_file(tmp_path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,8 @@ import pytest
 from scipy import sparse
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.explain.disclosure import FEWEST, STEP
 from bioeval_tui.grade.explain.explain import attempts, explain
-from bioeval_tui.grade.explanation import Section, bar_text, table
+from bioeval_tui.grade.explanation import PRIVATE, Section, bar_text, table
 from bioeval_tui.grade.grade import TaskGrading
 
 ROWS = 80
@@ -32,9 +32,38 @@ def given(tasks: Any, grader: dict[str, Any], true: Any, guess: Any, **columns: 
     return tasks.submit("id,y\n" + "".join(f"r{n},{y}\n" for n, y in enumerate(guess)))
 
 
-def views(tasks: Any, path: Path, **options: Any) -> dict[str, Section]:
+def views(tasks: Any, path: Path, *, show_answers: bool = True, **options: Any) -> dict[str, Section]:
     ready = TaskGrading(tasks.registry.get_task("lab/numbers"))
-    return {section.title: section for section in explain(ready, path, **options)}
+    found = explain(ready, path, show_answers=show_answers, **options)
+    return {section.title: section for section in found}
+
+
+def read_by_least_squares(predictions: Any, calibrations: Any) -> Any:
+    """Return what an attacker concludes from the shares of 1 in the calibrations of many made-up files, shape (rows,)."""
+    selected, counted = [], []
+    for guess, section in zip(predictions, calibrations, strict=True):
+        order, at = np.argsort(guess), 0
+        for row in section.rows:
+            size = int(row[0])
+            selected.append(np.zeros(len(guess)))
+            selected[-1][order[at : at + size]] = 1
+            counted.append(5 * round(float(row[2]) * size / 5))  # as if counts were shown in steps of five
+            at += size
+    return np.linalg.lstsq(np.array(selected), np.array(counted), rcond=None)[0] > 0.5
+
+
+def crafted() -> dict[str, Any]:
+    """Predictions for `ROWS` rows that are made up so that figures about them tell answers."""
+    row = np.arange(ROWS)
+    random = np.random.default_rng(5)
+    return {
+        **{f"constant {value}": np.full(ROWS, value) for value in (0.0, 0.5, 1.0)},
+        **{f"one row, {n}": np.where(row == n, 1.0, 0.0) for n in row},
+        **{f"all rows up to {n}": np.where(row <= n, 0.9, 0.1) for n in row},
+        **{f"bit {n} of the row's number": (row >> n & 1).astype(float) for n in range(7)},
+        **{f"powers of two from {n}": np.ldexp(1.0, -np.abs(row - n) % 50) for n in range(0, ROWS, 10)},
+        **{f"shuffled, {n}": random.permutation(ROWS) / ROWS for n in range(60)},
+    }
 
 
 def numbers(tasks: Any, **columns: Any) -> tuple[Path, Any, Any]:
@@ -45,9 +74,9 @@ def numbers(tasks: Any, **columns: Any) -> tuple[Path, Any, Any]:
     return given(tasks, {"metric": "mean_absolute_error"}, true, guess, **columns), true, guess
 
 
-def test_residuals_show_the_bias_and_with_answers_the_worst_row(tasks: Any) -> None:
+def test_residuals_show_the_bias_and_the_worst_row(tasks: Any) -> None:
     path, true, _ = numbers(tasks)
-    found = views(tasks, path, show_answers=True)
+    found = views(tasks, path)
     residuals = dict(found["residuals of y, predicted − true"].rows)
     assert float(residuals["50% quantile"]) == pytest.approx(0.5, abs=0.1)
     worst = found["worst rows"].rows[0]
@@ -58,37 +87,76 @@ def test_residuals_show_the_bias_and_with_answers_the_worst_row(tasks: Any) -> N
     )
 
 
-def test_an_explanation_names_no_private_row_and_shows_no_single_value(tasks: Any) -> None:
-    """Predictions that are made up so that each error tells which row it is of."""
-    true = np.random.default_rng(4).normal(size=ROWS).round(3)
-    guess = true * 0 + np.arange(ROWS) * 1000
-    found = views(tasks, given(tasks, {"metric": "mean_absolute_error"}, true, guess))
-    texts = [cell for section in found.values() for row in section.rows for cell in row]
-    assert not {text for text in texts if text.startswith("r")}
-    assert not {f"{value:.5g}" for value in guess - true} & set(texts)
-    assert "--show-answers" in found["the task keeps its answers private"].note
+KINDS: dict[str, tuple[dict[str, Any], Any]] = {
+    "probabilities": ({"metric": "roc_auc"}, [0, 1] * 40),
+    "labels": ({"metric": "f1_macro"}, [0, 0, 1, 1] * 20),
+    "numbers": ({"metric": "mean_absolute_error"}, np.arange(ROWS) / 8),
+    "survival": ({"metric": "concordance_index", "event": "event"}, np.arange(ROWS) + 1),
+}
 
 
-def test_private_class_counts_are_rounded_and_small_classes_hidden(tasks: Any) -> None:
-    """Three rows are called a class that nothing else is called: what they are must not be told."""
-    true = ["odd"] * 3 + ["benign"] * 46 + ["odd"] * 28 + ["rare"] * 3
-    guess = ["odd"] * 3 + ["benign"] * 77
-    found = views(tasks, given(tasks, {"metric": "f1_macro"}, true, guess))
-    rows = found["classes of y"].rows
-    assert [row[0] for row in rows] == ["benign", "odd"]
-    assert rows[1][2:] == ("–", "–", "–")
-    confusion = found["confusion: true by row, predicted by column"]
-    assert confusion.columns == ("", "benign")
-    counts = [int(cell) for row in (*rows, *confusion.rows) for cell in row[1:2]]
-    assert not any(count % STEP for count in counts)
+@pytest.mark.parametrize("kind", KINDS)
+def test_hundreds_of_made_up_files_tell_nothing_of_private_answers(tasks: Any, kind: str) -> None:
+    """What is shown is the same for other answers: no count, group, order, dash or error message depends on them."""
+    grader, true = KINDS[kind]
+    files = crafted()
+    assert len(files) >= 200
+    others = np.random.default_rng(1).permutation(true)
+    columns = {"site": ["north", "south"] * 40, "age": np.arange(ROWS) / 10, "same": [1] * ROWS, "y2": others}
+    path = given(tasks, grader, true, files["constant 0.0"], event=np.arange(ROWS) % 2)
+    task = tasks.registry.get_task("lab/numbers")
+    ids = [f"r{n}" for n in range(ROWS)]
+    pd.DataFrame({"id": ids, **columns}).to_csv(task.public_dir / "test.csv", index=False)
+    shown: list[list[Any]] = []
+    for answers in (true, others):
+        events = (np.asarray(answers) > np.median(answers)).astype(int)
+        pd.DataFrame({"id": ids, "y": answers, "event": events}).to_csv(task.answers, index=False)
+        ready = TaskGrading(task)
+        shown.append([])
+        for guess in files.values():
+            pd.DataFrame({"id": ids, "y": guess, "mine": guess}).to_csv(path, index=False)
+            for by in (None, *columns, "id", "y", "mine", "event", "nothing"):
+                shown[-1].append([section.to_dict() for section in explain(ready, path, by=by)])
+    assert shown[0] == shown[1]
+    assert all(sections == [PRIVATE.to_dict()] for sections in shown[0])
 
 
-def test_thresholds_that_identify_few_rows_are_left_out(tasks: Any) -> None:
-    true = [1] * 40 + [0] * 40
-    guess = [0.9] * (FEWEST - 1) + [0.2] * (ROWS - FEWEST + 1)
-    found = views(tasks, given(tasks, {"metric": "roc_auc"}, true, guess))
-    assert "confusion at 0.5" not in found
-    assert [row[0] for row in found["calibration of y"].rows] == [str(ROWS - FEWEST + 1)]
+def test_the_attack_reads_every_answer_from_rounded_views_so_none_is_shown(tasks: Any) -> None:
+    """Counts in steps of five and groups of eight rows do not protect answers: 200 files are enough."""
+    true = np.random.default_rng(3).integers(0, 2, ROWS)
+    random = np.random.default_rng(5)
+    predictions = [random.permutation(ROWS) / ROWS for _ in range(200)]
+    path = given(tasks, {"metric": "roc_auc"}, true, predictions[0])
+    ready = TaskGrading(tasks.registry.get_task("lab/numbers"))
+
+    def calibration(guess: Any) -> Section:
+        path.write_text("id,y\n" + "".join(f"r{n},{y}\n" for n, y in enumerate(guess)))
+        sections = explain(ready, path, show_answers=True)
+        return next(section for section in sections if section.title.startswith("calibration"))
+
+    assert (read_by_least_squares(predictions, map(calibration, predictions)) == true).all()
+
+
+@pytest.mark.parametrize("where", ["..", "link"])
+def test_answers_that_only_seem_to_be_public_are_private(tasks: Any, where: str) -> None:
+    path, *_ = numbers(tasks)
+    task = tasks.registry.get_task("lab/numbers")
+    folder = task.public_dir.relative_to(tasks.data)
+    answers = f"{folder}/../private/answers.csv"
+    if where == "link":
+        answers = f"{folder}/answers.csv"
+        (task.public_dir / "answers.csv").symlink_to(task.answers)
+    ready = TaskGrading(replace(task, answers=tasks.data / answers))
+    assert explain(ready, path) == [PRIVATE]
+
+
+def test_public_answers_are_explained_without_asking(tasks: Any) -> None:
+    path, *_ = numbers(tasks)
+    task = tasks.registry.get_task("lab/numbers")
+    public = task.public_dir / "answers.csv"
+    public.write_bytes(task.answers.read_bytes())
+    titles = [section.title for section in explain(TaskGrading(replace(task, answers=public)), path)]
+    assert "worst rows" in titles
 
 
 def test_probabilities_have_thresholds_confusion_and_calibration(tasks: Any) -> None:
@@ -98,7 +166,7 @@ def test_probabilities_have_thresholds_confusion_and_calibration(tasks: Any) -> 
     found = views(tasks, given(tasks, {"metric": "roc_auc"}, true, guess))
     rows = found["confusion at 0.5"].rows
     assert [row[0] for row in rows] == ["true 0", "true 1"]
-    assert sum(int(cell) for row in rows for cell in row[1:]) == pytest.approx(ROWS, abs=2 * STEP)
+    assert sum(int(cell) for row in rows for cell in row[1:]) == ROWS
     assert sum(int(row[0]) for row in found["calibration of y"].rows) == ROWS
     assert "sensitivity + specificity is greatest at" in found["thresholds of y"].note
 
@@ -107,7 +175,7 @@ def test_labels_have_every_class_and_their_confusion(tasks: Any) -> None:
     true = ["benign"] * 50 + ["odd"] * 30
     guess = ["benign"] * 45 + ["odd"] * 35
     found = views(tasks, given(tasks, {"metric": "f1_macro"}, true, guess))
-    assert found["classes of y"].rows[0][:3] == ("benign", "50", "0.9")
+    assert found["classes of y"].rows[0] == ("benign", "50", "0.9", "1", "0.94737")
     confusion = {row[0]: row[1:] for row in found["confusion: true by row, predicted by column"].rows}
     assert confusion == {"benign": ("45", "5"), "odd": ("0", "30")}
 
@@ -123,22 +191,41 @@ def test_survival_errors_are_shown_by_predicted_risk(tasks: Any) -> None:
     assert dict(found["ranks of y"].rows)["concordance index"] == "1"
 
 
-def test_groups_of_a_public_column_have_scores_and_small_ones_only_with_answers(tasks: Any) -> None:
+def test_groups_of_a_public_or_answers_column_have_scores(tasks: Any) -> None:
     sites = ["north"] * 40 + ["south"] * (ROWS - 40 - 2) + ["tiny"] * 2
     path, *_ = numbers(tasks, secret=sites)
     public = tasks.registry.get_task("lab/numbers").public_dir
     lines = [f"r{n},{site}" for n, site in enumerate(sites)]
     (public / "test.csv").write_text("\n".join(["id,site", *lines]) + "\n")
     (public / "sample_submission.csv").unlink()
-    closed = views(tasks, path, by="site")["score of y by site"]
-    assert [row[:2] for row in closed.rows] == [("north", "40"), ("south", "38")]
-    assert closed.note == f"1 group of fewer than {FEWEST} rows not shown"
-    assert len(views(tasks, path, by="site", show_answers=True)["score of y by site"].rows) == 3
+    for column in ("site", "secret"):
+        found = views(tasks, path, by=column)[f"score of y by {column}"]
+        assert [row[:2] for row in found.rows] == [("north", "40"), ("south", "38"), ("tiny", "2")]
     with pytest.raises(
-        InputError, match=r"no public table .* has a column `secret` for these rows; there are site"
+        InputError, match=r"no table .* has a column `nothing` for these rows; there are y, secret, site"
     ):
-        views(tasks, path, by="secret")
-    assert views(tasks, path, by="secret", show_answers=True)["score of y by secret"].rows
+        views(tasks, path, by="nothing")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([n % 12 for n in range(ROWS)], [str(n) for n in range(12)]),
+        ([n * 3 - 120 for n in range(ROWS)], ["-120 to -63", "-60 to -3", "0 to 57", "60 to 117"]),
+        (
+            [1e6 + n / 100 for n in range(ROWS)],
+            ["1000000 to 1000000.19", "1000000.2 to 1000000.39", "1000000.4 to 1000000.59", "1000000.6 to 1000000.79"],
+        ),
+        (["10 mg", "9 mg"] * 40, ["10 mg", "9 mg"]),
+        ([5.5, 12.0, "", 100.0] * 20, ["5.5 to 5.5", "12 to 12", "100 to 100", "no value"]),
+    ],
+    ids=["whole", "quarters", "close", "text", "gaps"],
+)  # fmt: skip
+def test_groups_of_numbers_are_in_order_of_their_values(
+    tasks: Any, values: list[Any], expected: list[str]
+) -> None:
+    path, *_ = numbers(tasks, dose=values)
+    assert [row[0] for row in views(tasks, path, by="dose")["score of y by dose"].rows] == expected
 
 
 def test_a_custom_graders_score_is_explained_by_the_shared_columns(tasks: Any) -> None:
@@ -185,9 +272,12 @@ def test_a_sparse_truth_has_errors_by_groups_of_cells_and_genes_of_a_dense_predi
         )
         file.write_h5ad(path)
     ready = TaskGrading(tasks.registry.get_task("lab/cells"))
-    found = {section.title: section.rows for section in explain(ready, tmp_path / "guess.h5ad")}
-    assert found["mean squared error by type"] == (("B", "10", "1"), ("T", "10", "1"))
-    assert found["mean squared error by panel"] == (("many", "10", "1"),)
+    found = {
+        section.title: section.rows for section in explain(ready, tmp_path / "guess.h5ad", show_answers=True)
+    }
+    assert found["mean squared error by type"] == (("B", "12", "1"), ("T", "12", "1"))
+    assert found["mean squared error by panel"] == (("few", "2", "1"), ("many", "10", "1"))
+    assert explain(ready, tmp_path / "guess.h5ad", by="type") == [PRIVATE]
 
 
 def test_attempts_show_the_best_so_far_and_the_medal_thresholds() -> None:

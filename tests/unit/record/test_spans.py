@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.record.spans import absent_parents, meaning_of, ordered, tokens_of, without_content
+from bioeval_tui.record.spans import (
+    AgentSpan,
+    absent_parents,
+    meaning_of,
+    ordered,
+    tokens_of,
+    was_cut_off,
+    without_content,
+)
 from tests.unit.evaluation.traces.spans import TRACE, span, tool
 
 ROOT = "aa" * 8
@@ -142,3 +150,15 @@ def test_the_tokens_of_an_answer_are_those_of_its_model_calls_each_counted_once(
     failed = span(5, trace="22" * 16, gen_ai__operation__name="chat", gen_ai__usage__input_tokens=1_000)
     assert tokens_of([inner, second, outer, agent, failed, outer], TRACE) == (51, 7)
     assert tokens_of([agent], TRACE) == (None, None)
+
+
+def test_an_answer_is_cut_off_if_the_last_model_call_that_says_why_it_ended_was() -> None:
+    def ended(number: int, reasons: object) -> AgentSpan:
+        made = span(number, gen_ai__operation__name="chat", gen_ai__response__finish_reasons=reasons)
+        return made.model_copy(update={"end_ns": number})
+
+    silent = span(9, gen_ai__operation__name="invoke_agent")
+    assert was_cut_off([ended(1, ["tool_calls"]), ended(2, ["length"]), silent], TRACE)
+    assert was_cut_off([ended(1, '["max_tokens"]')], TRACE)
+    assert not was_cut_off([ended(2, ["stop"]), ended(1, ["length"])], TRACE)
+    assert not was_cut_off([silent], TRACE)

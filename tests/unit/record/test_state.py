@@ -64,6 +64,8 @@ def test_a_second_attempt_replaces_the_first_whose_late_events_are_ignored() -> 
     state = apply_all(RunState(), [*first, *again, *first])
     once = apply_all(RunState(), again)
     assert state.conversations == once.conversations
+    (talk,) = state.conversations.values()
+    assert [attempt.attempt for attempt in talk.attempts] == [2, 1], "the first was paid for"
     assert state.conversations[ConversationKey("withheld", 1)].attempt == 2
 
 

@@ -32,7 +32,9 @@ class Talk:
     unreachable: bool = False
     fault: events.Fault = "none"
     reason: events.EndReason = "signed_off"
+    detail: str = ""
     says: str = "hello"
+    cut_off: bool = False
     ends: bool = True
     tone: float | None = None
     fact: bool = False
@@ -136,7 +138,14 @@ class Recorded:
                 base = {"message": number, "turn": turn, "role": role, "speaker": role}
                 found.append(emit(events.MessageStarted, **base))
                 found.append(
-                    emit(events.MessageCompleted, **base, content=text, latency_ms=ms, first_token_ms=ms)
+                    emit(
+                        events.MessageCompleted,
+                        **base,
+                        content=text,
+                        latency_ms=ms,
+                        first_token_ms=ms,
+                        cut_off=talk.cut_off and role == "assistant",
+                    )
                 )
         found += [
             emit(
@@ -161,7 +170,15 @@ class Recorded:
             ]  # fmt: skip
         if not talk.ends:
             return found
-        found.append(emit(events.ConversationEnded, reason=talk.reason, fault=talk.fault, duration_ms=1000.0))
+        found.append(
+            emit(
+                events.ConversationEnded,
+                reason=talk.reason,
+                fault=talk.fault,
+                detail=talk.detail,
+                duration_ms=1000.0,
+            )
+        )
         return found + self._scored(emit, talk)
 
     def _scored(self, emit: Any, talk: Talk) -> list[RunEvent]:

@@ -11,14 +11,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_overlay, append_reviews
 from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.report.agreement import agreement_report, change, rated_tasks
+from bioeval_tui.report.correction import draw
 from bioeval_tui.report.formats.agreement import agreement_dict, change_words, print_agreement
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.labels import with_labels
 from bioeval_tui.report.loading import load_run
 from tests.unit.report.recorded import Recorded, Talk, reviewed
 from tests.unit.runs_command import call
@@ -163,3 +165,50 @@ def test_reports_show_both_scores_and_the_recording_stays(path: Path) -> None:
     torn = load_run(path)
     assert torn.problems
     assert torn.reviewed is not None
+
+
+def test_tasks_that_only_a_later_judge_could_score_can_be_labelled(tmp_path: Path) -> None:
+    path = Recorded([Talk(tasks=None)], [Talk(tasks=None)]).write(tmp_path)
+    assert rated_tasks([path], every=True) == ([], [])
+    judge_again(path, ((0.2, 0.9), (0.8, 0.4)))
+    labels = tmp_path / "labels.csv"
+    labels.write_text("condition,trial,task,label\nwithheld,1,1,0.2\nsupplied,1,2,yes\n", encoding="utf-8")
+    items = with_labels(rated_tasks([path], every=True)[0], labels)
+    assert [(item.key.condition, item.task, item.latest) for item in items if item.people] == [
+        ("supplied", 2, 0.4), ("withheld", 1, 0.2),
+    ]  # fmt: skip
+    assert len(items) == 4
+    assert len(draw([path], 4, 1)) == 4
+
+
+BAD = ("x", "-1", "1.5", "1e3", "nan", "inf", "9" * 5000, "1_0", "0x1", "١", "²", "½", "true", "None", "[1]", "=1+1", "1,5",
+       "\u200b1", "1\u202e2", "\x1b[31m1", "withheld ", "WITHHELD", "both", "1;2", "１", "+1", "- 1", "1/1", "''", "%s")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "column", ["case_trial", "trial", "condition", "task", "run_id", "label", "case", "reviewer"]
+)
+def test_a_bad_value_of_a_label_file_is_named_with_its_line(path: Path, tmp_path: Path, column: str) -> None:
+    items = rated_tasks([path], every=True)[0]
+    for value in BAD:
+        file = tmp_path / "labels.csv"
+        row = {
+            "case": "",
+            "case_trial": "",
+            "trial": "1",
+            "condition": "withheld",
+            "task": "1",
+            "run_id": "",
+            "label": "1",
+        }
+        with file.open("w", newline="", encoding="utf-8") as opened:
+            opened.write(",".join({**row, column: ""}) + "\n\n")
+            csv.writer(opened).writerow({**row, column: value}.values())
+        said = ""
+        try:
+            with_labels(items, file)
+        except InputError as error:
+            said = str(error)
+        assert not said or said.startswith(f"{file}, line 3: ")
+        assert f": {column} is " in said or column not in ("case_trial", "trial")
+        assert "\x1b" not in said

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
+from pathlib import Path
+from random import Random
 
 import pytest
 from rich.console import Console
@@ -13,9 +15,11 @@ from bioeval_tui.report.advice import needed
 from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.json_report import comparison_dict
+from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.statistics.planning import trials_for_difference
 from bioeval_tui.report.statistics.variance_components import VarianceComponents
-from tests.unit.report.recorded import Recorded, Talk, scoring
+from tests.simulations.comparing import alarms, compared
+from tests.unit.report.recorded import Recorded, Talk, import_scores, scoring
 
 AWAY = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
 
@@ -32,7 +36,7 @@ def test_the_conclusion_counts_tasks_and_gives_the_paired_difference_with_its_in
     a = Recorded([Talk(tasks=(0.5, 0.5, 0.9, 0.5), holds=()) for _ in range(5)])
     b = Recorded([Talk(tasks=(0.7 + n / 50, 0.8, 0.6, 0.9), holds=()) for n in range(5)])
     sentence = against(a, b).conditions[0].sentence
-    assert sentence.startswith("Facts withheld: B is better on 3 of 4 tasks and worse on 1; overall +0.")
+    assert sentence.startswith("Facts withheld: B scores higher on 3 of 4 tasks and lower on 1; overall +0.")
     assert "95 % interval" in sentence
     assert sentence.endswith(": better. By part: tasks +0.11.")
 
@@ -123,10 +127,9 @@ def test_latencies_at_different_concurrency_are_not_compared() -> None:
 
 
 def test_a_changed_target_for_response_times_is_no_regression() -> None:
-    a, b = (Recorded([replace(scoring(0.5), latencies_ms=(ms,))]) for ms in (900, 2000))
+    a, b = (Recorded([replace(scoring(0.5), latencies_ms=(ms,))] * 5) for ms in (900, 2000))
     (told,) = against(a, b).regressions
-    assert told.startswith("facts withheld: the score fell in every pair, ")
-    assert told.endswith("too few to tell")
+    assert told.startswith("facts withheld: the score fell, ")
     job = {**a.loaded().started.job, "aspirationalAverage": 400.0}
     found = against(a, replace(b, started={"job_sha256": "1" * 64, "job": job}))
     assert found.regressions == ()
@@ -139,32 +142,91 @@ def test_unpaired_trials_are_left_out_and_counted() -> None:
     found = against(Recorded(values(0.5, 0.5, 0.5)), Recorded([scoring(0.7), AWAY]))
     assert (
         found.conditions[0].score.estimate.counted.words
-        == "1 of 3 used (the infrastructure failed in 1, 1 not run on both sides)"
+        == "1 of 3 used (the measurement failed in 1, 1 not run on both sides)"
     )
     assert "A has 3 trials, B 2: only trials with the same number are paired" in found.notes
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "regressed"),
+    ("a", "b", "regressed", "undecided"),
     [
-        ([0.9] * 5, [0.5] * 5, True),
-        ([0.5] * 5, [0.9] * 5, False),
-        ([0.9], [0.5], True),
-        ([0.9, 0.5], [0.5, 0.9], False),
-        ([0.5], [0.5], False),
+        ([0.9] * 5, [0.5] * 5, True, ""),
+        ([0.9, 0.85, 0.9, 0.88, 0.9], [0.5, 0.45, 0.55, 0.5, 0.4], True, ""),
+        ([0.5] * 5, [0.9] * 5, False, ""),
+        ([0.5] * 5, [0.5] * 5, False, ""),
+        ([0.9], [0.5], False, "1 trial that both runs scored may differ by chance alone; 5 trials"),
+        ([0.9] * 4, [0.5] * 4, False, "4 trials that both runs scored may differ by chance alone; 5 trials"),
+        ([0.5], [0.5], False, "1 trial"),
     ],
 )
-def test_a_regression_is_a_fall_beyond_chance_or_in_every_pair(
-    a: list[float], b: list[float], regressed: bool
+def test_a_regression_is_a_fall_beyond_chance_and_few_trials_cannot_tell(
+    a: list[float], b: list[float], regressed: bool, undecided: str
 ) -> None:
-    assert bool(against(Recorded(values(*a)), Recorded(values(*b))).regressions) is regressed
+    found = against(Recorded(values(*a)), Recorded(values(*b)))
+    assert bool(found.regressions) is regressed
+    assert undecided in found.undecided
+    assert bool(undecided) is bool(found.undecided)
+
+
+def test_trials_of_few_cases_are_not_independent(tmp_path: Path) -> None:
+    def run(name: str, cases: int, score: float) -> LoadedRun:
+        return load_run(import_scores(tmp_path, name, [[score] * 10] * cases))
+
+    few = compare(run("a", 4, 0.9), run("b", 4, 0.5))
+    assert few.regressions == ()
+    assert "4 cases that both runs scored" in few.undecided
+    assert "7 cases would do" in few.undecided
+    assert few.advice == ("4 cases cannot tell a difference from chance: 7 would do.",)
+    five = compare(run("c", 5, 0.9), run("d", 5, 0.5)).conditions[0].score
+    assert five.words == "−0.40 in each of 50 pairs: too few to tell"
+    seven = compare(run("e", 7, 0.9), run("f", 7, 0.5))
+    tested = seven.conditions[0].score
+    assert tested.p == pytest.approx(2 / 2**7 * tested.tests)
+    assert seven.regressions
+    assert not seven.undecided
+
+
+@pytest.mark.parametrize("passes", [False, True])
+@pytest.mark.parametrize("trials", [1, 3, 5, 10])
+def test_the_same_agent_twice_is_rarely_a_regression(trials: int, passes: bool) -> None:
+    assert alarms(60, trials, passes=passes) <= (0.07 if trials >= 5 else 0)
+    assert bool(compared(Random(1), trials, passes=passes).undecided) is (trials < 5)
+
+
+def test_only_what_is_beyond_chance_is_coloured_on_screen() -> None:
+    few = against(Recorded([Talk(holds=(True,))]), Recorded([Talk(holds=(False,))]))
+    many = against(Recorded([Talk(holds=(True,))] * 5), Recorded([Talk(holds=(False,))] * 5))
+    assert [one.conditions[0].assertions[0].change for one in (few, many)] == ["broken", "broken"]
+    verdicts = []
+    for one in (few, many):
+        tested = one.conditions[0].assertions[0].difference
+        assert tested is not None
+        verdicts.append(tested.verdict)
+    assert verdicts == ["too few", "worse"]
+
+
+def test_five_trials_show_that_all_tasks_fell_though_no_single_one_is_beyond_chance() -> None:
+    random = Random(7)
+
+    def run(mean: float) -> Recorded:
+        holds = [tuple(random.random() < 0.8 for _ in range(3)) for _ in range(10)]
+        talks = [Talk(tasks=tuple(random.gauss(mean, 0.08) for _ in range(3)), holds=one) for one in holds]
+        return Recorded(talks[:5], talks[5:])
+
+    found = against(run(0.7), run(0.4))
+    assert any(": the score from tasks fell, " in line for line in found.regressions)
+    assert not any("task “" in line for line in found.regressions)
 
 
 def test_an_assertion_that_passed_before_and_fails_now_is_a_regression() -> None:
-    found = against(Recorded([Talk(holds=(True, False))]), Recorded([Talk(holds=(False, True))]))
+    found = against(Recorded([Talk(holds=(True, False))] * 5), Recorded([Talk(holds=(False, True))] * 5))
     changes = {check.title: check.change for check in found.conditions[0].assertions}
     assert changes == {"check 1": "broken", "check 2": "fixed"}
-    assert any("“check 1” passed in A and fails in B" in line for line in found.regressions)
+    assert found.regressions == (
+        "facts withheld: assertion “check 1” fell, −1.00 in each of 5 pairs: worse (p 0.004)",
+    )
+    once = against(Recorded([Talk(holds=(True, False))]), Recorded([Talk(holds=(False, True))]))
+    assert (once.regressions, bool(once.undecided)) == ((), True)
 
 
 def test_different_jobs_judges_and_unclean_runs_are_noted() -> None:

@@ -74,6 +74,12 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
          " and by 0.50 with the facts."),
         ([Talk(reason="timed_out", fault="agent")], [KNOWS], "timed_out", "ran out of time at turn 1"),
         ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x")], [KNOWS], "evaluator_failed", "stepped out of its role at turn 2"),
+        ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x", detail="leak: x"),
+          *[Talk(reason="evaluator_failed", fault="evaluator", detail="cut off")] * 4], [KNOWS] * 5, "evaluator_failed",
+         "stepped out of its role at turn 2 in the conversation without the facts of trial 1 (leak: x) and failed in 4 of 10 "
+         "conversations, first at turn 1 in the conversation without the facts of trial 2 (cut off), so they say nothing"),
+        ([Talk(reason="max_turns", holds=(None,), detail="6 messages without a sign-off")] * 2, [], "not_measured",
+         "No conversation has a score: assertion not measured: 1 of 1 assertions could not be measured."),
         ([Talk(reason="evaluator_failed", fault="infrastructure")], [KNOWS], "evaluator_failed", "The simulated user failed at turn 1"),
     ],
 )  # fmt: skip
@@ -245,7 +251,7 @@ def run_of(model: str, values: list[float]) -> LoadedRun:
 
 
 def test_a_model_that_beats_every_other_wins() -> None:
-    runs = [run_of("small", [0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8])]
+    runs = [run_of("small", [0.3, 0.35, 0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8, 0.8, 0.85])]
     found = conclude_batch(runs)
     assert found.outcome == "winner"
     assert found.sentence.startswith("large does better than small, by 0.50")
@@ -254,13 +260,14 @@ def test_a_model_that_beats_every_other_wins() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "says"),
     [
-        ([0.3, 0.9, 0.5], [0.8, 0.3, 0.6], "cannot be distinguished from chance"),
-        ([0.3], [0.8], "2 pairs of conversations are too few to tell"),
-        ([0.5] * 3, [0.5] * 3, "a and b score the same (0.50)."),
+        ([0.3, 0.9, 0.5, 0.6, 0.4], [0.8, 0.3, 0.6, 0.5, 0.7], "cannot be distinguished from chance"),
+        ([0.3], [0.8], "1 trial is too few to tell (b 0.80, a 0.30); 5 would do"),
+        ([0.3] * 3, [0.8] * 3, "3 trials are too few to tell"),
+        ([0.5] * 5, [0.5] * 5, "a and b score the same (0.50)."),
         (
             [0.5] * 2,
             [0.5] * 2,
-            "a and b score the same (0.50); 4 pairs of conversations are too few to tell more.",
+            "a and b score the same (0.50); 2 trials are too few to tell more.",
         ),
     ],
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from bioeval_tui.evaluation.prices import Price, Prices
+from bioeval_tui.record.events import RequestFailed
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.html import html_report
@@ -15,7 +16,7 @@ from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.result import result_of, run_result
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, dollars, token_words, why_unknown
-from tests.unit.report.recorded import Recorded, Talk
+from tests.unit.report.recorded import START, Recorded, Talk
 
 PRICES = Prices({"api.example": {"small": Price(1.0, 10.0), "large": Price(2.0, 20.0)}}, {})
 
@@ -61,9 +62,27 @@ def test_an_unknown_part_makes_the_total_cost_unknown() -> None:
     talk.messages[3].tokens_out = None
     spent = summarise_runs([silent])[0].conditions[0].spent
     assert why_unknown(spent) == "agent: 1 of 2 answers have no token count"
+    assert token_words(spent).startswith(
+        "agent 2,000 in, at least 100 out; ".replace("2,000", "at least 2,000")
+    )
+    talk.messages[3].tokens_in = talk.messages[1].tokens_in = talk.messages[1].tokens_out = None
+    spent = summarise_runs([silent])[0].conditions[0].spent
+    assert token_words(spent) == "agent unknown; evaluator 1,000 in, 100 out; judge 5,000 in, 50 out"
     rest = run()
     rest.state.job["target"] = {"protocol": "rest"}
     assert summarise_runs([rest])[0].spent.of("agent").dollars is None
+
+
+def test_failed_requests_that_a_server_may_charge_for_do_not_cost_nothing() -> None:
+    found = run()
+    where = {"run_id": "r", "seq": 1, "at": START, "peer": "evaluator", "request_attempt": 1}
+    for status, error, cost in ((401, "answered 401", 0.0), (None, "no end within 120 s", None)):
+        for talk in found.state.conversations.values():
+            del talk.messages[1:]
+            talk.request_failures = [RequestFailed(**where, status=status, error=error)]
+        spent = summarise_runs([found])[0].spent.of("evaluator")
+        assert spent.dollars == cost
+        assert bool(spent.why_unknown) is (cost is None)
 
 
 def test_scripts_people_and_rules_cost_nothing() -> None:
@@ -71,7 +90,12 @@ def test_scripts_people_and_rules_cost_nothing() -> None:
     found.state.job["evaluator"], found.state.job["scorer"] = {"kind": "scripted"}, {"kind": "rules"}
     spent = summarise_runs([found])[0].spent
     assert [spent.of("evaluator").dollars, spent.of("judge").dollars] == [0.0, 0.0]
-    assert (dollars(0.0), dollars(None), dollars(1234.5)) == ("$0", "unknown", "$1,234.50")
+    assert [dollars(each) for each in (0.0, None, 1234.5, 1e-6)] == [
+        "$0",
+        "unknown",
+        "$1,234.50",
+        "under $0.0001",
+    ]
 
 
 def test_a_panel_is_charged_at_its_highest_price() -> None:
@@ -91,7 +115,7 @@ def test_every_report_and_comparison_shows_tokens_and_cost() -> None:
     data = json_report([found])
     assert data["runs"][0]["cost"]["dollars"] == 0.042
     assert data["summary"][0]["conditions"]["supplied"]["cost"]["peers"]["judge"] == {
-        "tokens_in": 5000, "tokens_out": 50, "dollars": 0.011, "why_unknown": None,
+        "tokens_in": 5000, "tokens_out": 50, "uncounted": 0, "dollars": 0.011, "known_dollars": 0.011, "why_unknown": None,
     }  # fmt: skip
     sides = comparison_dict(compare(found, other))["conditions"]["withheld"]["cost"]
     assert (sides["a"]["dollars"], sides["b"]["dollars"]) == (0.021, None)

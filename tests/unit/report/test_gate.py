@@ -45,7 +45,7 @@ def test_up_to_ten_per_cent_may_be_excluded() -> None:
     result = gate(Recorded([scoring(0.9)] * 8 + [AWAY]), "withheld:0.8")
     assert result.exit_code == 3
     assert result.notes == (
-        "more than 10 % of the conversations could not be used: 8 of 9 used (the infrastructure failed in 1)",
+        "more than 10 % of the conversations could not be used: 8 of 9 used (the measurement failed in 1)",
     )
 
 

@@ -14,12 +14,14 @@ from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.overlay import append_overlay
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.formats.json_report import json_report
+from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.result import run_result
 from bioeval_tui.report.summary import summarise_runs
-from bioeval_tui.report.view import warnings
+from bioeval_tui.report.view import versions, warnings
 from tests.unit.report.recorded import Recorded, Talk
 
 
@@ -58,7 +60,14 @@ def test_the_latest_verdict_counts_and_the_recorded_one_is_shown_beside_it(tmp_p
     assert any(line.startswith(said) for line in warnings(run))
     assert "Judged again" in html_report([run])
     assert "| second | eval/score cafecafe | ada |" in markdown_report([run])
+    assert "judge judge, second" in " ".join(
+        f"judge {value}" for name, value in versions(run) if name == "judge"
+    )
+    assert json.loads(inspect_log(run))["eval"]["metadata"]["judge"] == "judge, second"
+    assert 'name="judge" value="judge, second"' in junit_xml([run])
+    assert "judge, second" in html_report([run])
     report = json_report([run])["runs"][0]
+    assert (report["judge"], report["judge_prompt"]) == ("judge, second", "eval/score cafecafe")
     assert report["score"] == 0.85
     assert [row["counts"] for row in report["judged_again"]] == [False, False, True]
 

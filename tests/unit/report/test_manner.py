@@ -20,6 +20,7 @@ from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.manner import manners
 from bioeval_tui.report.result import run_result
+from tests.unit.report.recorded import Recorded, Talk
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 CRAFT_MD = GOLDEN / "published" / "craft-md-25.jsonl"
@@ -78,6 +79,14 @@ def test_a_jobs_greeting_does_not_count_as_the_simulated_users_words() -> None:
     assert mean is not None
     assert mean > len(said[0].split())  # "Hello" is left out
     assert withheld.rows[1].measure.value is None  # the facts were withheld
+
+
+def test_turns_out_of_role_are_not_checked_where_the_guards_are_off() -> None:
+    said = [Talk(latencies_ms=(1.0, 1.0))]
+    for guards, shows in (("mark", "0.0 %"), ("off", "not checked")):
+        job = {"evaluator": {"kind": "llm", "guards": guards}}
+        (found,) = manners([Recorded(said, started={"job": job}).loaded()])
+        assert {row.name: row.found for row in found.rows}["out_of_role"] == shows
 
 
 def test_reports_of_a_rehearsal_compare_no_script_with_people_and_name_no_model_that_nobody_asked_for() -> (

@@ -152,3 +152,16 @@ def test_deeply_nested_text_is_shown_whole(deep: str) -> None:
 )
 def test_a_message_makes_a_report_at_most_a_few_times_its_length(text: str) -> None:
     assert len(html_report([Recorded([Talk(says=text)]).loaded()])) < 8 * len(text) + 30_000
+
+
+def test_of_a_very_long_message_the_beginning_is_markdown_and_nothing_is_lost() -> None:
+    lines = [f"**dose {number}** [x](y)" for number in range(1, 1001)]
+    found = shown("\n".join(lines))
+    assert "<strong>dose 1</strong>" in found
+    assert found.endswith("**dose 1000** [x](y)</p>")
+    assert [int(number) for number in re.findall(r"dose (\d+)", found)] == list(range(1, 1001))
+
+
+def test_a_message_of_brackets_is_shown_as_it_was_written() -> None:
+    brackets = "[" * 1001
+    assert shown(brackets + "**x**") == f"<p>{brackets}**x**</p>"

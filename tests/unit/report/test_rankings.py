@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from click.testing import CliRunner
-from scipy.stats import ttest_1samp
+from scipy.stats import mannwhitneyu, ttest_1samp, wilcoxon
 
 from bioeval_tui.cli.runs import runs
 from bioeval_tui.report.comparison import compare
@@ -16,7 +16,7 @@ from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.rankings import rankings
-from bioeval_tui.report.statistics.estimates import estimate
+from bioeval_tui.report.statistics.paired import Difference, difference, differences
 from bioeval_tui.report.statistics.samples import Sample
 from bioeval_tui.report.summary import summarise_runs
 from tests.unit.report.recorded import Recorded, Talk, import_scores
@@ -67,13 +67,30 @@ def test_too_few_common_cases_give_no_ranking(tmp_path: Path) -> None:
     assert found.note == "4 common cases: too few to tell the agents apart, 10 are needed"
 
 
-def test_the_p_value_agrees_with_the_interval() -> None:
+def test_the_p_value_is_that_of_the_t_test_or_of_the_strongest_result_of_so_few() -> None:
     values = [0.3, 0.1, 0.4, -0.1, 0.2, 0.25]
-    found = estimate([Sample("job", value) for value in values], None)
-    assert found.p_value == pytest.approx(ttest_1samp(values, 0).pvalue, abs=1e-12)
-    equal = estimate([Sample("job", 0.2)] * 6, None)
-    assert equal.p_value == 0
-    assert estimate([Sample("job", 0.2)] * 2, None).p_value is None
+    found = difference([Sample("job", value) for value in values])
+    assert found.p == pytest.approx(ttest_1samp(values, 0).pvalue, abs=1e-12)
+    for equal in (5, 6, 10):
+        signs = wilcoxon([0.01] * equal, method="exact").pvalue
+        assert difference([Sample("job", 0.01)] * equal).p == pytest.approx(signs)
+    nearly = difference([Sample("job", value) for value in (0.3, 0.3, 0.3, 0.3, 0.31)])
+    assert (nearly.p, nearly.verdict) == (2 / 2**5, "too few")
+    assert difference([Sample("job", 0.2)] * 4).p is None
+
+
+def test_trials_of_two_runs_are_two_independent_samples() -> None:
+    def tested(first: list[float], second: list[float]) -> Difference:
+        pairs = zip(first, second, strict=True)
+        return difference(differences([(Sample("job", one), Sample("job", two)) for one, two in pairs]))
+
+    first, second = [0.9, 0.91, 0.92, 0.93, 0.94], [0.5, 0.51, 0.52, 0.53, 0.54]
+    apart = tested(first, second)
+    assert apart.p == pytest.approx(mannwhitneyu(first, second, method="exact").pvalue)
+    assert apart.verdict == "worse"
+    overlapping = tested([0.1, 0.9, 0.5, 0.2, 0.7], [0.09, 0.89, 0.49, 0.19, 0.69])
+    assert overlapping.p == pytest.approx(2 / 2**5)
+    assert tested([0.9] * 5, [0.5] * 5).p == pytest.approx(2 * 0.5**10)
 
 
 def test_among_many_tasks_a_fall_by_chance_is_not_a_regression() -> None:
@@ -85,7 +102,12 @@ def test_among_many_tasks_a_fall_by_chance_is_not_a_regression() -> None:
 
     pairs = [compare(Recorded((), talks()).loaded(), Recorded((), talks()).loaded()) for _ in range(25)]
     by_interval = sum(
-        any(task.difference and task.difference.verdict == "worse" for task in one.conditions[0].tasks)
+        any(
+            task.difference
+            and task.difference.estimate.interval
+            and task.difference.estimate.interval.high < 0
+            for task in one.conditions[0].tasks
+        )
         for one in pairs
     )
     corrected = sum(any("task" in line for line in one.regressions) for one in pairs)

@@ -32,15 +32,21 @@ def test_screen_and_report_show_the_same_median_first_token_time() -> None:
     assert figures[head.index("median first token")] == "0.10 s"
 
 
-def unproved(score: float = 0.25) -> LoadedRun:
+def unproved(score: float = 0.25, trials: int = 1) -> LoadedRun:
     """A run whose judge rests the task's score on words that nobody said."""
-    run = Recorded([Talk(tasks=(score,))], [Talk(tasks=(1.0,))]).loaded()
+    run = Recorded([Talk(tasks=(score,))] * trials, [Talk(tasks=(1.0,))] * trials).loaded()
     talk = run.state.conversations["withheld", 1]  # type: ignore[index]
     assert talk.verdict is not None
     (task,) = talk.verdict.tasks
     quoted = task.model_copy(update={"evidence": (events.EvidenceQuoted(quote="I flew to Mars"),)})
     apply_all(run.state, [talk.verdict.model_copy(update={"tasks": (quoted,), "seq": 999})])
     return run
+
+
+def test_invented_quotations_of_several_trials_are_counted() -> None:
+    shown = StringIO()
+    print_score_card(unproved(0.9, trials=3).state, Console(file=shown, width=200))
+    assert "withheld: 1 of 3 verdicts unproved: the judge quotes words" in shown.getvalue()
 
 
 def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:

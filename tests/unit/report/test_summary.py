@@ -27,7 +27,7 @@ def test_uplift_is_paired_by_trial() -> None:
     summary = one(Recorded([scoring(0.2), AWAY, scoring(0.4)], [scoring(0.9), scoring(0.1), scoring(0.5)]))
     assert summary.uplift is not None
     assert summary.uplift.mean == pytest.approx((0.7 + 0.1) / 2)  # the second trial has no pair
-    assert summary.uplift.estimate.counted.words == "2 of 3 used (the infrastructure failed in 1)"
+    assert summary.uplift.estimate.counted.words == "2 of 3 used (the measurement failed in 1)"
     assert [found.difference.mean for found in summary.task_uplifts] == [pytest.approx(0.4)]
 
 
@@ -114,4 +114,4 @@ def test_tokens_are_counted_separately_for_agent_evaluator_and_judge() -> None:
     assert [(each.peer, each.tokens_in, each.tokens_out) for each in found.peers] == [
         ("agent", None, None), ("evaluator", 2000, 40), ("judge", None, None),
     ]  # fmt: skip
-    assert token_words(found) == "evaluator 2,000 in, 40 out"
+    assert token_words(found) == "agent unknown; evaluator 2,000 in, 40 out; judge unknown"

@@ -10,6 +10,7 @@ from typing import Any
 from bioeval_tui.record import events
 from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.report.words import CUT_OFF, EMPTY
 from bioeval_tui.text import clean_line, plural
 from bioeval_tui.tui.live import spans_view
 from bioeval_tui.tui.live.transcript.blocks import Block, BlockKind, Fold, Item, Mark
@@ -139,7 +140,7 @@ def tail_blocks(conversation: ConversationState) -> list[Block]:
     counts = f"{plural(conversation.turns, 'turn')} · took {duration(ended.duration_ms)}"
     blocks = [Block("gap"), Block("note", f"{sentence} · {counts}", sign=sign, style=style)]
     if ended.detail:
-        blocks.append(Block("note", clean_line(ended.detail), style="note"))
+        blocks.append(Block("note", clean_line(ended.explained), style="note"))
     return blocks
 
 
@@ -150,7 +151,8 @@ def _text(item: Item, message: MessageState) -> Iterator[Block]:
         if any(failure.wait_ms is None for failure in message.failures):
             return  # the side gave up: nothing more will come
         if message.done:
-            yield Block("note", "(empty message)", style="note", marks=marks)
+            words = f"({EMPTY if message.is_empty else 'empty message'})"
+            yield Block("note", words, style="warn" if message.is_empty else "note", marks=marks)
         else:
             word = "thinking…" if message.role == "user" else "answering…"
             yield Block("waiting", word, style="note", marks=marks, timer=True)
@@ -185,6 +187,8 @@ def _marks(message: MessageState) -> tuple[Mark, ...]:
         marks.append(Mark("✎ typed by the operator", "speaker-operator"))
     if message.signs_off:
         marks.append(Mark("■ signs off", "note"))
+    if message.cut_off:
+        marks.append(Mark(f"✂ {CUT_OFF}", "warn"))
     return tuple(marks)
 
 

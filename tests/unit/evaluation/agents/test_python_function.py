@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.record.tool_calls import calls_of
 
 CODE = """
 import asyncio, time
@@ -41,6 +42,12 @@ def steps(message, conversation):
     conversation.tool_called("fails", [1], error="out of order")
     conversation.happened({"thought": {1, 2} and object})
     yield "two."
+
+def names(message, conversation):
+    conversation.tool_called("lookUp", '{"drug": "warfarin"}', "found", call_id="call_1")
+    conversation.tool_called("lookUp", '{"drug": "warf', call_id="call_2")
+    conversation.tool_called("lookUp", "warfarin")
+    return "named"
 
 def keeps(message, conversation):
     conversation.state["n"] = conversation.state.get("n", 0) + 1
@@ -121,6 +128,19 @@ async def test_a_function_reports_tool_calls_like_any_agent(folder: Path) -> Non
     )
     assert pieces[2].data["error"] is True
     assert "class 'object'" in pieces[3].data["thought"]
+
+
+async def test_a_function_reports_the_models_id_and_arguments_as_they_were_written(folder: Path) -> None:
+    _, reply = await say(connect(folder, "names"))
+    told = calls_of([{"role": "assistant", "events": reply.generation}])
+    assert [(call.arguments, call.failed) for call in told] == [
+        ({"drug": "warfarin"}, False),
+        ('{"drug": "warf', True),
+        ({"arguments": "warfarin"}, False),
+    ]
+    ids = [event["request"]["id"] for event in reply.generation if "request" in event]
+    assert ids[:2] == ["call_1", "call_2"]
+    assert reply.generation[1] == {"output": "found", "id": "call_1"}
 
 
 async def test_each_conversation_has_its_own_state(folder: Path) -> None:

@@ -249,3 +249,47 @@ def test_a_span_without_arguments_is_a_call_with_unknown_arguments() -> None:
     found = check({"mustCall": [{"name": "deleteAll", "arguments": {"really": True}}]}, [silent])
     assert found.passed is None
     assert "do not contain its arguments" in str(found.error)
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        call_event("lookUp", '{"drug": "warfarin', "c1"),
+        {"request": {"function": {"name": "lookUp"}, "arguments": '{"drug": "warfarin', "id": "c1"}},
+    ],
+    ids=["recorded", "sent by a REST agent or imported"],
+)
+@pytest.mark.parametrize("result", [[], [result_event("found", "c1")]], ids=["no result", "a result"])
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"mustCall": ["lookUp"]}, "lookUp was not called"),
+        ({"mustCall": [{"name": "lookUp", "arguments": {"drug": "warfarin"}}]}, "was not called"),
+        ({"mustCall": [{"name": "lookUp", "where": 'it.args["drug"] == null'}]}, "was not called"),
+        ({"calls": ["lookUp"]}, "call 1 is lookUp"),
+        ({"calls": ["lookUp"], "match": "superset"}, "not called: lookUp"),
+        ({"order": ["lookUp", "deleteAll"]}, "not called, so in no order: lookUp"),
+        ({"noErrors": True}, "lookUp"),
+        ({"mustNotCall": ["lookUp"]}, "lookUp was called"),
+        ({"maxCalls": {"lookUp": 0}}, "1 call of lookUp, at most 0"),
+    ],
+)
+def test_a_call_whose_arguments_are_no_json_has_failed_and_earns_no_credit(
+    malformed: dict[str, Any], result: list[dict[str, Any]], asked: dict[str, Any], says: str
+) -> None:
+    found = check(asked, [malformed, *result, DELETE])
+    assert found.passed is False
+    assert says in (found.error or "")
+    assert any("failed" in line for line in found.observed)
+
+
+def test_arguments_that_a_rest_agent_sends_as_json_text_are_read() -> None:
+    told = {"request": {"function": {"name": "lookUp"}, "arguments": '{"drug": "warfarin"}'}}
+    assert check({"mustCall": [{"name": "lookUp", "arguments": {"drug": "warfarin"}}]}, [told]).passed
+
+
+@pytest.mark.parametrize(("drug", "passed"), [("warfarin", True), ("aspirin", False)])
+def test_the_only_argument_of_a_call_may_be_reported_without_its_name(drug: str, passed: bool) -> None:
+    told = call_event("lookUp", {"arguments": drug})
+    asked = {"mustCall": [{"name": "lookUp", "arguments": {"drug": "warfarin"}}]}
+    assert check(asked, [told]).passed is passed

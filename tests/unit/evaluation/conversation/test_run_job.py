@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.evaluation.assertions.checker import Checker
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.seams import (
     Delta,
@@ -22,7 +23,12 @@ from bioeval_tui.evaluation.seams import (
     Violation,
 )
 from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
+from bioeval_tui.report import words
 from bioeval_tui.report.conclusion import conclude
+from bioeval_tui.report.result import result_of
+from bioeval_tui.report.rows import talks
+from bioeval_tui.report.samples import why_excluded
+from bioeval_tui.tui.live.score_card_view import why_empty
 from tests.unit.evaluation.conversation.fakes import (
     SIGNOFF,
     WITHOUT_WAITS,
@@ -162,7 +168,9 @@ async def test_an_invalid_answer_is_shown_shortened_and_cleaned() -> None:
     assert talk is not None
     assert talk.ended is not None
     assert talk.ended.reason == "agent_failed"
-    assert talk.ended.detail == "answered HTML where JSON was expected; it sent: the page “Sign in␛”"
+    assert talk.ended.detail == "answered HTML where JSON was expected"
+    assert talk.ended.received == "the page “Sign in␛”"
+    assert talk.ended.explained == "answered HTML where JSON was expected; it sent: the page “Sign in␛”"
     (failed,) = talk.request_failures
     assert failed.received is not None
     assert failed.received.startswith("<html><title>Sign in␛</title>xxx")
@@ -203,6 +211,42 @@ async def test_a_conversation_that_never_took_place_has_no_score(
     assert talk.score.reason.startswith("no conversation took place: ")
     assert says in talk.score.reason
     assert [check.status for check in talk.final_checks.values()] == ["not_measured"]
+
+
+async def test_empty_answers_are_counted_in_a_warning() -> None:
+    agents = {"withheld": FakeAgent(["", " ", "hi"]), "supplied": FakeAgent()}
+    evaluators = {name: FakeEvaluator(["a", "b"]) for name in agents}
+    state = await Stage(job(), agents=agents, evaluators=evaluators).run()
+    said = [[warned.message for warned in talk.warnings] for talk in state.conversations.values()]
+    assert said == [["the agent answered without a word 2 times"], []]
+    assert "the agent answered without a word 2 times" in str(result_of(state)["warnings"])
+
+
+async def test_nobody_is_to_blame_for_calls_that_the_agent_does_not_report() -> None:
+    asked = job(assertions=[{"toolCalls": {"mustCall": [{"name": "look"}], "noErrors": True}}])
+    state = await Stage(asked, parts={"check": Checker(None)}).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert (talk.score.score, talk.fault, why_excluded(talk)) == (None, "none", "not measured")
+    assert "assertion not measured: the agent reported no results of its calls" in talk.score.reason
+    assert [check.fault for check in talk.final_checks.values()] == ["none"]
+
+
+async def test_the_words_of_an_agents_error_stay_whole() -> None:
+    said = "column 7; it sent: nothing; expected end of input"
+    agents = {name: FakeAgent([PeerError("agent", said, status=500)]) for name in ("withheld", "supplied")}
+    state = await Stage(job(), agents=agents).run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.detail, talk.ended.ways) == (said, ("look at the agent's log",))
+    assert words.ways_out(talk) == ("look at the agent's log",)
+    assert words.cause(talk) == f"no conversation took place: {said}"
+    assert said in conclude(state).sentence
+    (wrong, to_do) = ("".join(cell.text for cell in line) for line in why_empty(talks(state, 1)))
+    assert wrong.endswith(said)
+    assert to_do.endswith("look at the agent's log")
 
 
 async def test_self_inflicted_429s_are_not_the_agents_failures() -> None:

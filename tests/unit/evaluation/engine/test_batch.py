@@ -134,15 +134,15 @@ async def test_an_existing_recording_is_never_overwritten_and_the_other_runs_con
     assert stages.state(1).ended is not None
 
 
-async def test_after_max_calls_no_conversation_starts_and_the_run_can_be_resumed(stages: Stages) -> None:
+async def test_after_max_calls_no_call_is_made_and_the_run_can_be_resumed(stages: Stages) -> None:
     terms = BatchTerms(max_calls=4)
     (ended,) = await run_batch([stages.run(plan={"trials": 3})], stages.folder, terms=terms)
     assert ended.status == "cancelled"
     assert "calls made" in ended.detail
     state = stages.state()
-    held = len(state.conversations)
-    assert 0 < held < 6
-    assert len(missing(state)) == 6 - held
+    called = [event for event in _events(stages) if isinstance(event, events.MessageStarted)]
+    assert sum(event.role == "assistant" for event in called) == 4
+    assert len(missing(state)) == 5, "the second conversation was under way"
 
     resumed = stages.run(plan={"trials": 3}, resume=lambda: resumption_of(stages.state()))
     (ended,) = await run_batch([resumed], stages.folder)
@@ -152,10 +152,14 @@ async def test_after_max_calls_no_conversation_starts_and_the_run_can_be_resumed
         "withheld": pytest.approx(0.95, abs=0.1),
         "supplied": pytest.approx(0.95, abs=0.1),
     }
-    whole = read_recording(recording_path(stages.folder, "20260101-000000-abcd")).events
+    whole = _events(stages)
     begun = [(e.condition, e.trial) for e in whole if isinstance(e, events.ConversationStarted)]
-    assert len(begun) == len(set(begun)) == 6, "finished conversations are not held again"
+    assert (len(begun), len(set(begun))) == (7, 6), "finished conversations are not held again"
     assert [event.seq for event in whole] == list(range(1, len(whole) + 1))
+
+
+def _events(stages: Stages) -> list[events.RunEvent]:
+    return list(read_recording(recording_path(stages.folder, "20260101-000000-abcd")).events)
 
 
 async def test_self_inflicted_429s_are_waited_for_and_cost_the_agent_nothing(

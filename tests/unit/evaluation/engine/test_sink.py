@@ -54,7 +54,7 @@ def test_a_429_slows_requests_to_the_peer_that_sent_it_and_is_recorded() -> None
     assert said == [("agent", Cut(8, 4, 2.0))]
 
 
-def test_calls_left_out_of_the_recording_are_still_counted() -> None:
+def test_the_batch_gets_what_is_left_out_of_the_recording() -> None:
     seen: list[events.RunEvent] = []
-    EngineSink(ListSink(), keep_prompts=False, count=seen.append).append(answer())
+    EngineSink(ListSink(), keep_prompts=False, take=seen.append).append(answer())
     assert seen == [answer()]

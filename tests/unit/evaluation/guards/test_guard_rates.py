@@ -10,20 +10,30 @@ ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="module")
-def rates():
+def script():
     spec = importlib.util.spec_from_file_location("guard_rates", ROOT / "scripts" / "guard-rates.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["guard_rates"] = module
     spec.loader.exec_module(module)
-    return module.rates()
+    return module
+
+
+@pytest.fixture(scope="module")
+def rates(script):
+    return script.rates()
+
+
+@pytest.fixture(scope="module")
+def role_rates(script):
+    return script.role_rates()
 
 
 @pytest.mark.long
-def test_the_documented_guard_rates_are_the_measured_ones(rates):
+def test_the_documented_guard_rates_are_the_measured_ones(rates, role_rates):
     docs = (ROOT / "docs" / "guards.md").read_text(encoding="utf-8")
-    for one in rates:
+    for one in (*rates, *role_rates):
         assert one.row in docs
 
 
@@ -43,3 +53,12 @@ def test_a_patient_who_mentions_the_vignette_is_caught(rates):
 def test_a_customer_is_rarely_marked_and_never_void(rates):
     assert rates[2].marked <= 0.01 * rates[2].in_role
     assert rates[2].void == 0
+
+
+def test_a_small_models_swaps_and_talk_of_being_a_model_are_noticed(role_rates):
+    swaps, meta, in_role = role_rates
+    assert swaps.noticed >= 0.8 * swaps.messages
+    assert meta.noticed >= 0.9 * meta.messages
+    assert meta.void >= 0.8 * meta.messages
+    assert in_role.noticed <= 0.02 * in_role.messages
+    assert in_role.void == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bioeval_tui.evaluation.guards import RULES, check
+from bioeval_tui.evaluation.guards import RULES, brings_up_nothing, check
 from bioeval_tui.evaluation.job.models import EvaluationJob, Persona
 from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
@@ -170,6 +170,11 @@ def test_names_and_numbers_from_the_conversation_are_not_invented(message):
         "Of course! Your reminder has been set. Is there anything else I can help you with?",
         "Assistant: at what time?",
         "Good day to you, I am Bernie, and I remind people of their pills.",
+        "Hello. I'm a health app assistant. How can I help you?",
+        "No, no. I'll remind you to take warfarin tomorrow at noon.",
+        "I'm sorry, but I'm unable to provide a medical diagnosis.",
+        "I'm sorry to hear that you're in pain. I'm here to assist you with your health. Can I help?",
+        "I'm sorry to hear about your rash. Have you noticed any swelling?",
     ],
 )
 def test_speaking_as_the_assistant_for_a_whole_message_is_void(message):
@@ -179,7 +184,16 @@ def test_speaking_as_the_assistant_for_a_whole_message_is_void(message):
 
 @pytest.mark.parametrize(
     "message",
-    ["I've set your reminder. Now, what is the weather like tomorrow?", "Bernie: remind me, please"],
+    [
+        "I've set your reminder. Now, what is the weather like tomorrow?",
+        "Bernie: remind me, please",
+        "Great question! It depends on the dose. I recommend you take your temperature often.",
+        "I can give you a few general symptoms that you might experience.",
+        "I'm not sure. Have you taken any new medicines lately?",
+        "Please provide your date of birth.",
+        "You should consult a doctor, and my head hurts too.",
+        "I'm able to help you with that. Could you set a reminder?",
+    ],
 )
 def test_a_possible_role_swap_is_marked(message):
     assert found(message) == [("role_swap", "mark")]
@@ -189,6 +203,7 @@ def test_a_possible_role_swap_is_marked(message):
     "message",
     [
         "<think>hm</think> Hi",
+        "Sure! Here is the next message:",
         "Reasoning: the next one is the weather. What is it like?",
         '{"role": "user", "content": "Hi"}',
         "Bring these up one at a time, in this order. Stay with one",
@@ -240,6 +255,16 @@ def test_what_only_sounds_like_reasoning_is_marked():
         "I'm an AI and can't have a temperature.",
         "My instructions say I should only answer from the facts.",
         "I was instructed not to reveal my diagnosis.",
+        "As the patient, I would say that I don't.",
+        "Based on my character's profile, I don't smoke.",
+        "It's done. Moving on to task 2.",
+        "I'm just a text-based AI, not a person.",
+        "I'm not the chatbot. I'm a fictional character.",
+        "I'm Ann, not the chatbot.",
+        "You are the person, not the chatbot.",
+        "You are Ann, and you want a reminder.",
+        "I'm not a real person, so I don't.",
+        "Write the next message of Ann.",
     ],
 )
 def test_speaking_of_the_vignette_or_the_prompt_is_void(message):
@@ -272,10 +297,51 @@ def test_speaking_of_the_vignette_or_the_prompt_is_void(message):
         "I was asked to play in a band once.",
         "How can I help my mother with this?",
         "The pills are in the case, I know that much.",
+        "According to the scenario my therapist and I worked through, I should breathe slowly.",
+        "I haven't had any changes in my personal life.",
+        "I was a simulated patient for medical students once.",
+        "I'm an AI researcher and sit all day.",
+        "I'm a medical assistant at a clinic.",
+        "I know you're a chatbot, but what do you think?",
+        "It feels like you're being stabbed.",
+        "My doctor said you should avoid ibuprofen.",
+        "I can give you a list of my pills, if that helps.",
+        "Can you help me? Do you have any advice?",
+        "I'm here to find out whether ibuprofen is safe.",
+        "I'm able to help around the house.",
+        "I can't help worrying about it.",
+        "I live alone (my husband died), and I'm *really* tired.",
+        "The patient in the next bed coughed a lot.",
+        "Your app says that my pill is on the list, is it?",
     ],
 )
 def test_words_like_case_and_prompt_are_fine_in_role(message):
     assert found(message, "Hi", "Do you smoke?") == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "*shakes head*",
+        "(sighs) I do.",
+        "Patient: No fever.",
+        "The patient denies chest pain.",
+        "Task 1 is done.",
+    ],
+)
+def test_what_only_sounds_like_a_script_is_marked(message):
+    assert found(message, "Hi", "Do you smoke?") == [("out_of_role", "mark")]
+
+
+def test_a_doctor_may_speak_of_the_patient():
+    of = job(tasks=("Ask what the patient may take",))
+    assert found("The patient denies chest pain.", "Hi", "Any pain?", of=of) == []
+
+
+def test_an_answer_refused_to_an_agent_that_only_offered_help_is_marked():
+    refusal = "I'm unable to answer your question."
+    assert found(refusal, "Hi", "Hello, what can I do for you?") == [("role_swap", "mark")]
+    assert found(refusal, "Hi", "Do you smoke?") == []
 
 
 def test_mentioning_information_that_was_not_provided_is_marked():
@@ -308,6 +374,30 @@ def test_repeating_a_message_is_marked_unless_the_agent_asked_again():
         "What do you want me to do?",
     )
     assert found("Remind me to take my pill, please.", *again) == []
+    third = (*again, "Remind me to take my pill, please.", "What do you want me to do?")
+    assert found("Remind me to take my pill, please.", *third) == [("repetition", "void")], (
+        "no person goes on like that"
+    )
+    unknown = "I'm sorry, but I don't have that information."
+    asked = ("Hi", "When did it start?", unknown, "Any fever?", unknown, "Do you smoke?")
+    assert ("repetition", "void") not in found(unknown, *asked)
+
+
+@pytest.mark.parametrize(
+    ("said", "nothing"),
+    [
+        (("Hi", "Hello.", "How can I help you today?", "Me?", "I am a health app."), True),
+        (("Hi", "Hello.", "Could you set a reminder?", "Done."), False),
+        (("Hi", "Hello.", "What about the pills?", "Which?"), False),
+        (("Hola", "Hola.", "Necesito ayuda con algo.", "Claro.", "Gracias por todo."), False),
+    ],
+)
+def test_a_conversation_about_none_of_the_tasks_is_recognised(said, nothing):
+    of = job(tasks=("Get a reminder to take the pill",))
+    messages = [
+        TranscriptMessage(n, ("user", "assistant")[n % 2 - 1], text) for n, text in enumerate(said, start=1)
+    ]
+    assert brings_up_nothing(EvaluatorView(of, "withheld", 1, (), messages)) is nothing
 
 
 def test_a_job_can_turn_guards_off_or_make_every_finding_void():

@@ -127,7 +127,7 @@ async def test_an_unreadable_certificate_file_is_reported(
 async def test_model_endpoints_need_a_trusted_certificate_too(
     certificates: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = ChatRequest("m", [{"role": "user", "content": "Hi"}], 0.0, None)
+    request = ChatRequest("m", [{"role": "user", "content": "Hi"}])
     async with served(OpenAIServer(), certificates["this"]) as url:
         chat = ChatModel("judge", api_key="k", base_url=f"{url}/v1")
         with pytest.raises(

@@ -36,3 +36,18 @@ def test_a_sign_off_is_recognised_by_its_words_in_order(said, rest):
 )
 def test_a_job_may_have_any_sign_off(signoff, said):
     assert without_signoff(said, signoff) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "rest"),
+    [
+        (f"_{FISH}_", ""),
+        (f"Thank you. _{FISH}!_", "Thank you."),
+        (f"{FISH} {FISH}", ""),
+        (f"“Bye.” *{FISH}*… and **take care**", "“Bye.”   and **take care**"),
+        (f"a{FISH}", None),
+        (f"{FISH}1", None),
+    ],
+)
+def test_emphasis_of_any_kind_belongs_to_a_sign_off(said, rest):
+    assert without_signoff(said, FISH) == rest

@@ -1,13 +1,23 @@
 """Which answers of a judge are usable, and where quotations are found."""
 
 import json
+import re
+import sys
 
 import pytest
 
 from bioeval_tui.evaluation.conversation.scoring import combine_verdicts
 from bioeval_tui.evaluation.job.models import JobTask
 from bioeval_tui.evaluation.judges.panel import enough
-from bioeval_tui.evaluation.judges.verdicts import MalformedAnswerError, answer_schema, locate, read_verdict
+from bioeval_tui.evaluation.judges.verdicts import (
+    Question,
+    answer_schema,
+    locate,
+    nameable,
+    quoted_from_nowhere,
+    read_answer,
+    words_of,
+)
 from bioeval_tui.evaluation.seams import Evidence, TaskVerdict, TranscriptMessage, Verdict
 from tests.unit.evaluation.conversation.fakes import job
 
@@ -22,8 +32,27 @@ def entry(task, **more):
     return {"task": task, "scored": "x", "score": 0.5, "reason": "r", "evidence": ["3 euros"], **more}
 
 
+def read_text(text, published=False):
+    """Return the verdicts of a usable answer, and its tone."""
+    found = read_answer(
+        text, Question(TASKS, SAID, prompt="Give it. A reason of one sentence.", published=published)
+    )
+    assert not found.problems, found.problems
+    return [found.verdicts[task] for task in sorted(found.verdicts)], found.tone
+
+
+def problems_of(text):
+    return "; ".join(
+        read_answer(text, Question(TASKS, SAID, prompt="Give it. A reason of one sentence.")).problems
+    )
+
+
+def answer(tasks, **more):
+    return json.dumps({"tone": 0.5, "tasks": tasks, **more})
+
+
 def read(tasks, **more):
-    return read_verdict(json.dumps({"tone": 0.5, "tasks": tasks, **more}), TASKS, SAID)
+    return read_text(answer(tasks, **more))
 
 
 def test_a_verdict_scores_every_task_once_in_any_order():
@@ -34,17 +63,9 @@ def test_a_verdict_scores_every_task_once_in_any_order():
 
 def test_a_custom_prompt_may_answer_in_the_published_shape():
     tasks = [{"scored": "a reminder", "score": 0.9}, {"scored": "the price", "score": 0.4}]
-    answer = json.dumps({"tone": 0.5, "tasks": tasks})
-    verdicts, _ = read_verdict(answer, TASKS, SAID, published=True)
+    verdicts, _ = read_text(answer(tasks), published=True)
     assert [(v.task, v.score, v.reason, v.evidence) for v in verdicts] == [(1, 0.9, "", ()), (2, 0.4, "", ())]
-    with pytest.raises(MalformedAnswerError, match="does not say which task"):
-        read_verdict(answer, TASKS, SAID)
-
-
-def test_reasoning_text_is_not_part_of_a_verdict():
-    answer = json.dumps({"tone": 0.5, "tasks": [entry(1), entry(2)]})
-    verdicts, _ = read_verdict(f'<think>maybe {{"tone": 0}} or ```{{}}```</think>\n{answer}', TASKS, SAID)
-    assert [v.score for v in verdicts] == [0.5, 0.5]
+    assert "does not say which task" in problems_of(answer(tasks))
 
 
 def test_a_quotation_of_a_tool_call_is_found_in_the_message_that_made_it():
@@ -64,37 +85,94 @@ def test_the_published_shape_names_tasks_by_their_text():
 @pytest.mark.parametrize(
     ("tasks", "says"),
     [
-        ([entry(1)], r"no score for task 2 \(of 2\)"),
+        ([entry(1)], "no score for task 2 (of 2)"),
         ([entry(1), entry(1), entry(2)], "task 1 is scored twice"),
         ([entry(1), entry(3)], "there is no task 3"),
-        ([entry(1), entry(0)], "there is no task 0"),
+        ([entry(1), entry(0)], "there is no task 0; tasks are numbered from 1 to 2"),
         ([entry(1), entry(True)], "does not say which task"),
+        ([entry(1), entry("2 euros")], "does not say which task"),
+        ([entry(1), entry("2: Ask for a reminder")], "does not say which task"),
         ([entry(1), entry(2, score=1.2)], "the score of task 2 is 1.2; it must be from 0 to 1"),
+        ([entry(1), entry(2, score="8")], "the score of task 2 is 8; it must be from 0 to 1"),
         ([entry(1), entry(2, score=-0.1)], "must be from 0 to 1"),
-        ([entry(1), entry(2, score="0.5")], "the score of task 2 is not a number"),
+        ([entry(1), entry(2, score="-.5")], "must be from 0 to 1"),
+        ([entry(1), entry(2, score=10**400)], "is not a number"),
+        ([entry(1), entry(2, score="4/5")], "the score of task 2 is not a number"),
         ([entry(1), entry(2, score=True)], "is not a number"),
         ([entry(1), entry(2, score=None)], "is not a number"),
         ([entry(1), entry(2, reason=" ")], "task 2 has no reason"),
+        ([entry(1), entry(2, reason=" ,")], "task 2 has no reason"),
+        ([entry(1), entry(2, reason="A reason of one sentence.")], "copied from the instructions"),
+        ([entry(1), entry(2, evidence=["a reason of one sentence"])], "copied from the instructions"),
         ([entry(1), entry(2, evidence=[])], "task 2 has a score above 0 and no evidence"),
-        ([entry(1), entry(2, evidence=[3])], "not a list of quotations"),
-        ([entry(1), 7], "not an object"),
-        ("none", "`tasks` is not a list"),
+        ([entry(1), entry(2, evidence=None, messages=[0])], "task 2 has a score above 0 and no evidence"),
+        ([entry(1), entry(2, evidence=[9])], "message 9, which has no words"),
+        ([entry(1), entry(2, evidence=[True])], "neither messages nor quotations"),
+        ([entry(1), 7], "no score for task 2"),
+        ("none", "no score for task 1, 2 (of 2)"),
     ],
 )
-def test_any_other_verdict_is_malformed(tasks, says):
-    with pytest.raises(MalformedAnswerError, match=says):
-        read(tasks)
+def test_what_cannot_be_used_is_named_and_the_rest_is_kept(tasks, says):
+    found = read_answer(answer(tasks), Question(TASKS, SAID, prompt="Give it. A reason of one sentence."))
+    assert says in "; ".join(found.problems)
+    assert set(found.verdicts) <= ({2} if "task 1 is" in says else {1})
+    assert "there is no task" not in says or not found.verdicts, "the others may be counted from 0, too"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "nothing", '{"tasks": NaN}', '{"tasks": [}', "{" * 5000])
 def test_text_that_is_no_json_object_is_malformed(text):
-    with pytest.raises(MalformedAnswerError, match="not"):
-        read_verdict(text, TASKS, SAID)
+    assert "no" in problems_of(text)
 
 
-def test_json_is_found_inside_other_text():
-    text = "Sure:\n```json\n" + json.dumps({"tasks": [entry(1), entry(2)]}) + "\n```\nAnything else?"
-    assert len(read_verdict(text, TASKS, SAID)[0]) == 2
+def test_the_messages_that_a_judge_names_are_quoted_in_their_own_words():
+    long = TranscriptMessage(
+        5, "assistant", "Some words. " * 40 + "The pharmacy is open until eight. Bye now."
+    )
+    call = {"request": {"function": {"name": "createReminder"}, "arguments": {"at": "9:00"}}}
+    silent = [
+        TranscriptMessage(6, "assistant", "", generation=(call,)),
+        TranscriptMessage(7, "assistant", " "),
+    ]
+    said = [*SAID, TranscriptMessage(4, "assistant", "…"), long, *silent]
+    assert words_of(long, "when the pharmacy opens") == "The pharmacy is open until eight."
+    assert "createReminder" in words_of(silent[0])
+    assert nameable(said) == [1, 2, 5, 6]
+    tasks = [entry(1, evidence=None, messages=[5, 0, 5]), entry(2, evidence=None, message="message 6")]
+    found = read_answer(answer(tasks), Question(TASKS, said))
+    assert [[item.message for item in v.evidence] for v in found.verdicts.values()] == [[5], [6]]
+    assert not quoted_from_nowhere(list(found.verdicts.values()))
+
+
+def test_an_answer_that_was_cut_off_counts_as_far_as_it_is_complete():
+    whole = answer([entry(1), entry(2)])
+    for end in range(len(whole)):
+        found = read_answer(whole[:end], Question(TASKS, SAID))
+        assert set(found.verdicts) <= {1, 2}
+        assert all(verdict.score == 0.5 for verdict in found.verdicts.values())
+        assert (1 in found.verdicts) == (end > whole.index("}"))
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[", '{"a":', '"', '{"score":1}', '\\"', ",", "/*", "//", "{'a':", "```", "- ", " ,"]
+)
+def test_hostile_answers_are_read_in_linear_time(text):
+    asked = Question(TASKS, SAID)
+
+    def steps(count):
+        seen = 0
+
+        def step(frame, event, arg):
+            nonlocal seen
+            seen += 1
+
+        sys.setprofile(step)
+        try:
+            read_answer(text * count + '"', asked)
+        finally:
+            sys.setprofile(None)
+        return seen
+
+    assert steps(40_000) < 9 * steps(5_000)
 
 
 @pytest.mark.parametrize(
@@ -122,12 +200,38 @@ def test_quotations_are_located_in_the_transcript(quote, message):
     assert locate(quote, SAID) == message
 
 
-def test_the_verdict_schema_is_strict_throughout():
-    schema = answer_schema()
-    entry_schema = schema["properties"]["tasks"]["items"]
-    for part in (schema, entry_schema):
+@pytest.mark.parametrize("quotes", [False, True])
+def test_the_verdict_schema_is_strict_throughout_and_asks_for_exactly_these_tasks(quotes):
+    schema = answer_schema([2, 3], [1, 2, 4], quotes=quotes)
+    tasks = schema["properties"]["tasks"]
+    for part in (schema, tasks["items"]):
         assert part["additionalProperties"] is False
         assert set(part["required"]) == set(part["properties"])
+    assert (tasks["minItems"], tasks["maxItems"]) == (2, 2)
+    assert tasks["items"]["properties"]["task"]["enum"] == [2, 3]
+    assert ("evidence" in tasks["items"]["properties"]) == quotes
+    strict = {
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "minItems",
+        "maxItems",
+        "enum",
+        "pattern",
+    }
+    assert (
+        set(re.findall(r'"(\w+)":', json.dumps(schema))) - {"tasks", "tone", *tasks["items"]["properties"]}
+        <= strict
+    )
+
+
+def test_the_schema_of_a_very_long_conversation_does_not_list_its_messages():
+    items = answer_schema([1], range(1, 2000))["properties"]["tasks"]["items"]["properties"]["messages"][
+        "items"
+    ]
+    assert items == {"type": "integer"}
 
 
 def test_a_panels_score_is_the_median_per_task_with_its_spread():

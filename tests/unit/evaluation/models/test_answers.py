@@ -100,3 +100,38 @@ def test_keys_are_removed_from_an_answer(text):
     assert "[key]" in shown
     for part in ("my-secret", "abcdEFGH", "9xyz", "tok-123456"):
         assert part not in shown
+
+
+def call_delta(**function):
+    return {"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "c1", "function": function}]}}]}
+
+
+def test_the_arguments_of_a_call_may_be_long_and_arrive_in_small_pieces():
+    reader = AnswerReader("agent", "host", 0.0)
+    written = json.dumps({"sql": "S" * 400_000})
+    reader.add(call_delta(name="query"))  # some servers leave out `arguments` until there are some
+    for start in range(0, len(written), 4):
+        reader.add(call_delta(arguments=written[start : start + 4]))
+    reader.add({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
+    (call,) = reader.streamed().tool_calls
+    assert (call.name, call.id, call.arguments) == ("query", "c1", {"sql": "S" * 400_000})
+    assert call.written == written
+
+
+def test_a_call_without_arguments_has_an_empty_object():
+    reader = AnswerReader("agent", "host", 0.0)
+    reader.add(call_delta(name="now"))
+    reader.add({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
+    (call,) = reader.streamed().tool_calls
+    assert (call.arguments, call.written) == ({}, "{}")
+
+
+@pytest.mark.parametrize("field", ["content", "refusal", "name", "arguments"])
+def test_everything_in_a_stream_counts_towards_its_limit(field):
+    piece = "x" * 100_000
+    in_call = call_delta(**{field: piece}) if field in ("name", "arguments") else None
+    reader = AnswerReader("agent", "host", 0.0)
+    for _ in range(10):
+        reader.add(in_call or {"choices": [{"delta": {field: piece}}]})
+    with pytest.raises(PeerError, match="more than 1,000,000 characters"):
+        reader.add(in_call or {"choices": [{"delta": {field: piece}}]})

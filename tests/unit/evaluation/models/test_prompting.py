@@ -1,12 +1,14 @@
 """Where prompts are found, and that nothing in a job or transcript is read as a template."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.models import prompting
 from bioeval_tui.evaluation.models.prompting import (
     Prompt,
     evaluator_prompt,
@@ -15,6 +17,8 @@ from bioeval_tui.evaluation.models.prompting import (
     prompt_hashes,
     prompt_sha,
     shown_to_judge,
+    turns,
+    with_example,
 )
 from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage
 
@@ -118,7 +122,7 @@ def test_the_judges_prompt_has_facts_criteria_and_an_example():
     )
     assert "CRITERION" in told
     assert "FACT" in told
-    assert '"scored": "T1 {{ config }}"' in told
+    assert "1. T1 {{ config }}" in told
 
 
 def test_data_in_a_prompt_is_never_evaluated():
@@ -229,7 +233,6 @@ def test_the_judge_of_a_rubric_sees_its_items_and_the_conversation_but_no_points
     told = judge_prompt(find_prompt("eval/rubric", None), JudgeView(job, "supplied", SAID))
     assert "1. RUBRIC {{ 1 }}\n2. SCOLDS" in told
     assert told.index("EARLIER") < told.index("RECORD>>> {{ 6 * 7 }}")
-    assert "Score each of the 2 criteria" in told
     assert "7.25" not in told
     assert "3.5" not in told
 
@@ -249,3 +252,21 @@ def test_the_evaluators_prompt_describes_its_persona() -> None:
     assert "You write Spanish and no other language." in told
     assert "Tell the chatbot all of them at the first opportunity" in told
     assert "never bring them up yourself" not in told
+
+
+def test_the_example_is_part_of_the_prompts_identity_unless_the_prompt_shows_the_transcript(monkeypatch):
+    ours, own = find_prompt("eval/socrates", None), Prompt("p", "{{ transcript }}", "job")
+    assert with_example(own) == own
+    before = with_example(ours)
+    monkeypatch.setattr(prompting, "DIALOGUE", (*prompting.DIALOGUE[:-1], ("assistant", "No.")))
+    assert with_example(ours) != before
+
+
+def test_the_turns_contain_nothing_withheld_and_alternate():
+    said = evaluator_view("withheld")
+    for transcript in (said.transcript, said.transcript[:1], (), (*said.transcript, *said.transcript)):
+        sent = turns(replace(said, transcript=transcript))
+        assert [message["role"] for message in sent] == ["user", *["assistant", "user"] * (len(sent) // 2)]
+        assert all(message["content"] for message in sent)
+        assert "FACT" not in str(sent)
+        assert "LINE" not in str(sent)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from bioeval_tui.evaluation.traces.calls import traced_calls
 from bioeval_tui.record.spans import AgentSpan
-from bioeval_tui.record.tool_calls import call_event, call_text, calls_of, result_event
+from bioeval_tui.record.tool_calls import OWN_ID, call_event, call_text, calls_of, result_event
 from tests.unit.evaluation.traces.spans import span, tool
 
 LOOK = call_event("lookUp", {"drug": "warfarin"}, "c1")
 BARE_LOOK = call_event("lookUp", {"drug": "warfarin"})
+UNNAMED_LOOK = call_event("lookUp", {"drug": "warfarin"}, OWN_ID + "1")
+
+
+def inferred(number: int, given: str, **more: Any) -> AgentSpan:
+    """Return the span of a call as OpenInference has it: LangChain's only argument, if it is text, stands alone."""
+    return span(number, openinference__span__kind="TOOL", tool__name="lookUp", input__value=given, **more)
 
 
 def seen(told: list[dict[str, Any]], *spans: AgentSpan) -> list[tuple[str, Any]]:
@@ -39,6 +46,14 @@ def test_tool_calls_that_only_spans_report_are_added_in_starting_order() -> None
         ([BARE_LOOK], [tool(1, "lookUp"), tool(2, "lookUp")], 2),
         ([LOOK], [tool(1, "lookUp", {"drug": "x"}, gen_ai__tool__call__id="c1")], 1),
         ([LOOK], [tool(1, "lookUp", {"drug": "warfarin"}, gen_ai__tool__call__id="c2")], 2),
+        ([UNNAMED_LOOK], [tool(1, "lookUp", {"drug": "warfarin"}, gen_ai__tool__call__id="c2")], 1),
+        ([UNNAMED_LOOK], [tool(1, "lookUp", {"drug": "aspirin"}, gen_ai__tool__call__id="c2")], 2),
+        ([LOOK], [inferred(1, "warfarin")], 1),
+        ([LOOK], [inferred(1, "aspirin")], 2),
+        ([UNNAMED_LOOK], [inferred(1, "warfarin", tool_call__id="c2")], 1),
+        ([call_event("lookUp", {"drug": "warfarin", "dose": 5})], [inferred(1, "warfarin")], 2),
+        ([LOOK], [inferred(1, '{"kwargs": {"drug": "warfarin"}}')], 1),
+        ([call_event("lookUp", '{"drug": "warf')], [inferred(1, '{"drug": "warf')], 1),
     ],
     ids=[
         "same words",
@@ -48,6 +63,14 @@ def test_tool_calls_that_only_spans_report_are_added_in_starting_order() -> None
         "called twice",
         "same id",
         "other id",
+        "reported without an id",
+        "reported without an id, other arguments",
+        "value without a name",
+        "other value without a name",
+        "value without a name, reported without an id",
+        "value without a name, two arguments",
+        "keyword arguments of LlamaIndex",
+        "arguments that are no JSON",
     ],
 )
 def test_a_tool_call_that_the_protocol_reported_is_not_added_again(
@@ -68,6 +91,13 @@ def test_a_tool_call_whose_span_failed_has_failed() -> None:
     )
     (call,) = calls_of([{"role": "assistant", "events": traced_calls([], [failed])}])
     assert (call.failed, call.result) == (True, "no such drug")
+
+
+def test_the_arguments_and_the_result_of_a_llama_index_tool_are_read() -> None:
+    answer = {"blocks": [{"text": "away"}], "tool_name": "lookUp", "raw_output": "away", "is_error": True}
+    told = inferred(1, '{"kwargs": {"drug": "x"}}', output__value=json.dumps(answer))
+    (call,) = calls_of([{"role": "assistant", "events": traced_calls([], [told])}])
+    assert (call.arguments, call.result, call.failed) == ({"drug": "x"}, "away", True)
 
 
 def test_client_and_server_spans_of_one_call_are_one_call() -> None:

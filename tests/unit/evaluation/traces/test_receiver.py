@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
+import io
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -46,10 +48,16 @@ class World:
         self.spans += spans  # type: ignore[operator]
         return 0
 
-    async def post(self, body: bytes, kind: str = PROTOBUF, **headers: str) -> tuple[int, str, bytes]:
+    async def post(
+        self, body: bytes | AsyncIterator[bytes], kind: str = PROTOBUF, **headers: str
+    ) -> tuple[int, str, bytes]:
         async with (
             aiohttp.ClientSession() as client,
-            client.post(self.url, data=body, headers={"Content-Type": kind, **headers}) as response,
+            client.post(
+                self.url,
+                data=io.BytesIO(body) if isinstance(body, bytes) else body,
+                headers={"Content-Type": kind, **headers},
+            ) as response,
         ):
             return response.status, response.content_type, await response.read()
 
@@ -131,13 +139,15 @@ async def test_rejected_spans_are_counted_in_the_response(world: World, kind: st
         (b"\xff\xff", PROTOBUF, {}, 400, b"not an ExportTraceServiceRequest in protobuf"),
         (b"{", JSON, {}, 400, b"not an ExportTraceServiceRequest in JSON"),
         (
-            b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "xyz"}]}]}]}',
+            b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "xyz"}, {"traceId": "%s"}]}]}]}'
+            % TRACE.encode(),
             JSON,
             {},
             400,
             b"in JSON",
         ),
-        (b"[" * 100_000, JSON, {}, 400, b"in JSON"),
+        (b'["%s", ' % TRACE.encode() + b"[" * 100_000, JSON, {}, 400, b"in JSON"),
+        (b'["%s"' % TRACE.encode() + b", {}" * 300_000 + b"]", JSON, {}, 400, b"more than 200,000 lists"),
         (b"no gzip", PROTOBUF, {"Content-Encoding": "gzip"}, 400, b""),
         (b"a: 1", "application/yaml", {}, 415, b"send application/x-protobuf or application/json"),
         (
@@ -148,7 +158,7 @@ async def test_rejected_spans_are_counted_in_the_response(world: World, kind: st
             b"larger than",
         ),
     ],
-    ids=["protobuf", "JSON", "id", "nested", "gzip", "kind", "bomb"],
+    ids=["protobuf", "JSON", "id", "nested", "many", "gzip", "kind", "bomb"],
 )
 async def test_an_unreadable_request_is_refused_with_one_sentence(
     world: World, body: bytes, kind: str, headers: dict[str, str], status: int, words: bytes
@@ -157,6 +167,71 @@ async def test_an_unreadable_request_is_refused_with_one_sentence(
     assert found == status
     assert words in answer
     assert await world.post(b"") == (200, PROTOBUF, b""), "the next request is served"
+
+
+FOREIGN = as_protobuf(*((b"\1" * 16, b"\1" * 8) for _ in range(10_000)))
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (FOREIGN, PROTOBUF),
+        (as_protobuf((b"\1" * 16, b"\1" * 8)), PROTOBUF),
+        (b"\x0a\x10" * (receiver.MAX_BODY // 2), PROTOBUF),
+        (EXAMPLE.replace(TRACE.upper(), "01" * 16).encode(), JSON),
+        (b'{"resourceSpans": [' + b'{"scopeSpans":[]},' * 220_000 + b"{}]}", JSON),
+        (b'"' + b"01" * 16 + b'"' + b'"0' * 1_000_000, JSON),
+    ],
+    ids=["many spans", "one span", "many ids", "one span in JSON", "many lists", "many texts"],
+)
+@pytest.mark.parametrize("packed", [False, True])
+async def test_a_request_without_the_id_of_a_trace_is_refused_and_not_decoded(
+    world: World, monkeypatch: pytest.MonkeyPatch, body: bytes, kind: str, packed: bool
+) -> None:
+    monkeypatch.setattr(receiver, "decode", None)
+    headers = {"Content-Encoding": "gzip"} if packed else {}
+    status, _, answer = await world.post(gzip.compress(body, 1) if packed else body, kind, **headers)
+    assert status == 403
+    assert b"no span belongs to a message of a run" in answer
+    assert (world.traces.refused, world.spans) == (1, [])
+
+
+async def in_pieces(body: bytes, step: int) -> AsyncIterator[bytes]:
+    for at in range(0, len(body), step):
+        yield body[at : at + step]
+
+
+async def test_spans_are_found_wherever_they_are_in_a_request(world: World) -> None:
+    mine = as_protobuf((bytes.fromhex(TRACE), bytes.fromhex(SPAN)))
+    for size in (0, 1, 2, 1000):
+        other = as_protobuf(*((bytes([n % 200 + 10]) * 16, b"\1" * 8) for n in range(size)))
+
+        whole, step = other + mine, 7 if size < 10 else 5_000
+        status, _, _ = await world.post(in_pieces(whole, step))
+        assert status == 200
+    assert [span.span_id for span in world.spans] == [SPAN] * 4
+
+
+async def test_requests_of_strangers_share_little_memory_and_block_nobody(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receiver, "MAX_STRANGERS", 300_000)
+    port = int(world.url.split(":")[2].split("/")[0])
+    head = (
+        f"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: {PROTOBUF}\r\nContent-Length: 200000\r\n\r\n"
+    )
+    held = []
+    for _ in range(10):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(head.encode() + bytes(100_000))
+        await writer.drain()
+        held.append((reader, writer))
+    for reader, _ in held[:5]:
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+    assert (await world.post(EXAMPLE.encode(), JSON))[0] == 200
+    for _, writer in held:
+        writer.close()
 
 
 async def test_half_sent_requests_block_nobody_and_fill_no_log(

@@ -10,6 +10,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.estimate import RunEstimate, estimate_batch, total_cost
 from bioeval_tui.evaluation.wiring.parts import prepare_run
+from bioeval_tui.report.formats.dry_run import print_estimates
 from bioeval_tui.settings import Secret, Settings
 
 JOB = """
@@ -40,6 +41,57 @@ def test_a_dry_run_counts_the_most_calls_that_a_run_can_take(tmp_path: Path, set
     calls = {role.role: role.calls for role in run.roles}
     # 10 messages: the greeting, 4 more of the evaluator (each mended once), 5 answers; 3 repeats, each asked twice
     assert calls == {"agent": 8 * 5, "evaluator": 8 * 4 * 2, "judge 1": 8 * 6, "judge 2": 8 * 6}
+
+
+def test_a_dry_run_shows_what_the_job_asks_of_each_model(
+    tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = "chatbot: bot, protocol: openai, seed: 4, extraBody: {top_k: 3}"
+    text = JOB.replace("chatbot: bot", own).replace("repeats: 3", 'repeats: 3, maxTokens: 90, stop: ["\\n"]')
+    found = estimates(tmp_path, settings, text)
+    assert {name: role["options"] for name, role in found[0].to_dict()["roles"].items()} == {
+        "agent": {"seed": 4, "extraBody": {"top_k": 3}},
+        "evaluator": {"temperature": 0.5},
+        "judge 1": {"temperature": 0.0, "maxTokens": 90, "stop": ["\n"]},
+        "judge 2": {"temperature": 0.0, "maxTokens": 90, "stop": ["\n"]},
+    }
+    print_estimates(found)
+    shown = capsys.readouterr().out
+    assert 'options (agent): seed 4, extraBody {"top_k": 3}\n' in shown
+    assert 'options (judge 1): temperature 0.0, maxTokens 90, stop ["\\n"]\n' in shown
+
+
+SCRIPTED = """
+target: {user: u, chatbot: c}
+aspirationalAverage: 1000
+facts: []
+evaluator: {kind: scripted, lines: [{say: hello}]}
+scorer: {kind: rules}
+tasks: [{task: t, rules: [{pattern: x}]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ({"evaluator_model": "gpt-x"}, "the evaluator's model gpt-x is not used, because a script plays the user"),
+        ({"judge_model": ("a", "b")}, "the judge's model a, b is not used, because a set of rules judges"),
+        ({"leaderboard": "own"}, "the leaderboard is not used, because the job has no medal assertion"),
+    ],
+)  # fmt: skip
+def test_an_option_without_effect_is_named_before_and_in_the_run(
+    tmp_path: Path,
+    settings: Settings,
+    option: dict[str, object],
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (run,) = estimates(tmp_path, settings, SCRIPTED, **option)
+    assert says in run.warnings  # which a run records and shows, too
+    print_estimates([run])
+    assert f"note: {says}" in capsys.readouterr().out
+    (run,) = estimates(tmp_path, settings, SCRIPTED)
+    assert says not in run.warnings
 
 
 def test_a_cost_needs_a_price_and_a_total_needs_every_price(tmp_path: Path, settings: Settings) -> None:

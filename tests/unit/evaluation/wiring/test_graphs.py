@@ -7,24 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
 from bioeval_tui.evaluation.graphs.identity import graph_id
 from bioeval_tui.evaluation.wiring import graphs
-from bioeval_tui.settings import Settings
 
-pytest.importorskip("graphqlite")
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 
 
 @pytest.mark.parametrize("piece", [b"", b" ", b" " * 50_000])
-async def test_an_agent_with_an_endless_self_description_is_not_taken_for_the_sample_agent(
+async def test_an_agent_with_an_endless_self_description_says_no_graph(
     piece: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings.from_environment({"BIOEVAL_DATA_DIR": str(tmp_path)})
-    graph = EmbeddedGraph(settings.graph_file)
-    await graph.query("RETURN 1 AS opened")
-    await graph.aclose()
-    ours = graph_id(settings.graph_file)
+    ours = graph_id(tmp_path / "graph.db")
     sent = 0
 
     async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -49,8 +42,8 @@ async def test_an_agent_with_an_endless_self_description_is_not_taken_for_the_sa
 
     monkeypatch.setattr(graphs, "ABOUT_S", 0.5)
     async with asyncio.timeout(60):
-        for answer, expected in ((honest, True), (endless, False)):
+        for answer, expected in ((honest, ours), (endless, "")):
             async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
                 port = server.sockets[0].getsockname()[1]
-                assert await graphs._uses_our_graph(settings, f"http://127.0.0.1:{port}") is expected
+                assert await graphs.agents_graph_id(f"http://127.0.0.1:{port}") == expected
     assert sent < 20_000_000

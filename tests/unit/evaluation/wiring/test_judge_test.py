@@ -40,11 +40,13 @@ class Synthetic:
 
     identity = "synthetic"
 
-    def __init__(self, defect: Scored, noise: float = 0.03) -> None:
-        self.defect, self.noise, self.random = defect, noise, Random(5)
+    def __init__(self, defect: Scored, noise: float = 0.03, *, reacts: bool = True) -> None:
+        self.reacts, self.defect, self.noise, self.random = reacts, defect, noise, Random(5)
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
-        first = view.transcript[0].content
+        if self.reacts and not any(m.role == "assistant" and "Hello" in m.content for m in view.transcript):
+            return [Verdict("synthetic", tuple(TaskVerdict(n, 0.0, "no") for n in (1, 2, 3)))]
+        first = view.transcript[0].content if view.transcript else ""
         verdicts = []
         for place, task in enumerate(view.job.tasks):
             quality = Random(f"{first} {task.task}").uniform(0.2, 0.8)
@@ -108,6 +110,26 @@ def test_a_reliable_judge_passes(run: Path, monkeypatch: pytest.MonkeyPatch) -> 
     done = test(run, monkeypatch, Synthetic(lambda view, place, score: score), "--fail-on-accused")
     assert done.return_value == 0
     assert "no change has a significant effect on this judge (60 conversations or cases)" in done.stdout
+
+
+def test_a_judge_that_does_not_react_to_what_was_said_fails(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = Synthetic(lambda view, place, score: score)
+    done = test(run, monkeypatch, sound, "--conversations", "7")
+    assert done.return_value == 0
+    assert "7 conversations, each asked up to 7 times, and 20 controls" in done.stderr
+    assert "scores the controls clearly lower" in done.stdout
+    blind = Synthetic(lambda view, place, score: 0.8, reacts=False)
+    done = test(run, monkeypatch, blind, "--conversations", "7")
+    assert done.return_value == 1
+    assert "does not react to the conversation: it scores empty, swapped, off-topic, dismissed" in done.stdout
+    done = test(run, monkeypatch, blind, "--conversations", "7", "--json")
+    controls = json.loads(done.stdout[done.stdout.index("{") :])["controls"]
+    assert [(one["reacts"], round(one["score"], 1)) for one in controls.values()] == [(False, 0.8)] * 4
+    done = test(run, monkeypatch, Synthetic(lambda view, place, score: 0.0, 0.0), "--conversations", "2")
+    assert done.return_value == 3
+    assert "too low to tell whether the judge reacts" in done.stdout
 
 
 def test_the_same_conversations_are_drawn_each_time(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.parts import prepare_run
+from bioeval_tui.evaluation.wiring.resume import prepare_resumed, resume_spec
 from bioeval_tui.settings import Secret, Settings
+from tests.unit.record.test_versions import GOLDEN
 
 JOB = """
 target: {{user: u, chatbot: c, protocol: {protocol}}}
@@ -36,4 +40,27 @@ def test_the_warning_about_a_judge_of_the_agents_own_model_needs_a_known_model(
     run = RunSpec("20260101-000000-abcd", str(job), model)
     settings = Settings(openai_api_key=Secret("k"))
     prepared = prepare_run(EngineSpec((run,), agent_url="http://127.0.0.1:1"), run, settings)
+    assert any("the agent's own model" in warning for warning in prepared.warnings) is warned
+
+
+@pytest.mark.parametrize(("model", "warned"), [("gpt-4.1-mini", False), ("another", True)])
+def test_a_resumed_run_was_asked_for_no_model_if_only_the_usual_one_is_recorded(
+    tmp_path: Path, model: str, warned: bool
+) -> None:
+    text = (GOLDEN / "version-1.jsonl").read_text(encoding="utf-8").splitlines()
+    first = json.loads(text[0])
+    first["job"]["scorer"] = {"kind": "llm", "model": model}
+    first["model"] = model
+    first["agent"], first["prompts"], first["options"] = (
+        "127.0.0.1:1",
+        {},
+        {"agent_url": "http://127.0.0.1:1"},
+    )
+    settings = Settings(openai_api_key=Secret("k"), data_dir_override=str(tmp_path))
+    settings.runs_dir.mkdir()
+    path = settings.runs_dir / f"{first['run_id']}.jsonl"
+    path.write_text("\n".join([json.dumps(first), *text[1:50]]) + "\n", encoding="utf-8")
+    spec = resume_spec(path)
+    assert spec is not None
+    prepared = prepare_resumed(replace(spec, force=True), spec.runs[0], settings)
     assert any("the agent's own model" in warning for warning in prepared.warnings) is warned

@@ -64,7 +64,7 @@ async def test_rescoring_with_a_model_records_the_hash_of_its_prompt(recording: 
     shown = judged_again_dicts(load_run(recording).judged_again)
     assert [(item["judge"], item["author"], item["counts"]) for item in shown] == [
         ("rules", None, False),
-        ("another", "ada", True),
+        ("asked for another, served stand-in", "ada", True),
     ] * 2
     assert all(re.fullmatch(r"[0-9a-f]{64}", i["prompts"]["eval/score"]) for i in shown if not i["recorded"])
     before, after = [item for item in shown if item["condition"] == "supplied"]

@@ -24,8 +24,10 @@ from bioeval_tui.report.formats.atif import write_runs as atif
 from bioeval_tui.report.formats.json_report import write_runs as json_report
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.formats.tables import openai_lines
+from bioeval_tui.report.frames import to_frame
 from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.result import run_result
+from bioeval_tui.report.rows import task_titles
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 FOREIGN = GOLDEN / "foreign"
@@ -332,3 +334,40 @@ def test_any_value_of_a_field_is_imported_or_refused_in_one_sentence(name: str, 
         assert run.problems == ()
         atif([run])
         openai_lines([run])
+
+
+def test_scores_of_several_inspect_scorers_keep_their_names_and_lose_only_what_is_no_number(
+    tmp_path: Path,
+) -> None:
+    run = imported(FOREIGN / "inspect-several-scorers.json", tmp_path)
+    titles = [list(task_titles(run.state, trial).values()) for trial in run.trials]
+    assert titles == [["letters", "multi: helpful", "multi: safe"]] * 3
+    rows = to_frame([run], "tasks")
+    assert rows.groupby("title")["score"].mean().round(3).to_dict() == {
+        "letters": 0.333, "multi: helpful": 0.1, "multi: safe": 1.0,
+    }  # fmt: skip
+    assert rows.groupby("title")["score"].count()["multi: safe"] == 2
+    assert "values left out, because not a number: score multi: safe (1)" in [
+        w.message for w in run.state.warnings
+    ]
+    assert [talk.score.score for talk in run.talks if talk.score] == [0.7, 0.05, 0.37]
+    job = run.state.job_of(1)["tasks"]
+    assert len({task["task"] for task in job}) == 3
+    assert all("How much warfarin 1?" in task["acceptanceCriteria"] for task in job)
+
+
+@pytest.mark.parametrize(("scored", "told"), [((2, 1), True), ((2, 2), False), ((1, 0), False)])
+def test_a_mean_that_inspect_forms_otherwise_is_explained(
+    scored: tuple[int, int], told: bool, tmp_path: Path
+) -> None:
+    log = json.loads((FOREIGN / "inspect-several-scorers.json").read_text(encoding="utf-8"))
+    one = log["samples"][0]
+    log["samples"] = [
+        {**one, "id": name, "epoch": epoch, "scores": one["scores"] if epoch <= count else {}}
+        for name, count in zip("ab", scored, strict=True)
+        for epoch in range(1, max(scored) + 1)
+    ]
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(log), encoding="utf-8")
+    warned = [w.message for w in imported(file, tmp_path).state.warnings]
+    assert any("means here are over conversations" in message for message in warned) is told

@@ -90,7 +90,7 @@ def test_excluded_values_are_counted_with_reasons_and_a_mean_with_zeros_is_given
     found = estimate([*of(0.8, 0.8, 0.8, None), Sample("job", None, "infrastructure")])
     assert found.mean == pytest.approx(0.8)
     assert found.with_excluded_as_zero == pytest.approx(0.48)
-    assert found.counted.words == "3 of 5 used (the judge failed in 1, the infrastructure failed in 1)"
+    assert found.counted.words == "3 of 5 used (the judge failed in 1, the measurement failed in 1)"
     assert found.counted.excluded_share == pytest.approx(0.4)
 
 

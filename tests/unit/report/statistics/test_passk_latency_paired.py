@@ -79,10 +79,12 @@ def test_differences_are_paired_and_missing_values_keep_their_reason() -> None:
 @pytest.mark.parametrize(
     ("steps", "higher", "verdict", "words"),
     [
-        ([0.1, 0.2, 0.1, 0.2, 0.15], True, "better", "better"),
-        ([-0.1, -0.2, -0.1, -0.2, -0.15], True, "worse", "worse"),
-        ([0.1, 0.2, 0.1, 0.2, 0.15], False, "worse", "worse"),
-        ([-0.3, 0.3, -0.3, 0.3, 0.05], True, "not distinguishable", "not yet distinguishable"),
+        ([0.1, 0.2, 0.1, 0.2, 0.15, 0.1], True, "better", "better"),
+        ([-0.1, -0.2, -0.1, -0.2, -0.15, -0.1], True, "worse", "worse"),
+        ([0.1, 0.2, 0.1, 0.2, 0.15, 0.2], False, "worse", "worse"),
+        ([-0.3, 0.3, -0.3, 0.3, 0.05, 0.0], True, "not distinguishable", "not yet distinguishable"),
+        ([-0.4] * 5, True, "too few", "−0.40 in each of 5 pairs: too few to tell"),
+        ([-0.4] * 6, True, "worse", "−0.40 in each of 6 pairs: worse"),
         ([0.0] * 5, True, "same", "±0.00 in each of 5 pairs: the same"),
         ([0.2, 0.2], True, "too few", "too few to tell"),
         ([0.2], True, "too few", "+0.20 in one pair: too few to tell"),

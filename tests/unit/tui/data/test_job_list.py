@@ -130,7 +130,8 @@ def test_the_sample_jobs_are_listed_by_default(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     found = JobList().items([])
     assert {item.path.parent for item in found} == {sample_jobs()}
-    assert all(item.sample and item.runnable for item in found)
+    assert all(item.runnable for item in found)
+    assert {item.name for item in found if not item.sample} == {"missed_dose"}, "its agent is a model"
 
 
 def test_the_editor_is_the_one_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

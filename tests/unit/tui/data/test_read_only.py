@@ -23,7 +23,7 @@ GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"
 GIVEN = {
     "has_submissions", "conclusion", "preview", "recorded",
-    "runs", "open_recording", "compare", "jobs", "benchmarks", "medals", "preferences", "keep", "batch_is_running",
+    "runs", "open_recording", "compare", "jobs", "benchmarks", "medals", "preferences", "keep", "in_progress",
     "reviewer", "review_queue", "reviewed", "looked",
 }  # fmt: skip
 

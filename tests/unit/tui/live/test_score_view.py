@@ -6,10 +6,11 @@ from run_script import scripted_run
 from bioeval_tui import score
 from bioeval_tui.record.events import Warned
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.tui.live import score_card_view, score_parts_view
-from tests.unit.report.recorded import GOLDEN
+from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 
 
 @pytest.fixture
@@ -94,7 +95,14 @@ def test_tone_is_marked_as_not_in_the_score(state: RunState) -> None:
 
 
 def test_faults_are_counted_by_who_caused_them(state: RunState) -> None:
-    assert score_card_view.faults(state) == "faults: agent 1 · evaluator 0 · judge 0 · infrastructure 0"
+    assert score_card_view.faults(state).endswith(": agent 0 · evaluator 0 · judge 0 · infrastructure 0")
+    spoilt = Talk(reason="evaluator_failed", fault="evaluator")
+    unjudged = Talk(tasks=None)
+    recorded = Recorded([spoilt] * 4, [unjudged, Talk(reason="agent_failed", fault="agent", failures=2)])
+    run = recorded.loaded()
+    assert score_card_view.faults(run.state).endswith(": agent 1 · evaluator 4 · judge 1 · infrastructure 0")
+    told = sorted(held["fault"] for held in table_rows([run], "conversations"))
+    assert told == ["agent", *["evaluator"] * 4, "judge"]
 
 
 def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:

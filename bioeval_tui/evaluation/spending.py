@@ -1,0 +1,135 @@
+"""Counts requests to models where they are sent, with the tokens of their answers, whatever becomes of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.record.names import Peer
+from bioeval_tui.record.spans import known_sum
+from bioeval_tui.text import clean_line
+
+CHARACTERS_PER_TOKEN = 4
+"""Approximate length of a token, for answers without a token count."""
+
+
+class LimitReachedError(BioevalError):
+    """A request was not sent, because the calls or the cost of the batch have reached their limit."""
+
+
+class SpendingBudget(Protocol):
+    """Counts calls and cost."""
+
+    def begin(self, peer: Peer) -> None:
+        """Count a call that is about to be made. Raises `LimitReachedError` instead if the limit is reached."""
+        ...
+
+    def charge(self, peer: Peer, tokens_in: int, tokens_out: int) -> None:
+        """Add the cost of an answer."""
+        ...
+
+
+class _Unlimited:
+    def begin(self, peer: Peer) -> None:
+        """Do nothing."""
+
+    def charge(self, peer: Peer, tokens_in: int, tokens_out: int) -> None:
+        """Do nothing."""
+
+
+UNLIMITED: SpendingBudget = _Unlimited()
+
+
+@dataclass
+class Used:
+    """Answers that a server may charge for, and their tokens; None if no answer had a count.
+
+    `uncounted`: how many of the answers lack one. A request that got no complete answer, but may have been answered, is
+    such an answer.
+    """
+
+    budget: SpendingBudget = UNLIMITED
+    answers: int = 0
+    uncounted: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    notes: list[str] = field(default_factory=list)
+    """What was asked in another way than usual, as sentences."""
+    served: dict[str, list[str]] = field(default_factory=dict)
+    """The names that servers gave the models that answered, by the names that were asked for."""
+
+    def add(self, tokens_in: int | None, tokens_out: int | None) -> None:
+        """Add one answer."""
+        self.answers += 1
+        self.uncounted += None in (tokens_in, tokens_out)
+        self.tokens_in = known_sum((self.tokens_in, tokens_in))
+        self.tokens_out = known_sum((self.tokens_out, tokens_out))
+
+
+@dataclass
+class Request:
+    """One request to a model. Whoever reads the answer sets its tokens, and its length, from which they are guessed."""
+
+    characters: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    is_free: bool = False
+    """Whether nothing was answered that could be charged for: it was refused, or never arrived."""
+
+
+_current: ContextVar[Used | None] = ContextVar("used", default=None)
+
+
+@contextmanager
+def counting(budget: SpendingBudget) -> Iterator[Used]:
+    """Count the requests of this task, and of the tasks that it starts, until the context ends."""
+    used = Used(budget)
+    token = _current.set(used)
+    try:
+        yield used
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def request(peer: Peer, messages: Sequence[Mapping[str, Any]]) -> Iterator[Request]:
+    """Count a request and, at the end of the context, its answer. Raises `LimitReachedError` instead of sending it."""
+    used, sent = _current.get(), Request()
+    if used is not None:
+        used.budget.begin(peer)
+    try:
+        yield sent
+    finally:
+        if used is not None and not sent.is_free:
+            used.add(sent.tokens_in, sent.tokens_out)
+            tokens_in, tokens_out = sent.tokens_in, sent.tokens_out
+            if tokens_in is None:
+                tokens_in = (
+                    sum(len(str(message.get("content"))) for message in messages) // CHARACTERS_PER_TOKEN + 1
+                )
+            if tokens_out is None:
+                tokens_out = sent.characters // CHARACTERS_PER_TOKEN + 1
+            used.budget.charge(peer, tokens_in, tokens_out)
+
+
+def report(tokens_in: int | None, tokens_out: int | None) -> None:
+    """Add an answer that this program did not request itself."""
+    if (used := _current.get()) is not None:
+        used.add(tokens_in, tokens_out)
+
+
+def note(sentence: str) -> None:
+    """Note how a request differs from what this program usually asks for."""
+    if (used := _current.get()) is not None:
+        used.notes.append(sentence)
+
+
+def served(asked: str, name: str) -> None:
+    """Note which model an answer names as its own."""
+    used = _current.get()
+    if used is not None and name not in (names := used.served.setdefault(clean_line(asked, 100), [])):
+        names.append(name)

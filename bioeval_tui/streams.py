@@ -1,0 +1,176 @@
+"""Standard streams that never fail: every character can be written, and a lost reader or a full disk ends no work.
+
+`--help` loads this module first, so it imports little.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import functools
+import io
+import os
+import select
+import sys
+import unicodedata
+from typing import Any
+
+_PLAIN = {
+    "…": "...", "·": "*", "•": "*", "–": "-", "—": "-", "‑": "-", "−": "-", "×": "x", "±": "+/-", "√": "sqrt",
+    "≠": "!=", "≤": "<=", "≥": ">=", "‖": "||", "∞": "inf", "⁄": "/", "€": "EUR", "£": "GBP", "¥": "JPY", "°": "deg",
+    "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'", "ʼ": "'", "´": "'", "‹": "<", "›": ">",
+    "→": "->", "←": "<-", "↑": "^", "↓": "v", "⏎": "/", "↻": "@", "⌫": "<", "⚙": "*", "✎": "/", "∿": "~",
+    "✓": "v", "✗": "x", "■": "#", "●": "*", "○": "o", "◐": "%", "◔": "%", "◷": "%", "◌": ".", "◆": "*", "◇": "o",
+    "▲": "^", "▴": "^", "▼": "v", "▾": "v", "▶": ">", "►": ">", "▸": ">", "◂": "<", "░": ".", "▒": ":",
+    **dict(zip("▁▂▃▄▅▆▇", "_.-=+*#", strict=True)),
+    "µ": "u", "μ": "u", "α": "alpha", "λ": "lambda", "σ": "sigma", "τ": "tau", "Δ": "Delta", "Π": "Pi", "Σ": "Sum",
+    "ß": "ss", "æ": "ae", "Æ": "AE", "ø": "o", "Ø": "O", "œ": "oe", "ł": "l", "Ł": "L", "ƒ": "f", "₋": "-",
+}  # fmt: skip
+_ONE_CELL = {"→": ">", "±": "~"}
+"""Where the first letter of the plain form would mislead."""
+
+_ASCII = "plain-ascii"
+"""The codec `ascii` under another name: click takes a stream called `ascii` for UTF-8."""
+
+
+@functools.cache
+def plain(character: str) -> str:
+    """Return the nearest ASCII form of a character: `...` for `…`, `e` for `é`; `?` if there is none."""
+    if character in _PLAIN:
+        return _PLAIN[character]
+    name = unicodedata.name(character, "")
+    if name.startswith("BOX DRAWINGS"):
+        upright, level = ({*names} & {*name.split()} for names in (_UPRIGHT, _LEVEL))
+        return "+" if bool(upright) == bool(level) else "|" if upright else "-"
+    if "▀" <= character <= "▟":
+        return "#"
+    if unicodedata.category(character) in ("Mn", "Cf"):
+        return ""  # an accent, or an invisible character
+    parts = unicodedata.normalize("NFKD", character)
+    if parts == character:
+        return character if character.isascii() else "?"
+    return "".join(map(plain, parts))
+
+
+_UPRIGHT = ("VERTICAL", "UP", "DOWN")
+_LEVEL = ("HORIZONTAL", "LEFT", "RIGHT")
+
+
+def _as_text(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(map(plain, error.object[error.start : error.end])), error.end
+
+
+def _as_cells(error: UnicodeError) -> tuple[str, int]:
+    """Replace each character by as many as it has cells, so that a screen keeps its shape."""
+    assert isinstance(error, UnicodeEncodeError)
+    written = ""
+    for character in error.object[error.start : error.end]:
+        cell = _ONE_CELL.get(character, plain(character)[:1])
+        written += cell.ljust(2) if unicodedata.east_asian_width(character) in "WF" else cell
+    return written, error.end
+
+
+class _LastingOutput(io.RawIOBase):
+    """The end of an output stream. From the first failure on, what is written goes nowhere; `lost` is the failure."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self.lost: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        """Write as much as the system takes."""
+        if self.lost is None:
+            try:
+                while (written := self._raw.write(data)) is None:
+                    select.select(
+                        [], [self._raw], []
+                    )  # another program made the pipe non-blocking, and it is full
+                return int(written)
+            except OSError as error:
+                self.lost = error
+        return len(data)
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def fileno(self) -> int:
+        """Return the descriptor."""
+        return int(self._raw.fileno())
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal."""
+        return bool(self._raw.isatty())
+
+
+_outputs: dict[str, _LastingOutput] = {}
+_needs_stdout = True
+
+
+def make_lasting() -> None:
+    """Replace stdout and stderr by streams that never raise, and open those that are closed.
+
+    Without this, the next file that is opened would take the place of a closed stream.
+    """
+    codecs.register_error("plain", _as_text)
+    codecs.register_error("plain-cells", _as_cells)
+    ascii_ = codecs.lookup("ascii")
+    renamed = codecs.CodecInfo(*ascii_, ascii_.incrementalencoder, ascii_.incrementaldecoder, name=_ASCII)
+    codecs.register(lambda name: renamed if name in (_ASCII, _ASCII.replace("-", "_")) else None)
+    opened = []
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # In this order each gets the descriptor that it lacks. Writing to a file that is open for reading fails as
+            # writing to a closed one does.
+            opened.append(open(os.open(os.devnull, os.O_RDONLY), encoding="utf-8", closefd=False))  # noqa: SIM115
+            setattr(sys, name, opened[-1])
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream in opened:
+            raw: Any = io.FileIO(stream.fileno(), "w", closefd=False)
+        elif stream is getattr(sys, f"__{name}__"):
+            raw = getattr(stream.buffer, "raw", stream.buffer)
+        else:
+            continue  # a test's, or a program's that calls this one
+        output = _outputs[name] = _LastingOutput(raw)
+        encoding = _ASCII if codecs.lookup(stream.encoding).name == "ascii" else stream.encoding
+        lasting = io.TextIOWrapper(
+            io.BufferedWriter(output), encoding, "plain", line_buffering=name == "stderr" or output.isatty()
+        )
+        setattr(sys, name, lasting)
+
+
+def make_lasting_for_screens() -> None:
+    """Do the same for the interpreter's own streams, to which Textual paints; on stdout if stderr is no terminal."""
+    assert sys.__stdout__ is not None
+    if sys.__stderr__ is None or not sys.__stderr__.isatty():
+        sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="plain-cells")
+
+
+def writes_unicode() -> bool:
+    """Return whether stdout takes every character."""
+    return codecs.lookup(sys.stdout.encoding or "utf-8").name.startswith("utf")
+
+
+def keep_exit_code() -> None:
+    """State that the result is also in a file: the exit code holds, even if stdout is lost."""
+    global _needs_stdout
+    _needs_stdout = False
+
+
+def needs_stdout() -> bool:
+    """Return whether a command has failed if its stdout is lost."""
+    return _needs_stdout
+
+
+def lost_stdout() -> OSError | None:
+    """Return why what was printed did not arrive; None if it did, or if its reader had read enough (`… | head`)."""
+    sys.stdout.flush()
+    lost = _outputs["stdout"].lost if "stdout" in _outputs else None
+    if lost is None or lost.errno == errno.EPIPE:
+        return None
+    return OSError(errno.EBADF, "it is closed") if lost.errno == errno.EBADF else lost

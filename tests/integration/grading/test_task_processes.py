@@ -1,0 +1,226 @@
+"""What one task's grader changes in its process changes no other task's score, and nothing in the program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli.grade import grade
+from bioeval_tui.grade import GraderPool, TaskReport
+from bioeval_tui.grade.batch.explanations import explanations
+from bioeval_tui.grade.batch.intervals import uncertainties
+from bioeval_tui.grade.batch.item_grader import LIBRARIES
+from bioeval_tui.grade.batch.worker_process import _environment
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")
+
+ANSWERS = "id,y\n" + "".join(f"r{n},{n % 2}\n" for n in range(40))
+GOOD = """
+import numpy as np
+def grade(submission, answers):
+    merged = submission.merge(answers, on="id", suffixes=("", "_true"))
+    return float(np.mean((merged["y"] - merged["y_true"]) ** 2))
+"""
+STATE = """
+import locale, os, random, signal, sys, warnings
+import numpy as np, pandas as pd
+def state():
+    return [
+        os.environ.get("LEFT_BEHIND"), os.path.basename(os.getcwd()), os.path.exists("/proc/self/fd/150"),
+        "left_behind" in sys.modules, str(signal.getsignal(signal.SIGALRM)), signal.getitimer(signal.ITIMER_REAL),
+        os.umask(0o22), np.geterr(), pd.get_option("mode.chained_assignment"), pd.get_option("display.precision"),
+        sys.getrecursionlimit(), len(sys.path), warnings.filters[:1], locale.setlocale(locale.LC_ALL),
+        sys.float_repr_style, random.random.__name__, float(np.mean([1.0, 3.0])),
+    ]
+"""
+LOOKS = (
+    STATE
+    + """
+def grade(submission, answers):
+    with open(FILE, "a") as file:
+        print(state(), file=file)
+    return 0.5
+"""
+)
+CHANGES = (
+    STATE
+    + """
+def grade(submission, answers):
+    os.environ["LEFT_BEHIND"] = "1"
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 150)
+    sys.modules["left_behind"] = sys
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    signal.setitimer(signal.ITIMER_REAL, 600)
+    os.chdir("/")
+    os.umask(0)
+    np.seterr(all="raise")
+    pd.set_option("mode.chained_assignment", "raise", "display.precision", 1)
+    sys.setrecursionlimit(5000)
+    sys.path.insert(0, "/nowhere")
+    warnings.simplefilter("error")
+    random.random = lambda: 0.5
+    np.mean = lambda *_, **__: 0.125
+    return 0.5
+"""
+)
+
+
+@pytest.fixture(params=["forked", "started"])
+def way(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How a task gets its process: forked, or, where a worker has threads and cannot be forked, started."""
+    if request.param == "started":
+        (tmp_path / "path").mkdir()
+        code = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+        (tmp_path / "path" / "sitecustomize.py").write_text(code)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
+    return str(request.param)
+
+
+@pytest.fixture
+def evil(tasks) -> Iterator[list[tuple[str, Path]]]:
+    """Submissions of a good task before and after one whose grader replaces `np.mean`; the good ones score 0.25."""
+    tasks.add(
+        "lab/a-evil", code="import numpy\nnumpy.mean = lambda *_, **__: 0.125\n" + GOOD, answers=ANSWERS
+    )
+    tasks.add("lab/good", code=GOOD, answers=ANSWERS)
+    tasks.add(
+        "lab/z-evil", code="import numpy\nnumpy.mean = lambda *_, **__: 0.125\n" + GOOD, answers=ANSWERS
+    )
+    file = tasks.submit(ANSWERS.replace(",0", ",0.5").replace(",1\n", ",0.5\n"))
+    return [(f"lab/{name}", file) for name in ("good", "a-evil", "good", "z-evil", "good")]
+
+
+@posix
+def test_a_grader_that_patches_numpy_changes_only_its_own_score(tasks, evil, way: str) -> None:
+    with GraderPool(tasks.registry, workers=1) as pool:
+        batch = dict(pool.grade_many(evil))
+        alone = {number: pool.grade(file, task) for number, (task, file) in enumerate(evil)}
+        examined = {number: pool.examine(file, task)[0] for number, (task, file) in enumerate(evil)}
+        reports = [batch[number] for number in range(len(evil))]
+        views = dict(explanations(reports, pool))
+        sure = dict(uncertainties(reports[:2], pool, call_code=True))
+    for found in (batch, alone, examined):
+        assert [found[number].score for number in range(5)] == [0.25, 0.125, 0.25, 0.125, 0.25], way
+    assert (sure[0].low, sure[0].high) == (0.25, 0.25)
+    assert views[0] == views[2] == views[4]
+
+
+@posix
+@pytest.mark.parametrize("arguments", [[], ["--isolate", "submission"]])
+def test_on_the_command_line_too(tasks, evil, tmp_path: Path, arguments: list[str]) -> None:
+    lines = [json.dumps({"task_id": task, "submission_path": str(file)}) for task, file in evil]
+    listed = tasks.submit("\n".join(lines), "list.jsonl")
+    where = ["--tasks-dir", tasks.root, "--data-dir", tasks.data, "--output-dir", tmp_path / "out"]
+    words = [str(word) for word in (listed, *where, "--workers", 1, "--json", *arguments)]
+    done = CliRunner().invoke(grade, words, standalone_mode=False, catch_exceptions=False)
+    report = json.loads(Path(json.loads(done.stdout)["report"]).read_text())
+    assert [item["score"] for item in report["task_reports"]] == [0.25, 0.125, 0.25, 0.125, 0.25]
+
+
+@posix
+def test_nothing_in_a_process_is_left_for_the_next_task(tasks, tmp_path: Path, way: str) -> None:
+    seen = tmp_path / "seen"
+    tasks.add("lab/changes", code=CHANGES)
+    tasks.add("lab/looks", code=LOOKS.replace("FILE", repr(str(seen))))
+    file = tasks.submit("id,y\na,1\n")
+    with GraderPool(tasks.registry, workers=1) as pool:
+        for name in ("looks", "changes", "looks"):
+            assert isinstance(pool.grade(file, f"lab/{name}"), TaskReport)
+    first, second = seen.read_text().splitlines()
+    assert first == second
+
+
+COUNTS = """
+import builtins
+def grade(submission, answers):
+    builtins.graded = getattr(builtins, "graded", 0) + 1
+    return float(builtins.graded)
+"""
+
+
+@posix
+@pytest.mark.parametrize(("isolate", "scores"), [("task", [1.0, 2.0, 3.0]), ("submission", [1.0, 1.0, 1.0])])
+def test_submissions_of_a_task_share_a_process_unless_each_gets_its_own(
+    tasks, way: str, isolate: str, scores: list[float]
+) -> None:
+    task = tasks.add(code=COUNTS)
+    file = tasks.submit("id,y\na,1\n")
+    with GraderPool(tasks.registry, workers=1, isolate=isolate) as pool:
+        assert [outcome.score for _, outcome in sorted(pool.grade_many([(task, file)] * 3))] == scores
+
+
+LEAVES = """
+import os, time
+def grade(submission, answers):
+    left = os.fork()
+    if left == 0:
+        os.setsid()
+        time.sleep(600)
+    open(FILE, "w").write(str(left))
+    return 0.5
+"""
+LOOKS_FOR_IT = """
+import os
+def grade(submission, answers):
+    return float(os.path.exists("/proc/" + open(FILE).read()))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these means are Linux's")
+def test_no_process_that_a_grader_starts_is_there_while_the_next_task_is_graded(
+    tasks, tmp_path: Path, way: str
+) -> None:
+    for name, code in (("leaves", LEAVES), ("looks", LOOKS_FOR_IT)):
+        tasks.add(f"lab/{name}", code=code.replace("FILE", repr(str(tmp_path / "left"))))
+    file = tasks.submit("id,y\na,1\n")
+    with GraderPool(tasks.registry, workers=1) as pool:
+        assert [pool.grade(file, f"lab/{name}").score for name in ("leaves", "looks")] == [0.5, 0.0], way
+
+
+ENDS = """
+import os
+def grade(submission, answers):
+    if submission["y"].iloc[0] == 2:
+        os._exit(0)
+    return 0.5
+"""
+
+
+@posix
+def test_a_process_that_ends_itself_costs_its_submission_and_no_other(tasks) -> None:
+    tasks.add("lab/ends", code=ENDS, sample="id,y\na,2\n", answers="id,y\na,2\n")
+    tasks.add("lab/good", code=GOOD)
+    wishes = [
+        (task, tasks.submit(f"id,y\na,{n % 3}\n", f"{n}.csv"))
+        for task in ("lab/ends", "lab/good")
+        for n in range(9)
+    ]
+    with GraderPool(tasks.registry, workers=2) as pool:
+        found = dict(pool.grade_many(wishes))
+    assert [isinstance(found[n], TaskReport) for n in range(9)] == [n % 3 != 2 for n in range(9)]
+    assert len(found) == 18
+
+
+THREADS = """
+import importlib, os, sys
+import bioeval_tui.grade.batch.item_grader
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there are workers forked")
+def test_a_worker_has_a_single_thread_when_it_is_forked(tasks) -> None:
+    with GraderPool(tasks.registry, workers=1) as pool:
+        pool.warm_up()
+        assert pool._idle[0]._forks
+    command = [sys.executable, "-c", THREADS, *LIBRARIES]
+    done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"

@@ -1,0 +1,247 @@
+"""The options of each role's model: what a server receives, what it refuses, and what a dry run and a recording say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from openai.types.shared import ReasoningEffort as OpenAIsEffort
+
+from bioeval_tui.evaluation.job.models import ReasoningEffort
+from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.run_differences import difference_notes
+from tests.servers import openai_server as srv
+from tests.servers.whole_runs import WholeRun, hold, with_models
+
+PARTS = {"agent": "target", "user": "evaluator", "judge": "scorer"}
+OPTIONS = {
+    "temperature": 0.25,
+    "topP": 0.5,
+    "maxTokens": 321,
+    "seed": 40,
+    "stop": ["\n\n", "END"],
+    "reasoningEffort": "low",
+    "timeoutMs": 45000,
+    "extraBody": {"top_k": 20, "chat_template_kwargs": {"enable_thinking": False}},
+}
+SAID = {
+    "agent": "I set it, and that is all that I can do for you today.",
+    "user": json.dumps({"message": "Could you set a reminder for nine?"}),
+    "judge": json.dumps({"tone": 0.5, "tasks": [{"task": 1, "score": 1.0, "reason": "It was set.", "messages": [2]}]}),
+}  # fmt: skip
+
+
+def make_job(url: str, api: str = "chat", **options: dict[str, Any]) -> dict[str, Any]:
+    """Return a job whose three roles are models of the server; `options` are those of each role."""
+    own = {role: {"model": role, "api": api, **options.get(role, {})} for role in PARTS}
+    return {
+        "target": {"user": "ada", "chatbot": "bot", "protocol": "openai", "url": url, **own["agent"]},
+        "aspirationalAverage": 60000,
+        "maxTurns": 4,
+        "evaluator": own["user"],
+        "scorer": own["judge"],
+        "facts": [],
+        "tasks": [{"task": "Get a reminder for nine"}],
+    }
+
+
+def answer(body: dict[str, Any]) -> srv.Answer:
+    """Answer in the role that the request's model names, in the API that was used."""
+    text = SAID[body["model"]]
+    if "messages" in body:
+        return srv.say(text)
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    return srv.raw(json.dumps({"status": "completed", "output": [item]}))
+
+
+def received(server: srv.OpenAIServer, role: str) -> list[dict[str, Any]]:
+    return [asked.body for asked in server.received if asked.body["model"] == role]
+
+
+async def run(server: srv.OpenAIServer, folder: Path, *, api: str = "chat", **options: Any) -> WholeRun:
+    spec = {key: options.pop(key) for key in ("trials", "conditions") if key in options}
+    job = make_job(server.url, api, **options)
+    return await hold(json.dumps(job), folder, settings=with_models(server.url), **spec)
+
+
+@pytest.mark.parametrize("role", PARTS)
+@pytest.mark.parametrize("api", ["chat", "responses"])
+async def test_a_server_receives_the_options_of_each_role(api: str, role: str, tmp_path: Path) -> None:
+    async with srv.OpenAIServer(otherwise=answer) as server:
+        held = await run(server, tmp_path, api=api, conditions=("supplied",), **{role: OPTIONS})
+    assert held.state.scores()["supplied"] is not None
+    wanted = {
+        "temperature": 0.25,
+        "top_p": 0.5,
+        "seed": 40,
+        "stop": ["\n\n", "END"],
+        "top_k": 20,
+        "chat_template_kwargs": {"enable_thinking": False},
+        **({"max_tokens": 321, "reasoning_effort": "low"} if api == "chat" else {}),
+        **({"max_output_tokens": 321, "reasoning": {"effort": "low"}} if api == "responses" else {}),
+    }
+    names = {"max_tokens", "max_output_tokens", "reasoning_effort", "reasoning", *wanted}
+    for other in PARTS:
+        for body in (bodies := received(server, other)):
+            given = {name: value for name, value in body.items() if name in names}
+            usual = {} if other == "agent" else {"temperature": {"user": 0.5, "judge": 0.0}[other]}
+            assert given == (wanted if other == role else usual)
+        assert bodies
+    assert {asked.path for asked in server.received} == {
+        "/v1/chat/completions" if api == "chat" else "/v1/responses"
+    }
+
+
+async def test_each_trial_and_each_repeat_of_a_judge_has_its_own_seed(tmp_path: Path) -> None:
+    seeded = {"seed": 40}
+    async with srv.OpenAIServer(otherwise=answer) as server:
+        await run(server, tmp_path, trials=2, agent=seeded, user=seeded, judge={**seeded, "repeats": 2})
+    seeds = {role: [body["seed"] for body in received(server, role)] for role in PARTS}
+    assert seeds["agent"] == [40] * 4 + [41] * 4, "both conditions of a trial have the same"
+    assert seeds["user"] == [40] * 2 + [41] * 2
+    assert seeds["judge"] == [40, 41] * 4
+
+
+@pytest.mark.parametrize("role", PARTS)
+async def test_a_model_has_its_own_timeout(role: str, tmp_path: Path) -> None:
+    def slow(body: dict[str, Any]) -> srv.Answer:
+        return srv.hangs() if body["model"] == role else answer(body)
+
+    async with srv.OpenAIServer(otherwise=slow) as server:
+        held = await run(server, tmp_path, conditions=("supplied",), **{role: {"timeoutMs": 200}})
+    assert "did not finish its answer within 0.2 s" in str([event.model_dump() for event in held.events])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("seed", 7, "Unknown parameter: 'seed'."),
+        ("reasoningEffort", "max", "Unsupported value: 'reasoning_effort' does not support 'max'."),
+        ("maxTokens", 9000, "max_tokens is too large: 9000."),
+        ("extraBody", {"top_k": 20}, "Unrecognized request argument supplied: top_k"),
+    ],
+)
+@pytest.mark.parametrize("role", PARTS)
+async def test_an_option_of_the_job_that_a_server_refuses_is_named_and_never_left_out(
+    role: str, key: str, value: Any, words: str, tmp_path: Path
+) -> None:
+    def refuses(body: dict[str, Any]) -> srv.Answer:
+        return srv.status(400, words) if body["model"] == role else answer(body)
+
+    async with srv.OpenAIServer(otherwise=refuses) as server:
+        held = await run(server, tmp_path, conditions=("supplied",), **{role: {key: value}})
+    assert held.state.scores() == {"supplied": None}
+    told = str([event.model_dump() for event in held.events])
+    field = f"{PARTS[role]}.{key}" + (".top_k" if key == "extraBody" else "")
+    assert f"{words} (the job sets {field})" in told.replace("\\'", "'")
+    name = {"seed": "seed", "reasoningEffort": "reasoning_effort", "maxTokens": "max_tokens"}.get(
+        key, "top_k"
+    )
+    assert all(name in body for body in received(server, role))
+
+
+async def test_a_refused_temperature_is_left_out_with_a_warning_that_names_the_jobs_key(
+    tmp_path: Path,
+) -> None:
+    def refuses(body: dict[str, Any]) -> srv.Answer:
+        return srv.refuse_option("temperature") if "temperature" in body else answer(body)
+
+    async with srv.OpenAIServer(otherwise=refuses) as server:
+        held = await run(server, tmp_path, conditions=("supplied",), judge={"temperature": 0.3})
+    assert held.state.scores()["supplied"] is not None
+    warned = [warning.message for warning in held.of("warned") if warning.code == "options"]
+    (judge,) = [
+        words for words in warned if words.startswith("the judge's model is asked without temperature")
+    ]
+    assert judge.endswith("(the job sets scorer.temperature)")
+
+
+async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(tmp_path: Path) -> None:
+    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+
+    def refuses(body: dict[str, Any]) -> srv.Answer:
+        return srv.status(400, words) if "max_tokens" in body else answer(body)
+
+    async with srv.OpenAIServer(otherwise=refuses) as server:
+        held = await run(server, tmp_path, conditions=("supplied",), user={"maxTokens": 90})
+    assert held.state.scores()["supplied"] is not None
+    assert not [warning for warning in held.of("warned") if warning.code == "options"]
+    bodies = received(server, "user")
+    assert [body.get("max_completion_tokens") for body in bodies] == [None] + [90] * (len(bodies) - 1)
+
+
+async def test_options_are_part_of_what_a_run_is(tmp_path: Path) -> None:
+    async with srv.OpenAIServer(otherwise=answer) as server:
+        runs = []
+        for name, options in (("a", {}), ("b", {"maxTokens": 200})):
+            (tmp_path / name).mkdir()
+            runs.append(
+                load_run((await run(server, tmp_path / name, conditions=("supplied",), judge=options)).path)
+            )
+    one, two = runs
+    assert one.started.job_sha256 != two.started.job_sha256
+    assert two.started.job["scorer"]["maxTokens"] == 200
+    (note,) = [note for note in difference_notes(one, two) if note.startswith("the job files differ")]
+    assert "scorer.maxTokens: A none, B 200" in note
+    assert compare(one, two) is not None
+
+
+@pytest.mark.parametrize("part", PARTS.values())
+@pytest.mark.parametrize(
+    ("yaml", "says"),
+    [
+        ("max_tokens: 5", "max_tokens: unknown key, did you mean maxTokens?"),
+        ("max_completion_tokens: 5", "max_completion_tokens: unknown key, did you mean maxTokens?"),
+        ("max_output_tokens: 5", "max_output_tokens: unknown key, did you mean maxTokens?"),
+        ("top_p: 1", "top_p: unknown key, did you mean topP?"),
+        ("topp: 1", "topp: unknown key, did you mean topP?"),
+        ("reasoning_effort: low", "reasoning_effort: unknown key, did you mean reasoningEffort?"),
+        ("effort: low", "effort: unknown key, did you mean reasoningEffort?"),
+        ("stop_sequences: [x]", "stop_sequences: unknown key, did you mean stop?"),
+        ("extra_body: {}", "extra_body: unknown key, did you mean extraBody?"),
+        ("timeout: 5", "timeout: unknown key, did you mean timeoutMs?"),
+        ("maxTokens: 0", "maxTokens: input should be greater than or equal to 1"),
+        ("maxTokens: 1.5", "maxTokens: must be a whole number, not the number 1.5"),
+        ("maxTokens: many", "maxTokens: must be a whole number, not 'many'"),
+        ("topP: 0", "topP: input should be greater than 0"),
+        ("topP: 1.1", "topP: input should be less than or equal to 1"),
+        ("temperature: 3", "temperature: input should be less than or equal to 2"),
+        ("seed: -1", "seed: input should be greater than or equal to 0"),
+        ("seed: yes", "seed: must be a whole number, not the yes/no value true"),
+        ("stop: END", "stop: must be a list, not 'END'"),
+        ("stop: ['']", "stop[0]: must not be empty"),
+        ("reasoningEffort: huge", "reasoningEffort: must be 'none', 'minimal', 'low', 'medium', 'high', 'xhigh' or 'max', not 'huge'"),
+        ("timeoutMs: 0", "timeoutMs: input should be greater than 0"),
+        ("extraBody: [1]", "extraBody: must be a mapping of keys, not a list"),
+        ("extraBody: {stream: true}", "extraBody.stream: the program itself fills this in"),
+        ("maxTokens: 5, extraBody: {max_tokens: 5}", "extraBody.max_tokens: PART.maxTokens sets this already"),
+        ("seed: 5, extraBody: {seed: 5}", "extraBody.seed: PART.seed sets this already"),
+        ("api: responses, seed: 5", "warning: PART.seed: OpenAI's Responses API has no seed"),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_reported_with_file_and_field(
+    part: str, yaml: str, says: str, tmp_path: Path
+) -> None:
+    parts = {"target": "user: u, chatbot: c, protocol: openai, ", "evaluator": "", "scorer": ""}
+    parts[part] += yaml
+    path = tmp_path / "job.yml"
+    path.write_text(
+        "".join(f"{name}: {{{text}}}\n" for name, text in parts.items())
+        + "aspirationalAverage: 1\nfacts: []\ntasks: [{task: t}]\nmaxTurns: 4\n"
+    )
+    (problem,) = check_job(path).problems
+    severity, _, words = says.rpartition("warning: ")
+    assert not severity
+    field = words if words.startswith("PART") else f"PART.{words}"
+    assert field.replace("PART", part) in str(problem)
+    assert str(problem).startswith(f"{path}:")
+    assert (problem.severity == "warning") == ("warning" in says)
+
+
+def test_every_effort_that_the_package_knows_is_allowed() -> None:
+    (literal, _) = get_args(OpenAIsEffort)
+    assert get_args(ReasoningEffort) == get_args(literal)

@@ -1,0 +1,111 @@
+"""What a simulated user does wrong is its own fault, whatever the agent says: no score, and nothing charged to the agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers import openai_server as srv
+from tests.servers.whole_runs import WholeRun, hold, with_models
+
+JOB = """
+target: {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL"}
+aspirationalAverage: 60000
+maxTurns: 12
+evaluator: {kind: llm, model: user-1, GUARDS}
+scorer: {kind: rules}
+facts: []
+tasks: [{task: Get a reminder for nine, rules: [{pattern: Hello}]}]
+"""
+ASKS = "Could you please set a reminder for nine?"
+
+
+async def run(
+    folder: Path, *said: srv.Answer, rest: srv.Answer | None = None, guards: str = "guards: mark"
+) -> tuple[WholeRun, list[dict[str, Any]]]:
+    """Hold a conversation with a user who gives these answers, and then `rest`; return the user's requests, too."""
+    left, asked = list(said), []
+
+    def answer(body: dict[str, Any]) -> srv.Answer:
+        if body["model"] == "agent-1":
+            return srv.say("Hello. How can I help you?")
+        asked.append(body)
+        return left.pop(0) if left or rest is None else rest
+
+    async with srv.OpenAIServer(otherwise=answer) as server:
+        text = JOB.replace("URL", server.url).replace("GUARDS", guards)
+        done = await hold(
+            text, folder, settings=with_models(server.url), graph="none", conditions=("withheld",)
+        )
+    return done, asked
+
+
+def end_of(run: WholeRun) -> tuple[str, str, str]:
+    (end,), (scored,) = run.of("conversation_ended"), run.of("conversation_scored")
+    assert (scored.score is None) == (end.fault == "evaluator")
+    return end.reason, end.fault, end.detail
+
+
+def endless() -> srv.Answer:
+    async def answer(server: srv.OpenAIServer, request: Any, body: dict[str, Any]) -> Any:
+        response = await srv._begin(request)
+        while True:
+            await response.write(srv._event(srv.chunk({"content": "and on and on "})))
+
+    return answer
+
+
+async def test_a_message_without_end_is_asked_for_once_more_and_then_the_evaluators_fault(tmp_path):
+    done, asked = await run(tmp_path, rest=endless())
+    reason, fault, detail = end_of(done)
+    assert (reason, fault) == ("evaluator_failed", "evaluator")
+    assert detail.startswith("the message was longer than 1,500 characters (evaluator.maxMessageLength)")
+    assert len(asked) == 2
+    assert "far too long" not in asked[0]["messages"][0]["content"]
+    assert "far too long" in asked[1]["messages"][0]["content"]
+    assert asked[0]["messages"][1:] == asked[1]["messages"][1:]
+
+
+@pytest.mark.parametrize("first", [endless(), srv.say("Could you and", finish="length")])
+async def test_a_shorter_message_at_the_second_attempt_is_used(tmp_path, first):
+    done, _ = await run(tmp_path, first, rest=srv.say(ASKS))
+    assert ASKS in [message.content for message in done.of("message_completed")]
+    assert done.of("request_failed")[0].peer == "evaluator"
+    assert not done.of("request_failed")[0].counted
+
+
+async def test_only_whole_sentences_of_a_message_that_is_cut_off_twice_are_used_and_the_recording_says_so(
+    tmp_path,
+):
+    cut = srv.say(f"{ASKS} I take it with", finish="length")
+    done, _ = await run(tmp_path, cut, cut, rest=srv.say("So Long, and Thanks for All the Fish"))
+    assert end_of(done)[:2] == ("signed_off", "none")
+    assert done.of("message_completed")[2].content == ASKS
+    (warned,) = [event for event in done.of("warned") if event.code == "message_cut"]
+    assert "message 3" in warned.message
+    assert "cut off at the model's length limit" in warned.message
+
+
+async def test_saying_the_same_three_times_is_the_users_fault_although_the_agent_repeats_itself(tmp_path):
+    done, asked = await run(tmp_path, rest=srv.say(ASKS))
+    reason, fault, detail = end_of(done)
+    assert (reason, fault) == ("evaluator_failed", "evaluator")
+    assert "says it 3 times" in detail
+    assert len(asked) == 4, "the third is asked for once more"
+
+
+@pytest.mark.parametrize(
+    ("guards", "expected"), [("guards: mark", "evaluator_failed"), ("guards: off", "max_turns")]
+)
+async def test_a_conversation_about_none_of_the_tasks_has_no_score(tmp_path, guards, expected):
+    chat = [
+        srv.say(words) for words in ("Me?", "I like birds.", "And trees.", "What about you?", "Fine.", "OK.")
+    ]
+    done, _ = await run(tmp_path, *chat, guards=guards)
+    reason, fault, detail = end_of(done)
+    assert reason == expected
+    assert (fault == "evaluator") == (guards == "guards: mark")
+    if fault == "evaluator":
+        assert detail == "the user brought up none of the tasks in 6 messages"

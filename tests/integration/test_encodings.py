@@ -1,0 +1,306 @@
+"""Every command writes what it has to say, whatever the encoding of stdout is, and whatever becomes of stdout.
+
+The commands come from the program's own tables. They run in this process: 60 of them in each encoding take seconds so, and
+minutes as child processes, which the last tests use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import pytest
+
+from bioeval_tui import streams
+from bioeval_tui.cli.main import COMMANDS, app, main
+from tests.integration.program import environment, sample_agent
+from tests.terminal.world import GOLDEN, RUN, recorded
+from tests.terminals import Terminal
+
+JOB = """
+target: {user: ada, chatbot: sample}
+aspirationalAverage: 1
+facts: []
+tasks: [{task: Ask – “what?”, rules: [{pattern: warfarin}]}]
+evaluator: {kind: scripted, lines: [{say: What is warfarin – “please”?}]}
+scorer: {kind: rules}
+"""
+ENCODINGS = ("cp1252", "latin-1", "ascii", "utf-8")
+TASK = "oncology/breast-cancer"
+MEDALS = {
+    "task_reports": [
+        {
+            "task_id": TASK, "score": 0.5, "submission_exists": True, "valid_submission": False, "is_lower_better": False,
+            "submission_path": "…/ünïcode–“file”.csv", "gold_medal": False, "silver_medal": False, "bronze_medal": False,
+            "any_medal": False, "above_median": False, "gold_threshold": 1, "silver_threshold": 1, "bronze_threshold": 1,
+            "median_threshold": 1, "beats_human": None, "human_percentile": None, "leaderboard_percentile": None,
+            "created_at": "2026-11-20T00:00:00",
+        }
+    ]
+}  # fmt: skip
+
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "demo": ("--headless", "--llm"), "serve-tab": ("--nothing–",),
+    "agent": ("--port", "0", "--exit-with-stdin"), "assert": ("1 == 2", "--context", "state.json"), "check": ("job.yml",),
+    "docs": ("trust",), "engine": ("nothing",), "grade": ("lines.jsonl", "--output-dir", "out"), "guards": (RUN,),
+    "grade-sample": ("nothing.csv", TASK), "judge-test": (RUN, "--rules"), "medals": ("report.json",), "new": ("–.yml",),
+    "plan": (RUN,), "review": (RUN,), "run": ("job.yml", "--dry-run"), "samples": ("copied–",), "serve": ("--port", "x"),
+    "tasks show": (TASK,), "tasks prepare": ("nothing–",), "tasks check": ("nothing–",), "tasks leaderboard": (TASK,),
+    "validate": ("broken", TASK), "watch": ("…",), "baseline": ("nothing–",),
+    "runs compare": (RUN, RUN), "runs delete": (RUN,), "runs explain": (RUN,), "runs export": (RUN, "--to", "openai-jsonl"),
+    "runs gate": (RUN, "--fail-under", "0.1"), "runs import": ("–.json",), "runs prune": ("--older-than", "9000d", "--dry-run"),
+    "runs record-to": (RUN, "–"), "runs replay": (RUN,), "runs report": (RUN, "--format", "md"), "runs rescore": (RUN, "--rules"),
+    "runs resume": (RUN,), "runs show": (RUN,), "schema": ("result",),
+}  # fmt: skip
+"""Something to do for each command; one that is not listed is called without arguments."""
+JSON = {
+    "agent": (), "check": ("--json",), "medals": ("--json",), "run": ("--json",),
+    "runs compare": ("--json",), "runs explain": ("--json",), "runs list": ("--json",),
+    "runs show": ("--json",), "schema": (), "tasks list": ("--json",),
+    "tasks show": ("--json",), "validate": ("--json",),
+}  # fmt: skip
+DOCUMENTS = {"runs report"}
+"""These print a file, which is always in UTF-8."""
+PLACES = [
+    pytest.param("file"),
+    pytest.param("pipe", marks=pytest.mark.long),
+    pytest.param("terminal", marks=pytest.mark.long),
+]
+
+
+def commands() -> list[str]:
+    """Return every command that has no commands below it, the hidden ones too."""
+    found: list[str] = []
+
+    def look(path: str, command: click.Command) -> None:
+        if not isinstance(command, click.Group):
+            found.append(path)
+            return
+        context = click.Context(command)
+        names = [
+            *command.list_commands(context),
+            *(name for name in COMMANDS if command is app and not COMMANDS[name][1]),
+        ]
+        for name in names:
+            inner = command.get_command(context, name)
+            assert inner is not None, name
+            look(f"{path} {name}".strip(), inner)
+
+    look("", app)
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a job, runs and reports in which texts and names are in no other encoding than UTF-8."""
+    folder = recorded(tmp_path_factory.mktemp("encodings"))
+    text = (GOLDEN.parents[2] / "sample_jobs" / "medication_reminder.yml").read_text(encoding="utf-8")
+    (folder / "job.yml").write_text(text.replace("name: ", "name: Ünïcode – “日本” ", 1), encoding="utf-8")
+    (folder / "report.json").write_text(json.dumps(MEDALS), encoding="utf-8")
+    (folder / "state.json").write_text("{}", encoding="utf-8")
+    for recording in (folder / "runs").glob("*.jsonl"):
+        told = recording.read_text(encoding="utf-8")
+        recording.write_text(
+            told.replace("medication_reminder", "medication – ≥ ünïcode “日本”"), encoding="utf-8"
+        )
+    return folder
+
+
+@pytest.fixture
+def call(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, bytes, str]]:
+    """Run a command line to its end: its exit code, its stdout and its stderr."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(folder))
+    for name in ("NEO_URI", "NEO_PASSWORD", "BIOEVAL_AGENT_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str, encoding: str, place: str = "file") -> tuple[int, bytes, str]:
+        with contextlib.ExitStack() as stack:
+            out, read = stack.enter_context(places(place))
+            err = stack.enter_context((folder / "err.txt").open("wb"))
+            nothing = stack.enter_context(Path(os.devnull).open(encoding="utf-8"))
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            given: list[io.TextIOWrapper] = []
+            for name, file, errors in (("stdout", out, "strict"), ("stderr", err, "backslashreplace")):
+                stream = io.TextIOWrapper(file, encoding, errors)
+                given.append(stream)
+                patch.setattr(sys, name, stream)
+                patch.setattr(sys, f"__{name}__", stream)
+            patch.setattr(sys, "stdin", nothing)
+            patch.setattr(sys, "argv", ["bioeval-tui", *arguments])
+            patch.setattr(streams, "_needs_stdout", True)
+            with pytest.raises(SystemExit) as ended:
+                main()
+            sys.stderr.flush()
+            for stream in given:
+                stream.detach()  # its file is closed by whoever opened it
+            code = ended.value.code
+            assert isinstance(code, int)
+            return int(code), read(), (folder / "err.txt").read_bytes().decode(encoding)
+
+    return run
+
+
+@contextlib.contextmanager
+def places(kind: str) -> Iterator[tuple[IO[bytes], Callable[[], bytes]]]:
+    """Give somewhere to write, and how to read what was written: a file, a pipe, or a terminal."""
+    if kind == "file":
+        with tempfile.TemporaryFile() as file:
+            yield file, lambda: os.pread(file.fileno(), 1 << 30, 0)
+        return
+    read, write = pty.openpty() if kind == "terminal" else os.pipe()
+    written = bytearray()
+
+    def take() -> None:
+        with contextlib.suppress(OSError):
+            while piece := os.read(read, 65536):
+                written.extend(piece)
+
+    reader = threading.Thread(target=take)
+    reader.start()
+    file = os.fdopen(write, "wb")
+
+    def whole() -> bytes:
+        with contextlib.suppress(ValueError):
+            file.close()
+        reader.join()
+        return bytes(written)
+
+    try:
+        yield file, whole
+    finally:
+        whole()
+        os.close(read)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("command", commands())
+def test_every_command_can_write_in_every_encoding(call: Any, command: str, place: str) -> None:
+    for options in ((), ("--help",)):
+        words = [*command.split(), *(options or ARGUMENTS.get(command, ()))]
+        wanted, whole, _ = call(*words, encoding="utf-8", place=place)
+        for encoding in ENCODINGS:
+            code, out, err = call(*words, encoding=encoding, place=place)
+            assert "this is a bug" not in err
+            assert code == wanted, err
+            told = out.decode("utf-8" if command in DOCUMENTS and place != "terminal" else encoding)
+            assert bool(told) == bool(whole)
+
+
+@pytest.mark.parametrize("command", JSON)
+def test_json_says_the_same_in_every_encoding(call: Any, command: str) -> None:
+    words = [*command.split(), *ARGUMENTS.get(command, ()), *JSON[command]]
+    _, whole, _ = call(*words, encoding="utf-8")
+    expected = json.loads(whole) if command != "agent" else None
+    for encoding in ENCODINGS:
+        found = json.loads(call(*words, encoding=encoding)[1].decode(encoding))
+        assert expected is None or found == expected
+
+
+CHILDREN = [("runs", "show", RUN), ("doctor", "--json"), ("schema", "job"), ("docs", "trust"), ("--help",)]
+
+
+def child(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    variables = {**environment(folder), **options.pop("variables", {})}
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
+    return subprocess.run([*options.pop("before", ()), sys.executable, "-m", "bioeval_tui", *arguments],
+                          env=variables, cwd=folder, timeout=100, check=False, **options)  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_passed_gate_exits_0_in_every_encoding(folder: Path, encoding: str) -> None:
+    (folder / "gate.yml").write_text(JOB, encoding="utf-8")
+    with sample_agent(folder, "--tokens-per-second", "0") as url:
+        arguments = (
+            "run",
+            "gate.yml",
+            "--agent-url",
+            url,
+            "--graph",
+            "none",
+            "--fail-under",
+            "0.1",
+            "--md",
+            "gate.md",
+        )
+        done = child(folder, *arguments, variables={"PYTHONIOENCODING": encoding})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode(encoding)
+    assert "✓" in (folder / "gate.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("arguments", CHILDREN, ids=" ".join)
+def test_a_child_writes_what_its_encoding_has(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = child(folder, *arguments, variables={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode("ascii")
+
+
+LOST = {"closed": "it is closed", "full": "the disk is full or over its quota; free some space"}
+
+
+@pytest.mark.parametrize("how", LOST)
+@pytest.mark.parametrize("arguments", CHILDREN, ids=" ".join)
+def test_a_lost_stdout_is_one_sentence(folder: Path, arguments: tuple[str, ...], how: str) -> None:
+    done = lost(folder, *arguments, how=how)
+    assert done.stderr.decode().splitlines()[-1] == f"error: stdout cannot be written: {LOST[how]}"
+    assert done.returncode == 3
+
+
+@pytest.mark.parametrize("how", LOST)
+def test_a_gate_whose_stdout_is_lost_exits_by_its_result_and_writes_its_files(folder: Path, how: str) -> None:
+    (folder / "gate.yml").write_text(JOB, encoding="utf-8")
+    with sample_agent(folder, "--tokens-per-second", "0") as url:
+        arguments = ("run", "gate.yml", "--agent-url", url, "--graph", "none", "--junit", "lost.xml")
+        passed = lost(folder, *arguments, "--fail-under", "0.1", how=how)
+        below = lost(folder, *arguments, "--fail-under", "0.99,supplied:1", "--json", how=how)
+        data = lost(folder, *arguments, "--fail-under", "0.1", "--json", how=how)
+    assert (passed.returncode, below.returncode, data.returncode) == (0, 1, 3), passed.stderr
+    assert (folder / "lost.xml").is_file()
+
+
+def test_a_closed_stderr_or_stdin_changes_nothing(folder: Path) -> None:
+    before = ("sh", "-c", '"$@" 2>&- <&-', "sh")
+    assert child(folder, "runs", "show", RUN, before=before).returncode == 0
+    assert child(folder, "runs", "show", "nothing", before=before).returncode == 2
+    assert child(folder, "guards", "-", before=before).returncode == 0
+
+
+def test_a_reader_that_has_read_enough_changes_no_exit_code(folder: Path) -> None:
+    before = ("bash", "-c", '"$@" | head -1; exit ${PIPESTATUS[0]}', "bash")
+    done = child(folder, "docs", "trust", before=before)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def lost(folder: Path, *arguments: str, how: str) -> subprocess.CompletedProcess[bytes]:
+    place = {"closed": ">&-", "full": ">/dev/full"}[how]
+    return child(folder, *arguments, before=("sh", "-c", f'"$@" {place}', "sh"))
+
+
+def test_a_screen_keeps_its_shape_where_a_character_is_not_in_the_encoding(folder: Path) -> None:
+    variables = {**environment(folder), "PYTHONIOENCODING": "ascii", "TERM": "xterm-256color"}
+    command = [sys.executable, "-m", "bioeval_tui", "runs", "replay", RUN]
+    with Terminal(command, variables, folder=folder) as terminal:
+        terminal.shows(b"withheld")
+        terminal.until_quiet(longest_s=5)
+        terminal.press(b"q")
+    assert terminal.written.isascii()
+
+
+def test_every_character_has_a_plain_form() -> None:
+    text = "score ≥ 0.5 ± 0.1 → “passed” ✓ · Zoë’s naïve café – 3 × ½ … ┌─┐│ 日本"
+    assert text.encode("ascii", "plain").decode() == (
+        'score >= 0.5 +/- 0.1 -> "passed" v * Zoe\'s naive cafe - 3 x 1/2 ... +-+| ??'
+    )
+    assert len("…│→日".encode("ascii", "plain-cells")) == 5
