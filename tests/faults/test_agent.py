@@ -74,7 +74,8 @@ def test_an_agent_that_refuses_connections_is_at_fault(program: Program) -> None
     for condition in ("withheld", "supplied"):
         ended = done.ended(condition)
         assert (ended["reason"], ended["fault"]) == ("agent_failed", "agent")
-        assert ended["detail"].startswith(f"127.0.0.1:{port} refused the connection; start the agent, or")
+        assert ended["detail"] == f"127.0.0.1:{port} refused the connection"
+        assert ended["ways"][0].startswith("start the agent, or")
         assert len(done.of("request_failed", condition)) == 4
         assert "score" not in done.scored(condition)
         assert done.scored(condition)["reason"].startswith(f"no conversation took place: 127.0.0.1:{port}")

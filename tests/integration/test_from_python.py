@@ -204,9 +204,9 @@ def test_wrong_arguments_are_reported_before_anything_is_sent(folder: Path, opti
 
 
 def test_every_option_of_run_is_available_from_python() -> None:
-    """But how it is shown, the demo's own agent, and `--until-decided`."""
+    """But how it is shown, the demo's own agents, and `--until-decided`."""
     own = {"agent_url", "agent_url_is_given", "agent_function", "mode"}
-    others = {"sample_agent", "typing_delay_s", "until"}
+    others = {"sample_agent", "local_model", "typing_delay_s", "until"}
     told = {*EvaluateOptions.__annotations__} - {"rehearsal"}
     assert {field.name for field in fields(RunRequest)} - own - others - {"jobs"} == told
     listed = PAGE.partition("## The agent")[0]

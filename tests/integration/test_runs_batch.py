@@ -140,7 +140,7 @@ async def test_a_dry_run_sends_nothing(job: Path, tmp_path: Path) -> None:
     assert estimate["conversations"] == 10
     assert estimate["roles"]["agent"] == {
         "model": "", "host": server.url.removeprefix("http://"), "most_calls": 40,
-        "most_cost": None, "why_unknown": "the agent's own cost is unknown",
+        "most_cost": None, "why_unknown": "the agent's own cost is unknown", "options": {},
     }  # fmt: skip
     assert "unknown" in shown.stdout
     assert server.sessions == 0
