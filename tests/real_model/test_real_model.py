@@ -147,11 +147,17 @@ async def test_a_judges_verdict_is_whole_or_the_judges_fault(
         assert (scored.score, scored.fault) == (None, "judge")
 
 
-async def test_the_model_can_be_all_three(tmp_path: Path, model: RealModel) -> None:
+async def test_the_model_can_be_all_three_and_every_token_counts(tmp_path: Path, model: RealModel) -> None:
+    before = len(model.served())
     what = job(agent=model.url, maxTurns=5, evaluator=MODEL, scorer=MODEL)
     found = await held(tmp_path, what, settings=by_model(model.url))
     assert_measured_or_the_users_fault(found)
     assert found.result["status"] == "completed"
+    peers = found.result["cost"]["peers"].values()
+    told = sum(peer["tokens_out"] or 0 for peer in peers)
+    written = sum(request.tokens_out for request in model.served()[before:])
+    # Of an answer that is stopped at its longest length, only the server knows how many tokens it wrote.
+    assert told < written if any(peer["uncounted"] for peer in peers) else told == written
 
 
 async def test_a_full_context_is_the_agents_and_named_so(tmp_path: Path) -> None:

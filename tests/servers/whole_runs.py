@@ -15,8 +15,9 @@ from bioeval_tui.evaluation.wiring.parts import prepare_run, terms_of
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.paths import new_run_id, recording_path
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.report.result import result_of
+from bioeval_tui.record.state import RunState
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import run_result
 from bioeval_tui.settings import Secret, Settings, private_dir
 
 PUBLISHED_JOB = """
@@ -113,9 +114,8 @@ async def hold(
     prepared = prepare_run(asked, what, chosen)
     await run_batch([prepared], chosen.runs_dir, terms=terms_of(asked, chosen), traces=traces)
     path = recording_path(chosen.runs_dir, what.run_id)
-    events = list(read_recording(path).events)
-    state = apply_all(RunState(), events)
-    return WholeRun(path, events, state, result_of(state))
+    run = load_run(path)
+    return WholeRun(path, list(read_recording(path).events), run.state, run_result(run))
 
 
 def with_models(url: str, **more: Any) -> dict[str, Any]:
@@ -125,7 +125,6 @@ def with_models(url: str, **more: Any) -> dict[str, Any]:
 
 def uplifts(run: WholeRun) -> tuple[str, float | None]:
     """Return the uplift as the score card shows it, and as a report gives it."""
-    from bioeval_tui.report.loading import load_run
     from bioeval_tui.report.summary import summarise_runs
     from bioeval_tui.tui.live.score_card_view import total_uplift
 
