@@ -12,7 +12,7 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from bioeval_tui.evaluation import python_code, spending
@@ -114,8 +114,7 @@ class PythonAgent:
         events: list[dict[str, Any]] = []
         first_token: float | None = None
         started = time.monotonic()
-        answered = self._calls.answer(content, registry.traceparent(), tell)
-        call = asyncio.create_task(self._ended(answered, told))
+        call = asyncio.create_task(self._called(content, tell, told))
         ends = loop.time() + self._whole_s
         try:
             while (piece := await self._next(told, ends)) is not _END:
@@ -154,12 +153,13 @@ class PythonAgent:
             message = f"{self._name} did not finish its answer within {self._whole_s:g} s"
             raise PeerError("agent", message) from None
 
-    async def _ended(self, answered: Any, told: asyncio.Queue[Any]) -> str | None:
-        """Wait for the function's answer and mark its end in `told`; return the answer. Raises `PeerError`."""
+    async def _called(
+        self, content: str, tell: Callable[[dict[str, Any]], None], told: asyncio.Queue[Any]
+    ) -> str | None:
+        """Call the function, mark its end in `told`, and return its result. Raises `PeerError`."""
         try:
             with self._printing():
-                found: str | None = await answered
-                return found
+                return await self._calls.answer(content, registry.traceparent(), tell)
         except FunctionError as error:
             raise self._failure(error) from error
         finally:

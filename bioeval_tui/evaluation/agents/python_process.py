@@ -30,7 +30,6 @@ from bioeval_tui.text import clean, clean_line, parse_json
 
 _TAIL = 4_000
 """How much of the end of stderr is kept, in bytes."""
-_AS_LEADER = signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM
 
 
 def require_function(target: TargetConfig, python: Path, folders: Sequence[Path]) -> None:
@@ -56,7 +55,7 @@ def require_function(target: TargetConfig, python: Path, folders: Sequence[Path]
 
         def stop() -> None:
             too_late.set()
-            _kill_group(process.pid)
+            _kill_group(process)
 
         late = threading.Timer(whole_s, stop)
         late.start()
@@ -69,7 +68,7 @@ def require_function(target: TargetConfig, python: Path, folders: Sequence[Path]
                 answer = process.stdout.readline(MAX_ANSWER_BYTES)
         finally:
             late.cancel()
-            _kill_group(process.pid)
+            _kill_group(process)
         if not answer.endswith(b"\n"):
             said.seek(max(0, said.seek(0, os.SEEK_END) - _TAIL))
             why = _ended(process.returncode, said.read())
@@ -93,6 +92,7 @@ class FunctionProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._pump: asyncio.Task[None] | None = None
         self._tail = b""
+        self._killed = False
         self._number = 0
 
     async def start(self) -> None:
@@ -107,7 +107,7 @@ class FunctionProcess:
                 raise FunctionError(_not_started(self._python, error)) from None
             self._pump = asyncio.create_task(self._pass_on())
             async with self._or_killed():
-                await self._write(self._first)
+                self._write(self._first)
                 _require_loaded(_read(await self._line()))
         await self._ask({"do": "start"})
 
@@ -129,7 +129,7 @@ class FunctionProcess:
 
     async def said(self, role: str, content: str) -> None:
         """Add a message to those that the function sees."""
-        await self._write({"do": "said", "role": role, "content": content})
+        self._write({"do": "said", "role": role, "content": content})
 
     async def aclose(self) -> None:
         """End the process: it has a moment to send its last spans, unless this task is cancelled."""
@@ -152,7 +152,7 @@ class FunctionProcess:
         self._number += 1
         size = 0
         async with self._or_killed():
-            await self._write({**request, "number": self._number})
+            self._write({**request, "number": self._number})
             while True:
                 line = await self._line()
                 size += len(line)
@@ -180,13 +180,12 @@ class FunctionProcess:
             await self._kill()
             raise
 
-    async def _write(self, request: dict[str, Any]) -> None:
+    def _write(self, request: dict[str, Any]) -> None:
+        """Send a request, without waiting until it is read: a process that is stuck may never read it."""
         process = self._process
-        if process is None or process.stdin is None or process.stdin.is_closing():
+        if process is None or process.stdin is None or self._killed:
             raise FunctionError(": its process has ended")
-        process.stdin.write(_line(request))
-        with contextlib.suppress(ConnectionError):  # reading tells how it ended
-            await process.stdin.drain()
+        process.stdin.write(_line(request))  # if it died, reading tells how
 
     async def _line(self) -> bytes:
         assert self._process is not None
@@ -205,13 +204,12 @@ class FunctionProcess:
 
     async def _kill(self) -> None:
         process, pump = self._process, self._pump
-        if process is None or pump is None or pump.done():
+        if process is None or pump is None or self._killed:
             return
+        self._killed = True
         if process.stdin is not None:
             process.stdin.close()
-        _kill_group(process.pid)
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
+        _kill_group(process)
         await process.wait()
         await asyncio.wait({pump}, timeout=LAST_S)  # something that left the group may hold stderr
         pump.cancel()
@@ -223,7 +221,7 @@ class FunctionProcess:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while block := await self._process.stderr.read(1 << 16):
             self._tail = (self._tail + block)[-_TAIL:]
-            if sys.stderr is not None:
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody may be there to read it
                 sys.stderr.write(clean(decoder.decode(block)))
 
 
@@ -279,7 +277,11 @@ def _ended(code: int | None, stderr: bytes) -> str:
     return f": its process ended ({how})" + (f": {clean_line(lines[-1], 300)}" if lines else "")
 
 
-def _kill_group(leader: int) -> None:
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(leader, _AS_LEADER)
+def _kill_group(leader: subprocess.Popen[bytes] | asyncio.subprocess.Process) -> None:
+    """Kill a process and what it started; on Windows, the process alone."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            leader.kill()
+        else:
+            # Not `kill`, which would take the exit code from asyncio.
+            os.killpg(leader.pid, signal.SIGKILL)

@@ -327,6 +327,16 @@ def starts_another(message, conversation):
     conversation.state["child"] = subprocess.Popen([sys.executable, "-c", CHILD, message], stdin=subprocess.PIPE)
     return "started"
 
+def writes_at_its_end(message):
+    import atexit, pathlib
+    atexit.register(pathlib.Path(message).write_text, "the last spans")
+    return "soon"
+
+def stops(message, conversation):
+    os.close(2)
+    os.kill(os.getpid(), 19)  # SIGSTOP
+    return "?"
+
 def find(message):
     import my_working_folder
     return "found"
@@ -398,6 +408,26 @@ def answer(message):
     (folder / "my_forger.py").write_text(code, encoding="utf-8")
     with pytest.raises(PeerError, match=r"my_forger:answer (sent|told) something"):
         await say(await elsewhere("my_forger:answer"))
+
+
+async def test_a_process_may_finish_when_its_conversation_ends(
+    process_code: None, elsewhere: Connect, tmp_path: Path
+) -> None:
+    agent = await elsewhere("my_process:writes_at_its_end")
+    await say(agent, str(tmp_path / "spans"))
+    await agent.aclose()
+    assert (tmp_path / "spans").read_text(encoding="utf-8") == "the last spans"
+
+
+async def test_a_process_that_stands_still_keeps_nobody_waiting(
+    process_code: None, elsewhere: Connect
+) -> None:
+    agent = await elsewhere("my_process:stops")
+    agent._whole_s = 0.5
+    with pytest.raises(PeerError, match=r"did not finish its answer within 0\.5 s"):
+        await say(agent, "stop")
+    with pytest.raises(PeerError, match="its process has ended"):
+        await say(agent, "again")
 
 
 async def test_what_a_function_started_ends_with_its_conversation(
