@@ -25,7 +25,7 @@ class AgentProtocol:
     `maker` is `module:function` in `bioeval_tui.evaluation.agents`, called with `AgentTerms` for each conversation and
     imported only then. `tells` is what such an agent can report, and how; `takes` is what it accepts before
     the greeting. `is_model`: the agent is a model's endpoint, so its tokens have a price; `is_function`: it runs in
-    this process and has no URL. `keeps_nothing`: every request has the whole conversation, so that nothing is left of one
+    this process or its child and has no URL. `keeps_nothing`: every request has the whole conversation, so that nothing is left of one
     for the next. `uses` are the keys of `target` that only some protocols know.
     """
 
@@ -76,7 +76,7 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
         "python", "a function in Python", "python_function:make_agent",
         tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": YES}, takes=("history",),
         is_function=True,
-        uses=("model", "function", "objectContextUrl", "options"),
+        uses=("model", "function", "python", "objectContextUrl", "options"),
     ),
 )  # fmt: skip
 """Every built-in protocol, in the order of the documentation."""

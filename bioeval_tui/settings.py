@@ -231,6 +231,20 @@ def plain_environment(keep: tuple[str, ...] = ()) -> dict[str, str]:
     }
 
 
+def function_environment() -> dict[str, str]:
+    """Return the environment for an agent's function in a process of its own: this one without this program's own credentials.
+
+    PYTHONPATH is left out, too: what the function starts should find what its own interpreter finds.
+    """
+    plain = plain_environment()
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if (name in plain or not name.startswith(("BIOEVAL_", "NEO_")))
+        and name not in ("PYTHONPATH", "PYTHONHOME")
+    }
+
+
 def private_dir(path: Path) -> Path:
     """Create `path` and its missing parents, accessible only by their owner (0700); return it."""
     if not path.parent.is_dir():

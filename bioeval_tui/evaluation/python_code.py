@@ -7,18 +7,15 @@ are not searched, and the function must be meant for this use, as the name of it
 from __future__ import annotations
 
 import ast
-import asyncio
 import contextlib
 import contextvars
 import functools
-import importlib
 import importlib.util
-import inspect
+import os
 import re
 import site
 import sys
 import sysconfig
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import packages_distributions
@@ -26,18 +23,24 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.function_calls import UnusableError, loaded
 from bioeval_tui.text import clean_line
 
 
-def locate(reference: str, folders: Sequence[Path]) -> ModuleSpec:
+def locate(reference: str, folders: Sequence[Path], *, elsewhere: bool = False) -> ModuleSpec | None:
     """Find the module of `module:function` without importing anything.
+
+    None if it is in no folder and another interpreter, `elsewhere`, may have it installed.
 
     Raises:
         UsageError: it is neither installed nor in one of the folders, or has no such function.
     """
     module, _, name = reference.partition(":")
     top, *below = module.split(".")
-    spec = PathFinder.find_spec(top, [str(folder) for folder in folders]) or _installed(top)
+    spec = PathFinder.find_spec(top, [str(folder) for folder in folders])
+    if spec is None and elsewhere and top not in sys.stdlib_module_names:
+        return None
+    spec = spec or _installed(top)
     path = top
     for part in below:
         if spec is None or spec.submodule_search_locations is None:
@@ -60,26 +63,46 @@ def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Calla
         UsageError: it cannot be found or imported, or its first parameter has another name than `first_parameter`.
     """
     locate(reference, folders)
-    shown = clean_line(reference, 100)
-    module, _, name = reference.partition(":")
     try:
         with printing_elsewhere():
-            found: Any = _imported(module, tuple(folders))
-        for part in name.split("."):
-            found = getattr(found, part)
-    except UsageError:
-        raise
-    except (Exception, SystemExit) as error:  # importing runs other people's code
-        why = clean_line(f"{type(error).__name__}: {error}", 300)
-        raise UsageError(f"{shown} cannot be loaded: {why}") from error
-    if not callable(found):
-        raise UsageError(f"{shown} is not a function")
-    if next(iter(_parameters(found)), "") != first_parameter:
-        raise UsageError(
-            f"{shown} was not written for this purpose: its first parameter must be called `{first_parameter}`"
-        )
-    checked: Callable[..., Any] = found
-    return checked
+            return loaded(reference, tuple(map(str, folders)), _installed, first_parameter)
+    except UnusableError as error:
+        raise UsageError(clean_line(f"{clean_line(reference, 100)}{error}", 600)) from error
+
+
+def interpreter(named: str, job_dir: Path | None, folders: Sequence[Path]) -> Path:
+    """Return the absolute path of an interpreter that a job names, relative to the job's folder or one of `folders`.
+
+    The last part of the path stays as it is, because a virtual environment's interpreter is a link out of it.
+
+    Raises:
+        UsageError: there is no such program, or it is in none of the `folders`.
+    """
+    shown = clean_line(named, 200)
+    allowed = [folder.resolve() for folder in folders]
+    outside = False
+    for start in (*([] if job_dir is None else [job_dir]), *folders):
+        try:
+            path = start.absolute() / named
+            path = path.parent.resolve() / path.name
+            if not path.is_file():
+                continue
+        except (OSError, RuntimeError, ValueError):  # a circle of links, or no path at all
+            continue
+        if not any(path.is_relative_to(folder) for folder in allowed):
+            outside = True
+        elif not os.access(path, os.X_OK):
+            raise UsageError(f"{shown} is not a program: it must be executable, such as venv/bin/python")
+        else:
+            return path
+    if outside:
+        raise UsageError(f"{shown} is in no folder that was given with --code DIR")
+    where = (
+        "beside the job or in a folder given with --code"
+        if folders
+        else "and no folder was given with --code DIR"
+    )
+    raise UsageError(f"interpreter {shown} not found, {where}")
 
 
 @contextlib.contextmanager
@@ -95,80 +118,11 @@ def printing_elsewhere() -> Iterator[None]:
         _inside.set(before)
 
 
-async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function in its own thread; return its result or raise its exception.
-
-    The thread is a daemon, so a call that never ends does not keep the program from ending.
-    """
-    loop = asyncio.get_running_loop()
-    answered: asyncio.Future[Any] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def settle(result: Any, error: BaseException | None) -> None:
-        if answered.done():
-            return
-        if error is None:
-            answered.set_result(result)
-        else:
-            answered.set_exception(error)
-
-    def work() -> None:
-        result, error = None, None
-        try:
-            result = context.run(function, *given)
-        except Exception as raised:  # it belongs to the caller
-            error = raised
-        except BaseException as raised:
-            error = RuntimeError(f"{type(raised).__name__}: {raised}")
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=work, name="function of a job", daemon=True).start()
-    return await answered
-
-
 def reference_to(function: Callable[..., Any]) -> str:
     """Return a function's name in jobs and recordings: `module:function`."""
     named = function if hasattr(function, "__qualname__") else type(function)
     place = [re.sub(r"[^\w.]+", "_", str(part)) for part in (named.__module__, named.__qualname__)]
     return ":".join(part if part[:1].isidentifier() else f"_{part}" for part in place)
-
-
-def takes(function: Callable[..., Any], parameter: str) -> bool:
-    """Return whether a function has a parameter of that name."""
-    return parameter in _parameters(function)
-
-
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    try:
-        return list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return []
-
-
-def _imported(module: str, folders: tuple[Path, ...]) -> Any:
-    """Import a module from where it was located, even if another one of that name is earlier on the path."""
-    top = module.partition(".")[0]
-    spec = PathFinder.find_spec(top, [str(folder) for folder in folders]) or _installed(top)
-    assert spec is not None
-    known = sys.modules.get(top)
-    if known is not None and spec.origin and getattr(known, "__file__", None) not in (spec.origin, None):
-        raise UsageError(
-            f"{clean_line(spec.origin, 200)} has the name of another module, {clean_line(str(known.__file__), 200)}; rename it"
-        )
-    for folder in folders:
-        if str(folder) not in sys.path:
-            sys.path.append(str(folder))  # last: for modules that these modules import from their folder
-    if known is None:
-        made = importlib.util.module_from_spec(spec)
-        sys.modules[top] = made
-        try:
-            if spec.loader is not None:
-                spec.loader.exec_module(made)
-        except BaseException:
-            del sys.modules[top]
-            raise
-    return importlib.import_module(module)
 
 
 def _installed(top: str) -> ModuleSpec | None:

@@ -277,10 +277,12 @@ def _parsed(value: Any) -> Any:
 
 def _without_wrapping(arguments: Any) -> Any:
     """Return the arguments by name from what instrumentations of LangChain (OpenLLMetry), smolagents and LlamaIndex
-    record as the call."""
+    record as the call; of an only argument without a name, its value."""
     match arguments:
         case {"input_str": _, "inputs": dict(found)} | {"args": [], "kwargs": dict(found)}:
             return found
+        case {"args": [only], "kwargs": dict(found)} if not found:
+            return only
         case {"kwargs": dict(found), **others} if not others:
             return found
     return arguments

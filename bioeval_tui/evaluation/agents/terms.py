@@ -33,6 +33,8 @@ class AgentTerms:
     """The agent itself, if a Python program passed it; it replaces `target.function`."""
     code: tuple[Path, ...] = ()
     """The folders of `--code`, from which the job's functions may be loaded in addition to installed packages."""
+    python: Path | None = None
+    """The interpreter that runs the function, if the job names another one than this."""
     knowledge_url: str = ""
     provider: Provider = "openai"
     account: bool = False

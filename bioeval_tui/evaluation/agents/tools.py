@@ -12,6 +12,7 @@ from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError, UsageError
 from bioeval_tui.evaluation import python_code
+from bioeval_tui.evaluation.function_calls import in_thread
 from bioeval_tui.evaluation.job.models import ToolConfig
 from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.record.tool_calls import call_event, result_event
@@ -103,7 +104,7 @@ class DeclaredTools:
         async with asyncio.timeout(FUNCTION_S):
             if inspect.iscoroutinefunction(function):
                 return await function(dict(arguments))
-            found = await python_code.in_thread(function, dict(arguments))
+            found = await in_thread(function, dict(arguments))
             return await found if inspect.isawaitable(found) else found
 
 

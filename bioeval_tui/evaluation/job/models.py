@@ -249,6 +249,8 @@ class TargetConfig(ModelOptions):
     """Tools that the agent may call and the job answers, with openai and ag-ui."""
     function: FunctionName | None = None
     """The agent with python, as `module:function`."""
+    python: Text | None = None
+    """The Python interpreter that runs the agent's function, such as `venv/bin/python`, in a folder given with --code; the default is the one that runs this program."""
     tells_tool_calls: bool = False
     """Whether the agent reports every tool call, so that none reported means none made."""
     remembers: bool = False

@@ -30,6 +30,7 @@ def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
         *(_unused(source, target, protocol) if protocol else ()),
         *(_unseen(source, target, protocol) if protocol else ()),
         *_function_problems(source, target, protocol, code),
+        *_interpreter_problems(source, target, protocol, code),
         *_template_problems(source, target),
         *_option_problems(source),
     ]
@@ -104,10 +105,23 @@ def _function_problems(
     ]
     for path, reference in named:
         if isinstance(reference, str) and ":" in reference:
+            elsewhere = path == ("target", "function") and bool(target.get("python"))
             try:
-                python_code.locate(reference, code)
+                python_code.locate(reference, code, elsewhere=elsewhere)
             except UsageError as error:
                 yield source.problem(path, str(error))
+
+
+def _interpreter_problems(
+    source: JobSource, target: dict[str, Any], protocol: AgentProtocol | None, code: Sequence[Path]
+) -> Iterator[Problem]:
+    """Yield what is wrong with the interpreter for the agent's function. It is not started."""
+    named = target.get("python")
+    if isinstance(named, str) and protocol is not None and protocol.is_function:
+        try:
+            python_code.interpreter(named, source.path.parent, code)
+        except UsageError as error:
+            yield source.problem(("target", "python"), str(error))
 
 
 def _template_problems(source: JobSource, target: dict[str, Any]) -> Iterator[Problem]:

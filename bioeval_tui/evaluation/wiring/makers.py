@@ -156,6 +156,7 @@ class Makers:
             may_call=self._may_call,
             function=self.spec.agent_function,
             code=tuple(map(Path, self.spec.code)),
+            python=self._interpreter(),
             knowledge_url=self.knowledge_url(),
             provider=settings.agent_api_type or "openai",
             account=self._protocol.is_model and is_openai(self.agent_url, settings),
@@ -193,8 +194,15 @@ class Makers:
         allowed = may_call(self.agent_url, url, self.spec.allow_hosts)
         return allowed and (not self.job.sensitive or is_loopback(host_of(url)))
 
+    def _interpreter(self) -> Path | None:
+        """Return the interpreter that runs the agent's function, if the job names one. Raises `UsageError`."""
+        named, is_given = self.job.target.python, self.spec.agent_function is not None
+        if named is None or is_given or self._protocol is None or not self._protocol.is_function:
+            return None
+        return python_code.interpreter(named, self.job_dir, tuple(map(Path, self.spec.code)))
+
     def load_functions(self) -> None:
-        """Import the Python functions that the job names, so that problems are reported before the run.
+        """Load the Python functions that the job names, so that problems are reported before the run.
 
         Raises:
             UsageError: one cannot be loaded.
@@ -202,7 +210,12 @@ class Makers:
         target, code = self.job.target, tuple(map(Path, self.spec.code))
         given = self.spec.agent_function is not None
         if self._protocol is not None and self._protocol.is_function and target.function and not given:
-            python_code.load(target.function, code, "message")
+            if (python := self._interpreter()) is not None:
+                from bioeval_tui.evaluation.agents.python_process import require_function
+
+                require_function(target, python, code)
+            else:
+                python_code.load(target.function, code, "message")
         for tool in target.tools:
             if tool.function:
                 python_code.load(tool.function, code, "arguments")

@@ -139,7 +139,7 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         runnable=job is not None and not checked.errors,
         needs_code=job is not None
         and bool(checked.errors)
-        and all(error.field.endswith("function") for error in checked.errors),
+        and all(error.field.endswith(("function", "python")) for error in checked.errors),
         agent_url=(job.target.url or "") if job else "",
         sample=path.resolve().parent == sample_jobs().resolve()
         and job is not None

@@ -16,6 +16,8 @@ LOOK = call_event("lookUp", {"drug": "warfarin"}, "c1")
 BARE_LOOK = call_event("lookUp", {"drug": "warfarin"})
 UNNAMED_LOOK = call_event("lookUp", {"drug": "warfarin"}, OWN_ID + "1")
 
+SMOLAGENTS = json.dumps({"args": ['{"drug": "warf'], "sanitize_inputs_outputs": True, "kwargs": {}})
+
 
 def inferred(number: int, given: str, **more: Any) -> AgentSpan:
     """Return the span of a call as OpenInference has it: LangChain's only argument, if it is text, stands alone."""
@@ -54,6 +56,10 @@ def test_tool_calls_that_only_spans_report_are_added_in_starting_order() -> None
         ([call_event("lookUp", {"drug": "warfarin", "dose": 5})], [inferred(1, "warfarin")], 2),
         ([LOOK], [inferred(1, '{"kwargs": {"drug": "warfarin"}}')], 1),
         ([call_event("lookUp", '{"drug": "warf')], [inferred(1, '{"drug": "warf')], 1),
+        ([call_event("lookUp", '{"drug": "warf')], [inferred(1, SMOLAGENTS)], 1),
+        ([LOOK], [inferred(1, '{"args": ["warfarin"], "kwargs": {}}')], 1),
+        ([LOOK], [inferred(1, '{"args": ["warfarin", 5], "kwargs": {}}')], 2),
+        ([LOOK], [inferred(1, '{"args": ["aspirin"], "kwargs": {"drug": "warfarin"}}')], 2),
     ],
     ids=[
         "same words",
@@ -71,6 +77,10 @@ def test_tool_calls_that_only_spans_report_are_added_in_starting_order() -> None
         "value without a name, two arguments",
         "keyword arguments of LlamaIndex",
         "arguments that are no JSON",
+        "arguments that are no JSON, as smolagents has them",
+        "one argument by its place",
+        "two arguments by their places",
+        "arguments by place and by name",
     ],
 )
 def test_a_tool_call_that_the_protocol_reported_is_not_added_again(

@@ -60,6 +60,12 @@ def test_a_job_with_a_python_agent_needs_the_folder_of_its_code(tmp_path: Path) 
     job, worse = JobList([tmp_path]).items([])
     assert (job.runnable, job.needs_code) == (False, True)
     assert not worse.needs_code
+    (tmp_path / "python").touch(mode=0o755)
+    (tmp_path / "worse.yml").write_text(
+        (tmp_path / "job.yml").read_text().replace("user: a", "python: ./python, user: a")
+    )
+    worse = JobList([tmp_path]).items([])[1]
+    assert (worse.runnable, worse.needs_code) == (False, True)
 
 
 def test_problems_carry_lines_and_expressions_are_checked(tmp_path: Path) -> None:
