@@ -26,6 +26,7 @@ MAY_WRITE = {
     "cli/main.py": "appends to a log; /dev/null takes the place of a pipe whose reader is gone",
     "consoles.py": "/dev/null takes the place of a pipe whose reader is gone",
     "evaluation/engine/processes.py": "an engine appends to its log",
+    "evaluation/function_calls.py": "as a script, it answers this program through a pipe",
     "evaluation/graphs/embedded_file.py": "makes a database for its owner alone; SQLite writes it",
     "grade/batch/containment.py": "/dev/null in place of what a grader could read",
     "grade/batch/output.py": "appends to the journal of a batch, which is locked, and truncated to whole lines",

@@ -26,7 +26,8 @@ from bioeval_tui.evaluation.function_calls import LAST_S, Conversation, Function
 from bioeval_tui.evaluation.http.client import MAX_ANSWER_BYTES, timeouts_of
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.settings import function_environment
-from bioeval_tui.text import clean, clean_line, parse_json
+from bioeval_tui.terminal import say
+from bioeval_tui.text import clean_line, parse_json
 
 _TAIL = 4_000
 """How much of the end of stderr is kept, in bytes."""
@@ -218,11 +219,18 @@ class FunctionProcess:
         """Show on stderr what the process prints, and keep the end."""
         assert self._process is not None
         assert self._process.stderr is not None
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        decoder, rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
         while block := await self._process.stderr.read(1 << 16):
             self._tail = (self._tail + block)[-_TAIL:]
-            with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody may be there to read it
-                sys.stderr.write(clean(decoder.decode(block)))
+            *lines, rest = (rest + decoder.decode(block)).rsplit("\n", 1)
+            with contextlib.suppress(OSError, ValueError):  # nobody may be there to read it
+                for text in lines:
+                    say(text, err=True)
+                if len(rest) > _TAIL:
+                    say(rest, err=True)
+                    rest = ""
+        if rest:
+            say(rest, err=True)
 
 
 _NO_MESSAGE = " sent something else than this program's messages from its process"
