@@ -1,4 +1,4 @@
-"""Shared settings of all tests; tests that share a real server run in one process.
+"""Shared settings of all tests; tests that share a real server or long preparations run in one process.
 
 Hypothesis tries the same examples in every run, so that a red run means a change and not luck, and sets no
 deadline, as time is measured in benchmarks/ only. `HYPOTHESIS_PROFILE=search` looks for new examples.
@@ -57,7 +57,17 @@ ONLY_WITH_ALL = (
 """Where every case of something is tried, or a server is needed that most machines do not have."""
 LONG = {"long", "real_server"}
 
-SHARED_SERVERS = {"tests/integration/neo4j/": "neo4j", "tests/contract/test_knowledge_graph.py": "neo4j"}
+NEO4J = "neo4j"
+IN_ONE_PROCESS = {
+    "tests/integration/neo4j/": NEO4J,
+    "tests/contract/test_knowledge_graph.py": NEO4J,
+    "tests/hostile/test_secrets.py": "secrets",
+    "tests/integration/openai/test_litellm.py": "litellm",
+    "tests/integration/test_runs_resume.py": "resume",
+    "tests/tui/test_in_terminal.py": "terminal",
+    "tests/unit/evaluation/guards/test_guard_rates.py": "guards",
+}
+"""Tests that share a server, or what takes 10 s or more to prepare, and the name that their process has."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -114,7 +124,7 @@ def tasks_start_as_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the long tests unless they were asked for; name the group of each test that shares a server."""
+    """Leave out the long tests unless they were asked for; name the group of each test that shares something."""
     if not config.getoption("everything") and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         long = [
             item
@@ -124,7 +134,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in set(long)]
     for item in items:
-        for path, group in SHARED_SERVERS.items():
+        for path, group in IN_ONE_PROCESS.items():
             if item.nodeid.startswith(path):
                 item.add_marker(pytest.mark.xdist_group(group))
 
