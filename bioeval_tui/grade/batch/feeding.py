@@ -9,17 +9,29 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from bioeval_tui.grade.batch.wire import IDLE, Wire
 from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
-from bioeval_tui.grade.outcomes import NotGraded, is_not_graded, outcome_to_dict, to_text
+from bioeval_tui.grade.explanation import Section
+from bioeval_tui.grade.outcomes import (
+    Invalid,
+    NotGraded,
+    is_not_graded,
+    outcome_from_dict,
+    outcome_to_dict,
+    problem_from_dict,
+    to_text,
+)
+from bioeval_tui.grade.uncertainty import Uncertainty
 
 POLL_S = 0.2
 _FINAL = '"final": true}}'
 _NEEDS_OTHER_PYTHON = '"elsewhere": true,\r"final": false}}'
 _CHUNK_TARGET_S = 0.15
 _MOST_IN_CHUNK = 256
+_CHECKED: dict[str, Any] = {"problem": str | None, "warnings": list, "scored": str | None, "elsewhere": bool}
+"""What an item of the kind `check` is answered with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,27 @@ class Backend(Protocol):
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and outcome text exactly once, in any order."""
         ...
+
+
+def _is_answer(item: BatchItem, text: str) -> bool:
+    """Whether a worker's text answers an item. The task's code runs where it was written, so it may be anything."""
+    try:
+        answer = json.loads(text)
+        if to_text(answer) != text:  # reports are cut out of it as it stands
+            return False
+        if "not_graded" not in answer:
+            if item.kind == "check":
+                return all(isinstance(answer["check"][name], kind) for name, kind in _CHECKED.items())
+            if item.kind.startswith("interval"):
+                return isinstance(Uncertainty.from_dict(answer["uncertainty"]), Uncertainty)
+            if item.kind.startswith("explain:"):
+                return all(isinstance(Section.from_dict(each), Section) for each in answer["explanation"])
+        for finding in answer.get("findings", ()):
+            problem_from_dict(finding)
+        outcome = outcome_from_dict(answer)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+    return (outcome.report if isinstance(outcome, Invalid) else outcome).task_id == item.task_id
 
 
 def not_graded_text(item: BatchItem, reason: str, attempts: int = 1) -> str:
@@ -154,13 +187,12 @@ class SubmissionFeed:
         try:
             for line in lines:
                 number_text, tab, text = line.decode("utf-8", "replace").partition("\t")
-                item = (
-                    self._outstanding.pop(int(number_text), None) if tab and number_text.isdigit() else None
-                )
-                if item is None:
-                    self._cause = "the grader wrote into the worker's output"
+                item = self._outstanding.get(int(number_text)) if tab and number_text.isdigit() else None
+                if item is None or not _is_answer(item, text):
+                    self._cause = "the grader wrote into the worker's output, or changed what it writes"
                     self._worker.kill()
                     raise WorkerDied(self._cause)
+                del self._outstanding[item.number]
                 failed = item.kind == "grade" and is_not_graded(text)
                 if failed and text.endswith(_NEEDS_OTHER_PYTHON):
                     if self._batch.moved is None:

@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from bioeval_tui.cli.grade import grade
-from bioeval_tui.grade import GraderPool, TaskReport
+from bioeval_tui.grade import GraderPool, NotGraded, TaskReport
 from bioeval_tui.grade.batch.explanations import explanations
 from bioeval_tui.grade.batch.intervals import uncertainties
 from bioeval_tui.grade.batch.item_grader import LIBRARIES
@@ -121,6 +122,41 @@ def test_on_the_command_line_too(tasks, evil, tmp_path: Path, arguments: list[st
     done = CliRunner().invoke(grade, words, standalone_mode=False, catch_exceptions=False)
     report = json.loads(Path(json.loads(done.stdout)["report"]).read_text())
     assert [item["score"] for item in report["task_reports"]] == [0.25, 0.125, 0.25, 0.125, 0.25]
+
+
+@posix
+@pytest.mark.parametrize(
+    "writes",
+    [
+        "lambda answer, **how: dumps(answer, separators=(',', ':'))",
+        "lambda answer, **how: '[]'",
+        "lambda answer, **how: '{\"report\": 1}'",
+        "lambda answer, **how: dumps(answer, **how).replace('lab/evil', 'lab/good').replace('0.25', '0.0')",
+        "lambda answer, **how: '[' * 100_000",
+    ],
+)
+def test_a_grader_that_changes_what_its_process_writes_is_not_graded_and_the_others_are(
+    tasks, tmp_path: Path, writes: str
+) -> None:
+    tasks.add("lab/good", code=GOOD, answers=ANSWERS)
+    tasks.add(
+        "lab/evil", code=f"import json\ndumps = json.dumps\njson.dumps = {writes}\n{GOOD}", answers=ANSWERS
+    )
+    file = tasks.submit(ANSWERS.replace(",0", ",0.5").replace(",1\n", ",0.5\n"))
+    names = ("good", "evil", "good")
+    with GraderPool(tasks.registry, workers=1) as pool:
+        found = dict(pool.grade_many([(f"lab/{name}", file) for name in names]))
+        alone = pool.grade(file, "lab/evil")
+        views = dict(explanations([replace(found[0], task_id="lab/evil")], pool, show_answers=True))
+        sure = dict(uncertainties([replace(found[0], task_id="lab/evil")], pool, call_code=True))
+        (checked,) = pool.check(["lab/evil"])
+    assert [found[number].score for number in (0, 2)] == [0.25, 0.25]
+    for outcome in (found[1], alone):
+        assert isinstance(outcome, NotGraded)
+        assert "the grader wrote into the worker's output" in outcome.reason
+    assert views[0]
+    assert sure[0]
+    assert checked.task_id == "lab/evil"
 
 
 @posix
