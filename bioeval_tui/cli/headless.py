@@ -111,7 +111,7 @@ def run_headless(
     if as_json:
         print_json_text(_one_or_list(results))
     elif len(states) == 1:
-        print_score_card(states[0], out, prices)
+        print_score_card(from_state(states[0], prices=prices), out)
     else:
         print_batch(loaded, out)
     if stopping is not None:

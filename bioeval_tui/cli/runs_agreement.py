@@ -23,6 +23,7 @@ from bioeval_tui.report.gate_run import Gate, print_checks, with_people
 from bioeval_tui.report.labels import with_labels
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.settings import Settings
+from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_document, say
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def gate(
     if reviewed:
         runs, notes = with_people(runs)
     result = thresholds.check(runs, notes)
+    keep_exit_code()  # the runs are in their files
     print_checks(result, plain_console())
     return result.exit_code
 

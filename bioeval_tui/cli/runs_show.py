@@ -50,7 +50,7 @@ def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> in
         print_json(run_result(run), indent=2)
         return ExitCode.OK
     console = plain_console()
-    print_score_card(run.state, console, run.prices, trial)
+    print_score_card(run, console, trial)
     print_judged_again(run, console)
     print_manner(run, console)
     if said := reviewed_words(run):

@@ -192,9 +192,10 @@ def verify(path: Path) -> Verified:
         ):  # no line is being written
             lines, head = _lines(path.read_bytes()), _read_head(path)
     except FileNotFoundError:
-        raise InputError(
-            f"there is no ledger {shown}, because nothing was graded with that data yet"
-        ) from None
+        lines, head = [], _read_head(path)
+        if head is None:
+            why = "nothing was graded with that data yet"
+            raise InputError(f"there is no ledger {shown}, because {why}") from None
     except OSError as error:
         raise InputError(f"{shown} cannot be read: {clean_line(str(error), 160)}") from None
     if lines and not lines[-1].endswith(b"\n") and head and head.next_line.startswith(lines[-1]):

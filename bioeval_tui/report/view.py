@@ -245,7 +245,7 @@ def versions(run: LoadedRun) -> list[tuple[str, str]]:
         ("model", run.state.agent_model),
         ("evaluator", run.state.evaluator),
         ("judge", run.state.judge),
-        ("knowledge graph", _graph(run)),
+        ("knowledge graph", graph_words(run)),
         ("hosts that received transcripts", ", ".join(started.hosts)),
         ("seed", None if started.source else started.seed),
         (
@@ -258,7 +258,7 @@ def versions(run: LoadedRun) -> list[tuple[str, str]]:
     return [(label, str(value)) for label, value in listed if value not in (None, "")]
 
 
-def _graph(run: LoadedRun) -> str | None:
+def graph_words(run: LoadedRun) -> str | None:
     """Return the name of the graph, with a note if the agent did not say that it uses this one."""
     unknown = any(talk.agents_graph == "unknown" for talk in run.state.conversations.values())
     note = " (unknown whether it is the agent's, which does not say which graph it uses)" if unknown else ""

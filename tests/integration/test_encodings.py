@@ -268,6 +268,10 @@ def test_a_gate_whose_stdout_is_lost_exits_by_its_result_and_writes_its_files(fo
         data = lost(folder, *arguments, "--fail-under", "0.1", "--json", how=how)
     assert (passed.returncode, below.returncode, data.returncode) == (0, 1, 3), passed.stderr
     assert (folder / "lost.xml").is_file()
+    again = [
+        lost(folder, "runs", "gate", RUN, "--fail-under", f"withheld:{bar}", how=how) for bar in (0.01, 1)
+    ]
+    assert [done.returncode for done in again] == [0, 1], again[0].stderr
 
 
 def test_a_closed_stderr_or_stdin_changes_nothing(folder: Path) -> None:

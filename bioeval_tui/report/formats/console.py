@@ -11,16 +11,16 @@ from rich.text import Text
 
 from bioeval_tui import score as composite
 from bioeval_tui.consoles import write_lines
-from bioeval_tui.evaluation.prices import Prices
 from bioeval_tui.record import events
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.record.state import Change, ConversationState, RunState
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.judged_again import words
-from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.manner import manners
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import cost_lines, summary_lines, tag_lines
+from bioeval_tui.report.view import graph_words
 from bioeval_tui.report.words import (
     CUT_OFF,
     DASH,
@@ -101,18 +101,16 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
             return None
 
 
-def print_score_card(
-    state: RunState, console: Console, prices: Prices | None = None, trial: int | None = None
-) -> None:
+def print_score_card(run: LoadedRun | None, console: Console, trial: int | None = None) -> None:
     """Print the conclusion, both conditions' scores, their mean, their parts, tasks and assertions, and the cost.
 
     For several trials, prints the figures over all and how many trials passed each task and assertion; with `trial`,
-    that trial's parts. Without `prices`, the included prices are used.
+    that trial's parts. `run` is None if it never started.
     """
-    started = state.started
-    if started is None:
+    if run is None:
         console.print("The run never started.", markup=False)
         return
+    state, started = run.state, run.started
     console.print(Text(conclude(state).sentence, style="bold"), soft_wrap=True)
     console.print(Text(score_line(state)))
     rehearsal = "rehearsal · " if started.rehearsal else ""
@@ -129,9 +127,10 @@ def print_score_card(
         console.print(Text(f"{state.cleanness}: {state.why_not_clean}{no_uplift}"))
     elif compared := compared_words(state):
         console.print(Text(f"clean: {compared}"))
+    if graph := graph_words(run):
+        console.print(Text(f"knowledge graph: {graph}"), soft_wrap=True)
     several = started.trials > 1
-    run = from_state(state, prices=prices) if state.conversations else None
-    summary = summarise_runs([run])[0] if run else None
+    summary = summarise_runs([run])[0] if state.conversations else None
     if several and trial is None:
         _print_all_trials(state, started, console)
     for about, said in summary_lines(summary) if summary and several else ():

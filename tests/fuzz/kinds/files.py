@@ -185,7 +185,7 @@ class Recordings(_Files):
             lambda: (markdown_report([loaded]), turns_csv([loaded]), openai_lines([loaded])),
             lambda: (as_json(json_report([loaded])), junit_xml([loaded]), inspect_log(loaded)),
             lambda: as_json(comparison_dict(compare(loaded, loaded))),
-            lambda: print_score_card(loaded.state, Console(file=io.StringIO(), width=100)),
+            lambda: print_score_card(loaded, Console(file=io.StringIO(), width=100)),
             lambda: explanation.explain(loaded, 0.8, explanation.parse_weights("")),
             lambda: asyncio.run(_played(Player, self.path)),
             lambda: import_recording(self.path, self.folder / "imported"),

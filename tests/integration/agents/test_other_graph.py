@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
+from rich.console import Console
 
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
 from bioeval_tui.evaluation.graphs.identity import graph_id
@@ -14,6 +16,7 @@ from bioeval_tui.evaluation.wiring import graphs
 from bioeval_tui.evaluation.wiring.graphs import ComparedGraph
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.evaluation.wrapped import WrappedGraph, told_by
+from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.view import versions
 from tests.servers.rest_agent import RestAgentServer
@@ -108,6 +111,9 @@ async def test_a_report_notes_that_the_agent_does_not_say_which_graph_it_uses(tm
     assert whole.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     loaded = load_run(whole.path)
     assert "unknown whether it is the agent's" in dict(versions(loaded))["knowledge graph"]
+    card = Console(file=StringIO(), width=200)
+    print_score_card(loaded, card)
+    assert "knowledge graph: embedded graph (unknown whether it is the agent's" in card.file.getvalue()  # type: ignore[attr-defined]
     assert whole.of("warned") == []
     assert agent.asked == 1, "it is not asked again"
 

@@ -308,6 +308,13 @@ def test_there_is_nothing_to_verify_without_a_ledger(tmp_path: Path) -> None:
         verify(tmp_path / "other.jsonl")
 
 
+def test_a_deleted_ledger_is_found_by_its_head(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    held = len(files.lines)
+    files.path.unlink()
+    assert verify(files.path).problems == (f"the last {held} of {held} entries are missing",)
+
+
 @pytest.mark.parametrize(
     ("number", "words"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (1021, "1,021st")]
 )

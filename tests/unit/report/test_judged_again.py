@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
 
 from bioeval_tui import score as composite
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
@@ -13,6 +16,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.overlay import append_overlay
 from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.formats.json_report import json_report
@@ -70,6 +74,22 @@ def test_the_latest_verdict_counts_and_the_recorded_one_is_shown_beside_it(tmp_p
     assert (report["judge"], report["judge_prompt"]) == ("judge, second", "eval/score cafecafe")
     assert report["score"] == 0.85
     assert [row["counts"] for row in report["judged_again"]] == [False, False, True]
+
+
+def test_the_cost_of_a_run_is_the_same_wherever_it_is_shown_and_without_later_verdicts(
+    tmp_path: Path,
+) -> None:
+    path = Recorded([Talk(tasks=(1.0,))], [Talk(tasks=(1.0,))]).write(tmp_path)
+    before = run_result(load_run(path))["cost"]
+    later, scored = judged(0.5, "later")
+    append_overlay(path, [later.model_copy(update={"tokens_in": 4321, "tokens_out": 80}), scored])
+    run = load_run(path)
+    card = Console(file=StringIO(), width=200)
+    print_score_card(run, card)
+    assert run_result(run)["cost"] == before
+    for shown in (card.file.getvalue(), markdown_report([run])):  # type: ignore[attr-defined]
+        assert "later" in shown
+        assert "4,321" not in shown
 
 
 def test_as_recorded_uses_the_recorded_verdicts(tmp_path: Path) -> None:

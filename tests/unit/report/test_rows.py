@@ -45,7 +45,7 @@ def unproved(score: float = 0.25, trials: int = 1) -> LoadedRun:
 
 def test_invented_quotations_of_several_trials_are_counted() -> None:
     shown = StringIO()
-    print_score_card(unproved(0.9, trials=3).state, Console(file=shown, width=200))
+    print_score_card(unproved(0.9, trials=3), Console(file=shown, width=200))
     assert "withheld: 1 of 3 verdicts unproved: the judge quotes words" in shown.getvalue()
 
 
@@ -65,7 +65,7 @@ def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     assert "unproved" in suite.findtext("testcase[@name='task: task 1']/system-out", "")
     assert "0.25 unproved" in sample_scores(talk)["tasks"]["explanation"]
     card = Console(file=StringIO(), width=200)
-    print_score_card(run.state, card)
+    print_score_card(run, card)
     assert "✗ 0.25 unproved" in card.file.getvalue()  # type: ignore[attr-defined]
     result = run_result(run)
     assert (result["unproved"], result["conditions"]["withheld"]["unproved"]) == (1, 1)

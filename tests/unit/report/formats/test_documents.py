@@ -203,7 +203,7 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     run = Recorded([fails] * 3, [Talk(), Talk(tasks=(0.2,)), Talk(tasks=None, holds=(None,))]).loaded()
     run.state.ended = run.state.ended.model_copy(update={"compared": ("graph",)})  # type: ignore[union-attr]
     console = Console(file=io.StringIO(), width=100)
-    print_score_card(run.state, console)
+    print_score_card(run, console)
     assert isinstance(console.file, io.StringIO)
     card = console.file.getvalue()
     assert re.search(r"1 task 1\s+✗ failed in 3 of 3\s+✗ failed in 1 of 2", card)
@@ -212,7 +212,7 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     assert "facts supplied: no score in 1 trial: task not measured" in card
     for document in (html_report([run]), markdown_report([run])):
         assert "The run is clean: both conditions started from the same graph." in document
-    print_score_card(run.state, console, trial=2)
+    print_score_card(run, console, trial=2)
     assert re.search(r"trial 2 of 3\n.*\n.*\n.*\n1 task 1\s+✗ 0.20\s+✗ 0.20", console.file.getvalue())
 
 
@@ -220,7 +220,7 @@ def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
     def told(*tones: float | None) -> tuple[str, str, str]:
         run = Recorded([Talk(tone=tones[0])], [Talk(tone=tones[1])]).loaded()
         console = Console(file=io.StringIO(), width=100)
-        print_score_card(run.state, console)
+        print_score_card(run, console)
         assert isinstance(console.file, io.StringIO)
         return html_report([run]), markdown_report([run]), console.file.getvalue()
 
@@ -243,7 +243,7 @@ def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_sta
     run = Recorded([Talk(), Talk()], [Talk(), Talk()], names=("no card", "has <the> card")).loaded()
     page, markdown = html_report([run]), markdown_report([run])
     console = Console(file=io.StringIO(), width=100)
-    print_score_card(run.state, console)
+    print_score_card(run, console)
     assert isinstance(console.file, io.StringIO)
     for document in (page, markdown, console.file.getvalue()):
         assert "no card" in document.lower()
