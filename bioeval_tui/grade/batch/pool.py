@@ -37,7 +37,7 @@ from bioeval_tui.grade.outcomes import (
     outcome_from_dict,
     problem_from_dict,
 )
-from bioeval_tui.grade.tasks.registry import Registry
+from bioeval_tui.grade.tasks.registry import Registry, UnknownTaskError
 from bioeval_tui.installation import GRADING, need
 
 DEFAULT_TIME_LIMIT_S = 600.0
@@ -142,6 +142,7 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
+        task_id = self._full_id(task_id)
         item = BatchItem(0, task_id, None if path is None else str(path))
         if task_id in self._moved:
             return self._elsewhere().grade(path, task_id)
@@ -160,7 +161,7 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
-        item = BatchItem(0, task_id, str(path), "examine")
+        item = BatchItem(0, self._full_id(task_id), str(path), "examine")
         with self._free:
             data = json.loads(self._alone(item, fresh=False))
             outcome = outcome_from_dict(data)
@@ -209,8 +210,9 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
+        named = (replace(item, task_id=self._full_id(item.task_id)) for item in items)
         # Taken from the end, task by task, so that each worker keeps few tasks ready.
-        waiting = sorted(items, key=lambda item: (item.task_id, item.number), reverse=True)
+        waiting = sorted(named, key=lambda item: (item.task_id, item.number), reverse=True)
         batch = GradingBatch(
             [item for item in waiting if item.task_id not in self._moved],
             queue.Queue(maxsize=64),
@@ -244,6 +246,13 @@ class GraderPool:
                 _drain(batch.results)
                 for thread in threads:
                     thread.join(timeout=0.05)
+
+    def _full_id(self, task_id: str) -> str:
+        """Return the id by which workers name a task that may be given by a bare name; an unknown one as it is."""
+        try:
+            return self._registry.entry(task_id).id
+        except UnknownTaskError:
+            return task_id
 
     def _second_tries(self, failed: list[tuple[BatchItem, str]]) -> Iterator[Result]:
         for position, (item, _) in enumerate(sorted(failed, key=lambda pair: pair[0].number)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, TaskReport
+from bioeval_tui.grade.batch.run import grade_batch
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")
 
@@ -322,3 +324,24 @@ def test_submissions_of_one_task_are_spread_over_the_workers(tasks) -> None:
     with GraderPool(tasks.registry, workers=2) as pool:
         outcomes = [outcome for _, outcome in pool.grade_many((task, path) for path in paths)]
     assert {outcome.score for outcome in outcomes} == {2.0}
+
+
+def test_a_task_may_be_given_by_a_bare_name_wherever_files_are_graded(tasks, tmp_path: Path) -> None:
+    task = tasks.add("lab/measured-numbers", grader={"metric": "mean_absolute_error", "target": "y"})
+    right = tasks.submit("id,y\na,1.0\nb,2.0\nc,3.0\n")
+    listed = tmp_path / "list.jsonl"
+    names = ("measured-numbers", "numbers", f" {task} ")
+    listed.write_text(
+        "".join(json.dumps({"task_id": name, "submission_path": str(right)}) + "\n" for name in names)
+    )
+    with GraderPool(tasks.registry, workers=2) as pool:
+        for name in names:
+            outcome = pool.grade(right, name)
+            assert isinstance(outcome, TaskReport), outcome
+            assert outcome.task_id == task
+            examined, findings = pool.examine(right, name)
+            assert isinstance(examined, TaskReport), examined
+            assert not findings
+        assert [checked.problem for checked in pool.check(names)] == [None] * 3
+        done = grade_batch(listed, tmp_path / "out", pool)
+    assert (done.valid, done.not_graded) == (3, ())
