@@ -33,14 +33,16 @@ from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.state import RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.deciding import decider_of
+from bioeval_tui.report.document import document_of
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.dry_run import print_estimates
 from bioeval_tui.report.formats.ranking_console import print_rankings
 from bioeval_tui.report.gate import GateRules
 from bioeval_tui.report.gate_run import Gate, print_checks
 from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.numbers import DASH, number
 from bioeval_tui.report.rankings import rankings
-from bioeval_tui.report.result import result_of
+from bioeval_tui.report.result import result_of, results_of
 from bioeval_tui.report.samples import condition_title
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.summary_words import summary_lines
@@ -111,7 +113,7 @@ def run_headless(
     if as_json:
         print_json_text(_one_or_list(results))
     elif len(states) == 1:
-        print_score_card(from_state(states[0], prices=prices), out)
+        print_score_card(result_of(states[0], prices=prices), out)
     else:
         print_batch(loaded, out)
     if stopping is not None:
@@ -155,7 +157,7 @@ def _fold_all(
 
 
 def _result_text(state: RunState, prices: Prices) -> str:
-    return json.dumps(result_of(state, from_state(state, prices=prices)), indent=2, ensure_ascii=False)
+    return json.dumps(document_of(state, from_state(state, prices=prices)), indent=2, ensure_ascii=False)
 
 
 def _one_or_list(results: Sequence[str]) -> str:
@@ -169,23 +171,24 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
     """Print the conclusion, one row for each run, then the means of each agent and model by condition."""
     if runs:
         console.print(Text(conclude_batch(runs).sentence, style="bold"), soft_wrap=True)
+    results = results_of(runs)
     table = Table(box=None, pad_edge=False)
     table.add_column("run", no_wrap=True, min_width=20)
-    models = [run.state.agent_model for run in runs]
+    models = [result.brief.model for result in results]
     for title in ("job", *(("model",) if any(models) else ())):
         table.add_column(title)
     for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "scored"):
         table.add_column(Text(title), justify="right")
-    for run, model in zip(runs, models, strict=True):
-        (summary,) = summarise_runs([run])
-        cells = []
-        for condition in CONDITIONS:
-            found = next((c for c in summary.conditions if c.condition == condition), None)
-            cells.append("–" if found is None or found.score.mean is None else f"{found.score.mean:.2f}")
-        counted = [found.score.counted for found in summary.conditions]
-        scored = f"{sum(c.used for c in counted)} of {len(run.started.conditions) * run.started.trials}"
-        named = (run.started.job_name, *((model or "",) if any(models) else ()))
-        cells = [run.run_id, *named, *cells, scored]
+    for result, model in zip(results, models, strict=True):
+        held = [result.summary.of(name) for name in CONDITIONS]
+        used = sum(found.score.counted.used for found in result.summary.conditions)
+        named = (result.brief.job, *((model or "",) if any(models) else ()))
+        cells = [
+            result.run_id,
+            *named,
+            *(number(found.score.mean) if found else DASH for found in held),
+            f"{used} of {len(result.conditions) * result.planned_trials}",
+        ]
         table.add_row(*map(Text, cells))
     console.print(table)
     summaries = summarise_runs(runs)

@@ -18,7 +18,7 @@ from bioeval_tui.evaluation.wiring.case_file import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.contexts import ask_graph, read_context
 from bioeval_tui.evaluation.wiring.graphs import is_embedded
-from bioeval_tui.report.result import result_schema
+from bioeval_tui.report.document import document_schema
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_document, print_json, say
@@ -76,7 +76,7 @@ def schema(what: str) -> int:
 
 def schema_text(what: str = "job") -> str:
     """Return the JSON Schema of job files or of a `result`, as text."""
-    made = result_schema() if what == "result" else job_schema()
+    made = document_schema() if what == "result" else job_schema()
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -19,6 +19,7 @@ from bioeval_tui.report.formats.agreement import change_dict, change_words
 from bioeval_tui.report.formats.console import print_judged_again
 from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.terminal import print_json, say
 
 
@@ -91,7 +92,7 @@ def rescore(
             }
             printed.append({"run_id": rescorer.run_id, **scores, "judged_again": shown, "agreement": closer})
         else:
-            print_judged_again(run, plain_console())
+            print_judged_again(RunResult(run), plain_console())
     if as_json:
         print_json(printed, indent=2)
     elif (found_closer := change(rated_tasks(paths)[0])) is not None:

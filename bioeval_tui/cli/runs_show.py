@@ -11,10 +11,10 @@ from bioeval_tui.evaluation.engine.resume import excluded_trials
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_judged_again, print_manner, print_score_card
 from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import run_result
-from bioeval_tui.report.words import reviewed_words
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import plural
@@ -47,14 +47,15 @@ def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> in
     if excluded_trials(run.state) and (offer := rerun_offer(path)):
         say(f"note: {offer}", err=True)
     if as_json:
-        print_json(run_result(run), indent=2)
+        print_json(run_document(run), indent=2)
         return ExitCode.OK
     console = plain_console()
-    print_score_card(run, console, trial)
-    print_judged_again(run, console)
-    print_manner(run, console)
-    if said := reviewed_words(run):
-        say(f"\nreviewed: {said}")
+    result = RunResult(run)
+    print_score_card(result, console, trial)
+    print_judged_again(result, console)
+    print_manner(result, console)
+    if result.reviewed_words:
+        say(f"\nreviewed: {result.reviewed_words}")
     return ExitCode.OK
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 from markdown_it.token import Token
 
 from bioeval_tui.markdown import parsed, pattern_of
-from bioeval_tui.report.view import Quotation
+from bioeval_tui.report.result import Quotation
 from bioeval_tui.text import MAX_TEXT, clean, clean_line
 
 TextStyle = Literal["strong", "em", "s", "code"]

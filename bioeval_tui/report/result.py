@@ -1,401 +1,752 @@
-"""A run's result as one JSON object, as in `--json`, reports and gates.
+"""A run's result: everything that anybody shows of a run.
 
-The models are its documented schema (`bioeval-tui schema result`). Times are in milliseconds, scores in [0, 1].
+It is made from the recording once. Screens, reports, the command line and the Python API lay out its values, and read
+no state themselves, so that a value is the same wherever it is shown. Values are computed when first asked for.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from statistics import fmean
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from bioeval_tui.errors import Problem
+from bioeval_tui.evaluation.prices import Prices
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.cases import judged
+from bioeval_tui.record.events import (
+    AssertionChecked,
+    EndReason,
+    ImportedFrom,
+    RunStarted,
+    ScorePart,
+    SubmissionGraded,
+    TaskScored,
+)
+from bioeval_tui.record.names import Condition, Role
+from bioeval_tui.record.reviews import ReviewedScores
+from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
+from bioeval_tui.report import judged_again, rows
+from bioeval_tui.report.conclusion import Conclusion, conclude
+from bioeval_tui.report.judged_again import JudgedAgain
+from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.manner import RunManner, manners
+from bioeval_tui.report.reviews import Review
+from bioeval_tui.report.statistics.explained import Needed, needed
+from bioeval_tui.report.statistics.samples import FAILED
+from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.report.words import (
+    answer_notes,
+    compared_words,
+    ending,
+    number,
+    reviewed_words,
+    signed,
+    ways_out,
+    why_no_mean,
+    why_no_score,
+)
+from bioeval_tui.text import clean_line, plural, upper_first
 
-from bioeval_tui import score
-from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus
-from bioeval_tui.record.names import Condition, Peer
-from bioeval_tui.record.state import ConversationState, RunState
-from bioeval_tui.report import rows
-from bioeval_tui.report.conclusion import Outcome, conclude
-from bioeval_tui.report.costs import cost_dict, spent
-from bioeval_tui.report.judged_again import judged_again_dicts
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.manner import manner_dicts, manners
-from bioeval_tui.report.samples import tag_samples, task_tries
-from bioeval_tui.report.statistics.passk import pass_series
-from bioeval_tui.report.view import versions
-from bioeval_tui.report.words import why_no_mean, why_no_score
-
-Score = float | None
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, from_attributes=True)
-
-
-class PartResult(_Part):
-    """One part of a composite."""
-
-    weight: float
-    value: Score
-    left_out: bool
-    """The job does not have this part, so it has no weight."""
-    reason: str
-    """Why it could not be measured; empty otherwise."""
-
-
-class MessageResult(_Part):
-    """One message. The evaluator is the `user`, the agent the `assistant`."""
-
-    message: int
-    """Its number in the conversation, from 1."""
-    role: Literal["user", "assistant"]
-    speaker: str
-    content: str
-    operator: bool
-    """A person typed it."""
-    sent: bool
-    """Whether it was sent to the other side. The sign-off and messages that a guard stopped are not."""
-    cut_off: bool
-    """Whether the agent's model ended it at its length limit."""
-    empty: bool
-    """Whether the agent answered without a word."""
+TARGET = 0.8
+"""The default target score."""
 
 
-class LatencyResult(_Part):
-    """The response time of one of the agent's messages, in ms."""
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """Who was tested by whom, and on what."""
 
-    message: int
-    latency_ms: float | None
-    """From the request to the last byte of the answer, for the successful attempt."""
-    first_token_ms: float | None
-    """From the request to the first text; null if the answer was not streamed."""
-    waited_ms: float
-    """Time of failed attempts and the waits between them; not part of the latency."""
-
-
-class FactResult(_Part):
-    """A fact that the evaluator gave to the agent."""
-
-    fact: int
-    """Its number in the job, from 1."""
-    text: str
-    message: int
-    asked: bool
-    """Whether the agent had asked for it."""
-
-
-class GuardResult(_Part):
-    """A guard's finding about a message of the evaluator."""
-
-    message: int
-    rule: str
-    effect: Literal["mark", "void"]
-    """`mark`: the message was sent anyway. `void`: it was not sent."""
-    mended: bool
-    """After `void`: whether the evaluator's second attempt was sent."""
-    detail: str
-
-
-class QuoteResult(_Part):
-    """A passage that the judge quotes."""
-
-    quote: str
-    message: int | None
-    """The number of the quoted message; null if the passage is not in the transcript."""
-
-
-class TaskResult(_Part):
-    """The judge's verdict on one task: the median if there are several."""
-
-    task: int
-    """Its number in the job, from 1."""
-    title: str
-    score: float
-    passed: bool
-    """Whether the score is above the task's `passAbove`."""
-    reason: str
-    evidence: list[QuoteResult]
-    unproved: bool
-    """The judge quoted words that are not in the transcript, even after it was asked again."""
-    spread: float
-    """The largest score minus the smallest, if there are several verdicts."""
-    points: float | None
-    """The points of an item of a rubric; null for a task."""
-    tags: list[str]
-    """The tags of an item of a rubric."""
-
-
-class AssertionResult(_Part):
-    """The last check of one assertion."""
-
-    title: str
-    weight: float
-    status: CheckStatus
-    observed: Any
-    expected: Any
-    error: str | None
-    warning: str | None
-    why: str | None
-    """What was observed instead, if it failed."""
-
-
-class ConversationResult(_Part):
-    """One conversation: one trial under one condition."""
-
-    trial: int
-    case: str | None
-    """The case, for a set of cases; otherwise null."""
-    persona: str | None
-    """The name of the persona of the simulated user; null if the job has none."""
-    score: Score
-    """The composite score of this conversation; null if it could not be measured."""
-    given_scores: dict[str, Any] | None
-    """The scores from the file of an imported conversation."""
-    reason: str
-    """Why there is no score, or a note on the score."""
-    parts: dict[Literal["timing", "task", "assertion"], PartResult]
-    penalty: float | None
-    failures: int
-    """The number of failed requests that count against the agent."""
-    end_reason: EndReason | None
-    """`cancelled` with the fault `infrastructure` means that a setup, a seed, the graph or this machine prevented it."""
-    end_detail: str
-    fault: Fault | None
-    messages: list[MessageResult]
-    latencies: list[LatencyResult]
-    average_latency_ms: float | None
-    facts: list[FactResult]
-    guards: list[GuardResult]
-    tone: Score
-    """The judge's rating of the agent's tone; not part of the score."""
-    tasks: list[TaskResult]
-    unproved: int
-    """The number of `tasks` that are unproved."""
-    judge_error: str | None
-    assertions: list[AssertionResult]
-
-
-class PassKResult(_Part):
-    """pass^k: the probability that k trials of a task all succeed."""
-
-    value: float | None
-    low: float | None
-    """The limits of the 95 % interval, clustered by task; null for fewer than five tasks."""
-    high: float | None
-    tasks: int
-
-
-class ConditionResult(BaseModel):
-    """All trials of one condition.
-
-    If there is only one trial, its fields (see ConversationResult) are here, too.
-    """
-
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
-
-    score: Score
-    """The mean over all trials; null if one of them could not be measured."""
-    pass_k: dict[str, PassKResult]
-    """pass^k over the tasks, by k."""
-    tags: dict[str, float]
-    """The mean score of the rubric (`all items`) and of the items with each tag; empty without a rubric."""
-    trials_held: int
-    """The number of trials that were run."""
-    trials_used: int
-    """The number of trials with a score."""
-    mean_of_used: Score
-    """The mean over the trials with a score."""
-    trials: list[ConversationResult]
-    """The trials, in order."""
-
-
-class ConclusionResult(_Part):
-    """The conclusion of a run, made by rules."""
-
-    outcome: Outcome
-    """A stable code for the kind of conclusion."""
-    sentence: str
-
-
-class RunResult(_Part):
-    """One run: one job with one agent and model."""
-
-    conclusion: ConclusionResult
-    """The conclusion in one sentence."""
-    run_id: str | None
-    batch_id: str | None
-    """The id of the batch's first run."""
-    job: str | None
-    agent: str | None
+    job: str
+    agent: str
+    """What the job or its address calls the agent."""
     model: str | None
-    """The model requested from the agent; null if none was named."""
-    evaluator: str | None
-    judge: str | None
-    served: dict[Peer, dict[str, list[str]]]
-    """The names that servers gave the models in their answers, by role and by the name that was asked for."""
-    judge_prompt: str | None
-    """The judge's prompt and the start of its hash; null if the judge is not a model."""
-    started_at: str | None
-    status: RunStatus | Literal["interrupted"]
-    detail: str
-    score: Score
-    """The mean of both conditions (the published formula); if null, `why_no_score` says why."""
-    why_no_score: str | None
-    clean: bool | None
-    """Whether both conditions started from the same state and no person took over; null if unknown, or if only one was run."""
-    compared: list[str]
-    """The parts of the starting states that were compared."""
+    """The agent's model, if somebody asked for one or its server named one: `asked for X, served Y` where they differ."""
+    served_model: str | None
+    """The agent's model by the name that its server gave it; None if it gave none."""
+    evaluator: str
+    """Who played the user: `scripted`, `human`, or a model."""
+    judge: str
+    judge_prompt: str
+    """The judge's prompt and its version; empty if no model judged."""
     rehearsal: bool
     """Whether a script played the user and rules judged."""
-    warnings: list[str]
-    unproved: int
-    """The number of verdicts that quote words which are not in the transcript."""
-    conditions: dict[Literal["withheld", "supplied"], ConditionResult | None]
-    """Null for a condition without a conversation."""
-    versions: dict[str, str]
-    """Versions and settings that you need to repeat the run."""
-    cost: dict[str, Any] | None
-    """Tokens and cost of each model."""
-    judged_again: list[dict[str, Any]]
-    """Every verdict on conversations that were judged again, the recorded one first; `counts` marks the one in use."""
-    reviewed: dict[str, Any] | None
-    """The scores with people's reviews."""
-    reviews: list[dict[str, Any]]
-    realism: dict[str, Any]
-    """How the simulated user speaks compared with people, by condition; empty for a scripted user."""
-    problems: list[str]
-    """Damaged lines of the recording."""
+    graph: str | None
+    """The knowledge graph, with a note if it is unknown whether the agent uses it; None without one."""
+    facts: tuple[str, ...]
+    """What the simulated user knows, where the facts are supplied."""
+    tasks: tuple[tuple[str, str], ...]
+    """What the agent is asked for, with the acceptance criteria."""
+    source: ImportedFrom | None
+    """Where an imported run comes from; None for one that was held here."""
 
 
-def result_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a run's result."""
-    found = RunResult.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """What the judge quoted from a message, as evidence for a task."""
+
+    text: str
+    task: int
 
 
-def result_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
-    """Return the run's result; `run` is None only for one that never started, or if no cost is needed."""
-    started, ended = state.started, state.ended
-    scores = state.scores()
-    talks = list(state.conversations.values())
-    found = conclude(state)
-    result = RunResult(
-        conclusion=ConclusionResult(outcome=found.outcome, sentence=found.sentence),
-        run_id=started.run_id if started else None,
-        batch_id=started.batch_id if started else None,
-        job=started.job_name if started else None,
-        agent=started.agent if started else None,
-        model=started.model if started else None,
-        evaluator=state.evaluator or None,
-        judge=state.judge or None,
-        served=state.served,
-        judge_prompt=state.judge_prompt or None,
-        started_at=started.at.isoformat() if started else None,
-        status=ended.status if ended else "interrupted",
-        detail=ended.detail if ended else "",
-        score=ended.mean if ended else None,
-        why_no_score=None if ended and ended.mean is not None else why_no_mean(state),
-        clean=_clean(state),
-        compared=list(ended.compared) if ended else [],
-        rehearsal=started.rehearsal if started else False,
-        warnings=[
-            warned.message for warned in (*state.warnings, *(w for talk in talks for w in talk.warnings))
-        ],
-        unproved=sum(talk.verdict.unproved for talk in talks if talk.verdict),
-        conditions={
-            condition: _condition(state, condition, scores[condition], run)
-            for condition in (rows.conditions(state) if started else ())
-        },
-        versions=dict(versions(run)) if run else {},
-        cost=cost_dict(spent((run, talk) for talk in talks)) if run else None,
-        judged_again=judged_again_dicts(run.judged_again) if run else [],
-        reviewed=run.reviewed.to_dict() if run and run.reviewed else None,
-        reviews=[asdict(review) for review in run.reviews] if run else [],
-        realism=manner_dicts(manners([run])) if run else {},
-        problems=[str(problem) for problem in run.problems] if run else [],
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that happened at a message."""
+
+    kind: Literal["fact", "failure", "violation", "operator", "check", "unsent"]
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageResult:
+    """One message as reports show it."""
+
+    number: int
+    turn: int
+    role: Role
+    text: str
+    """Empty for a sign-off that was not sent: its words are agreed between programs."""
+    done: bool
+    latency_ms: float | None
+    quotations: tuple[Quotation, ...]
+    notes: tuple[Note, ...]
+    anchor: str
+    """Its id in a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn: the messages of each condition, side by side."""
+
+    number: int
+    sides: tuple[tuple[MessageResult, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """One fact of the job, and how it was given in each condition."""
+
+    number: int
+    text: str
+    given: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A graded submission of one condition; `error` when it could not be graded."""
+
+    title: str
+    report: TaskReport | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationResult:
+    """One conversation: one trial under one condition."""
+
+    condition: Condition
+    trial: int
+    title: str
+    """What its condition is called: `facts withheld`, or as the job names it."""
+    name: str
+    """What its condition is called where there is little room."""
+    score: float | None
+    """Its composite score; None if it could not be measured, or is not scored yet."""
+    is_scored: bool
+    """Whether it was scored, though perhaps without a value."""
+    reason: str
+    """A note on the score, or why it has no value."""
+    why_no_score: str
+    """Why it has no score, the cause first; empty if it has one."""
+    ways: tuple[str, ...]
+    """What to do about it, if it never took place."""
+    parts: tuple[ScorePart, ...]
+    penalty: float
+    average_ms: float | None
+    """The agent's mean response time."""
+    latencies: tuple[tuple[int, float], ...]
+    """The response time of each of the agent's messages, in ms, by its turn."""
+    ending: str
+    """How it ended and whose fault that was; empty before its end."""
+    end_reason: EndReason | None
+    tone: float | None
+    """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
+    judge_error: str | None
+    tasks: tuple[TaskScored, ...]
+    """The judge's verdicts."""
+    checks: tuple[AssertionChecked, ...]
+    """The last check of each assertion."""
+    turns: Mapping[int, int]
+    """The turn of each message."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """One trial: its conversations in the order of `conditions`, and everything laid out by row."""
+
+    trial: int
+    heading: str
+    conditions: tuple[Condition, ...]
+    titles: tuple[str, ...]
+    """What the job calls them, else `facts withheld` and `facts supplied`."""
+    conversations: tuple[ConversationResult | None, ...]
+    """None for one that has not started."""
+    uplift: float | None
+    tasks: tuple[rows.TaskRow, ...]
+    tones: tuple[float | None, ...]
+    """The judge's rating of the agent's tone, 0 to 1, which is not part of any score; empty without one."""
+    assertions: tuple[rows.AssertionRow, ...]
+    facts: tuple[FactRow, ...]
+    medals: tuple[Graded, ...]
+    turns: tuple[Turn, ...]
+    needed: tuple[tuple[Needed, ...], ...]
+    """What would reach the target score, by condition."""
+
+    @property
+    def held(self) -> list[ConversationResult]:
+        """The conversations that were started."""
+        return [held for held in self.conversations if held is not None]
+
+
+class RunResult:
+    """The result of one run.
+
+    Args:
+        run: the recording, with reviews and later verdicts.
+        target: the score for which `TrialResult.needed` says what is missing.
+    """
+
+    def __init__(self, run: LoadedRun, target: float = TARGET) -> None:
+        self._run = run
+        self._state, self._started = run.state, run.started
+        self.target = target
+
+    @property
+    def run_id(self) -> str:
+        """The run's id as the recording says it."""
+        return self._run.run_id
+
+    @cached_property
+    def brief(self) -> Brief:
+        """Who was tested by whom, and on what."""
+        state, started = self._state, self._started
+        return Brief(
+            job=started.job_name,
+            agent=started.agent,
+            model=state.agent_model,
+            served_model=state.served_model,
+            evaluator=state.evaluator,
+            judge=state.judge,
+            judge_prompt=state.judge_prompt,
+            rehearsal=started.rehearsal,
+            graph=_graph_words(state, started),
+            facts=tuple(str(fact) for fact in state.job.get("facts") or ()),
+            tasks=tuple(
+                (str(item.get("task", "")), str(item.get("acceptanceCriteria") or ""))
+                for item in judged(state.job)
+            ),
+            source=started.source,
+        )
+
+    @property
+    def started_at(self) -> datetime:
+        """When the run began, in UTC."""
+        return self._started.at
+
+    @property
+    def duration_s(self) -> float:
+        """How long the run took, without pauses; 0 if unknown."""
+        return self._state.seconds() or 0.0
+
+    @property
+    def status(self) -> str:
+        """`completed`, `cancelled`, `failed` or `interrupted`."""
+        return self._state.ended.status if self._state.ended else "interrupted"
+
+    @property
+    def detail(self) -> str:
+        """Why the run ended as it did; empty if nothing is to be said."""
+        return self._state.ended.detail if self._state.ended else ""
+
+    @property
+    def measured(self) -> bool:
+        """Whether the run ended with its main score."""
+        return self._state.ended is not None and self._state.ended.measured
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether each trial is a case of its own."""
+        return bool(self._started.cases)
+
+    @property
+    def planned_trials(self) -> int:
+        """The number of trials that the run was to have."""
+        return self._started.trials
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The run's conditions, withheld before supplied."""
+        return rows.conditions(self._state)
+
+    @property
+    def only_condition(self) -> Condition | None:
+        """The run's only condition; None if it has both, and with them a mean and an uplift."""
+        return self._state.only_condition
+
+    def condition_title(self, condition: str) -> str:
+        """Return what a condition is called: as the job names it, else `facts withheld`."""
+        return self._state.condition_title(condition)
+
+    def condition_name(self, condition: str) -> str:
+        """Return what a condition is called where there is little room."""
+        return self._state.condition_name(condition)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The figures over all trials, by condition."""
+        return summarise_runs([self._run])[0]
+
+    @cached_property
+    def scores(self) -> dict[str, float | None]:
+        """Each condition's mean over its trials; None if one of them could not be measured."""
+        return self._state.scores()
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of both conditions (the published formula); None if the run did not end with one."""
+        return self._state.ended.mean if self._state.ended else None
+
+    @property
+    def why_no_mean(self) -> str:
+        """Why there is no mean, as a sentence; empty if there is one."""
+        return "" if self.mean is not None else why_no_mean(self._state)
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        """The conclusion in one sentence, made by rules."""
+        return conclude(self._state)
+
+    @property
+    def clean(self) -> bool:
+        """Whether both conditions are known to have started from the same state."""
+        return self._state.clean
+
+    @property
+    def cleanness(self) -> str:
+        """`clean`, `not clean` or `cleanliness unknown`."""
+        return self._state.cleanness
+
+    @property
+    def why_not_clean(self) -> str:
+        """Why the run is not clean; empty if it is."""
+        return self._state.why_not_clean
+
+    @property
+    def compared(self) -> str:
+        """What a clean run's conditions were found to share at the start; empty of any other run."""
+        return compared_words(self._state)
+
+    @cached_property
+    def lead(self) -> str:
+        """The scores, their difference, and what makes the conditions comparable, in up to three sentences."""
+        return _lead(self)
+
+    @property
+    def gave_facts(self) -> bool:
+        """Whether the user gave the agent a fact where facts were supplied."""
+        held = self._state.conversations.items()
+        return any(talk.facts for key, talk in held if key.condition == "supplied")
+
+    @property
+    def target_ms(self) -> float:
+        """The job's target for the average response time; 0 if it has none."""
+        return rows.target_ms(self._state)
+
+    @property
+    def concurrency(self) -> str:
+        """How many conversations ran at a time, in words; unknown for an imported run."""
+        if self._started.source is not None:
+            return "The number of concurrent conversations is unknown"
+        return self.summary.conditions[0].latency.concurrency_words if self.summary.conditions else ""
+
+    @property
+    def trial_numbers(self) -> list[int]:
+        """The trials with at least one conversation that has started."""
+        return self._run.trials
+
+    @cached_property
+    def trials(self) -> tuple[TrialResult, ...]:
+        """Every trial that has started."""
+        return tuple(self.trial(number) for number in self.trial_numbers)
+
+    def trial(self, number: int) -> TrialResult:
+        """Return one trial, which may not have started."""
+        return _trial_result(self._run, number, self.target)
+
+    @cached_property
+    def conversations(self) -> tuple[ConversationResult, ...]:
+        """Every conversation, trial by trial, withheld before supplied."""
+        return tuple(_conversation(self._state, talk) for talk in self._run.talks)
+
+    def case_words(self, trial: int) -> str:
+        """Return the name of a trial's case; empty without cases."""
+        case = self._state.case(trial)
+        return case.words if case else ""
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the result should know, once each."""
+        return tuple(_warnings(self._run))
+
+    @cached_property
+    def versions(self) -> tuple[tuple[str, str], ...]:
+        """Labels and values that are needed to understand and repeat the run."""
+        return tuple(_versions(self))
+
+    @cached_property
+    def manners(self) -> tuple[RunManner, ...]:
+        """How the simulated user speaks compared with people, by condition."""
+        return tuple(manners([self._run]))
+
+    @property
+    def judged_again(self) -> Mapping[ConversationKey, JudgedAgain]:
+        """Every verdict on the conversations that were judged again."""
+        return self._run.judged_again
+
+    @property
+    def judged_again_words(self) -> str:
+        """How many conversations were judged again, and which verdicts count; empty if none were."""
+        found = self.judged_again
+        return judged_again.words(found, len(self._state.conversations)) if found else ""
+
+    @property
+    def reviews(self) -> tuple[Review, ...]:
+        """People's reviews and later scores, as rows."""
+        return self._run.reviews
+
+    @cached_property
+    def reviewed(self) -> ReviewedScores | None:
+        """The scores after people's reviews; None without any."""
+        return self._run.reviewed
+
+    @property
+    def reviewed_words(self) -> str:
+        """The reviewed scores in one line; empty without reviews."""
+        return reviewed_words(self._run)
+
+    def people_score(self, condition: Condition, trial: int, task: int) -> float | None:
+        """Return people's score of a task; None without one."""
+        return self._run.people_score(condition, trial, task)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Damaged lines of the recording."""
+        return self._run.problems
+
+    def anchor(self, condition: Condition, trial: int, message: int) -> str:
+        """Return the id of a message in a document."""
+        return _anchor(self.run_id, condition, trial, message)
+
+
+def results_of(runs: Sequence[LoadedRun], target: float = TARGET) -> list[RunResult]:
+    """Return the result of each run."""
+    return [RunResult(run, target) for run in runs]
+
+
+def result_of(state: RunState, path: Path | None = None, prices: Prices | None = None) -> RunResult | None:
+    """Return the result of a run that is held in memory; None if it never started."""
+    run = from_state(state, path, prices)
+    return RunResult(run) if run is not None else None
+
+
+def title_of(results: Sequence[RunResult]) -> str:
+    """Return the title of a document on some runs."""
+    if len(results) == 1:
+        return f"{results[0].brief.job}: evaluation report"
+    jobs = {result.brief.job for result in results}
+    return f"{plural(len(results), 'run')} of {plural(len(jobs), 'job')}"
+
+
+# One trial
+
+Talks = Sequence[ConversationState | None]
+
+
+def _trial_result(run: LoadedRun, trial: int, target: float) -> TrialResult:
+    state = run.state
+    conditions = rows.conditions(state)
+    talks = tuple(rows.talks(state, trial).values())
+    case = state.case(trial)
+    return TrialResult(
+        trial=trial,
+        heading=f"Trial {trial}" + (f": case {case.words}, its trial {case.trial}" if case else ""),
+        conditions=conditions,
+        titles=tuple(map(state.condition_title, conditions)),
+        conversations=tuple(_conversation(state, talk) if talk else None for talk in talks),
+        uplift=rows.composite_uplift(state, trial),
+        tasks=tuple(rows.task_rows(state, trial)),
+        tones=_tones(talks),
+        assertions=tuple(rows.assertion_rows(state, trial)),
+        facts=tuple(_fact_rows(state, trial, talks)),
+        medals=tuple(_medals(state, talks)),
+        turns=tuple(_turns(run, talks)),
+        needed=tuple(_needed(talk, target) for talk in talks),
     )
-    return result.model_dump(mode="json")
 
 
-def run_result(run: LoadedRun) -> dict[str, Any]:
-    """Return the result of a run that was loaded: with its cost, its versions, later verdicts and reviews."""
-    return result_of(run.state, run)
-
-
-def _condition(
-    state: RunState, condition: Condition, mean: float | None, run: LoadedRun | None
-) -> ConditionResult | None:
-    held = sorted((t for key, t in state.conversations.items() if key.condition == condition), key=_trial)
-    if not held:
-        return None
-    trials = [_conversation(talk) for talk in held]
-    used = [trial.score for trial in trials if trial.score is not None]
-    alone = dict(trials[0]) if len(trials) == 1 else {}
-    return ConditionResult.model_validate(
-        {
-            **alone,
-            "score": mean,
-            "pass_k": {
-                str(each.k): PassKResult(
-                    value=each.value,
-                    low=each.interval.low if each.interval else None,
-                    high=each.interval.high if each.interval else None,
-                    tasks=each.tasks,
-                )
-                for each in (pass_series(task_tries([run], condition)) if run is not None else ())
-            },
-            "tags": {
-                tag: fmean(sample.value for sample in found if sample.value is not None)
-                for tag, found in (tag_samples([run], condition) if run is not None else {}).items()
-            },
-            "trials_held": len(trials),
-            "trials_used": len(used),
-            "mean_of_used": score.mean_of(used) if used else None,
-            "trials": trials,
-        }
-    )
-
-
-def _clean(state: RunState) -> bool | None:
-    """Return whether the run is clean; None if unknown, or if only one condition was run and nothing made it unclean."""
-    alone = state.only_condition is not None and state.clean
-    return None if state.clean_unknown or alone or not state.conversations else state.clean
-
-
-def _trial(talk: ConversationState) -> int:
-    return talk.key.trial
-
-
-def _conversation(talk: ConversationState) -> ConversationResult:
+def _conversation(state: RunState, talk: ConversationState) -> ConversationResult:
+    condition, trial = talk.key
     scored, ended, verdict = talk.score, talk.ended, talk.verdict
-    return ConversationResult.model_validate(
-        {
-            "trial": talk.key.trial,
-            "case": talk.case.name if talk.case else None,
-            "persona": (talk.case.persona or None) if talk.case else None,
-            "given_scores": scored.given if scored else None,
-            "score": scored.score if scored else None,
-            "reason": scored.reason if scored and scored.score is not None else why_no_score(talk),
-            "parts": {part.name: part for part in scored.parts} if scored else {},
-            "penalty": scored.penalty if scored else None,
-            "failures": talk.failures,
-            "end_reason": ended.reason if ended else None,
-            "end_detail": ended.explained if ended else "",
-            "fault": talk.fault,
-            "messages": [
-                {name: getattr(m, name) for name in ("message", "role", "speaker", "operator")}
-                | {"content": m.text, "sent": talk.sent(m), "cut_off": m.cut_off, "empty": m.is_empty}
-                for m in talk.messages
-            ],
-            "latencies": [m for m in talk.messages if m.role == "assistant"],
-            "average_latency_ms": scored.average_latency_ms if scored else None,
-            "facts": talk.facts,
-            "guards": talk.violations,
-            "tone": verdict.tone if verdict else None,
-            "tasks": verdict.tasks if verdict else (),
-            "unproved": verdict.unproved if verdict else 0,
-            "judge_error": verdict.error if verdict else None,
-            "assertions": talk.latest_checks(),
-        }
+    return ConversationResult(
+        condition=condition,
+        trial=trial,
+        title=state.condition_title(condition),
+        name=state.condition_name(condition),
+        score=scored.score if scored else None,
+        is_scored=scored is not None,
+        reason=scored.reason if scored else "",
+        why_no_score=why_no_score(talk) if scored is None or scored.score is None else "",
+        ways=ways_out(talk),
+        parts=tuple(scored.parts) if scored else (),
+        penalty=scored.penalty if scored else 0.0,
+        average_ms=scored.average_latency_ms if scored else None,
+        latencies=tuple(
+            (m.turn, m.latency_ms)
+            for m in talk.messages
+            if m.role == "assistant" and m.latency_ms is not None
+        ),
+        ending=ending(ended) if ended else "",
+        end_reason=ended.reason if ended else None,
+        tone=verdict.tone if verdict else None,
+        judge_error=verdict.error if verdict else None,
+        tasks=tuple(verdict.tasks) if verdict else (),
+        checks=tuple(talk.latest_checks()),
+        turns={message.message: message.turn for message in talk.messages},
     )
+
+
+def _needed(talk: ConversationState | None, target: float) -> tuple[Needed, ...]:
+    if talk is None or talk.score is None or talk.score.score is None or talk.score.score >= target:
+        return ()
+    return needed(talk.score.parts, talk.score.failures, target)
+
+
+def _tones(talks: Talks) -> tuple[float | None, ...]:
+    tones = tuple(talk.verdict.tone if talk and talk.verdict else None for talk in talks)
+    return tones if any(tone is not None for tone in tones) else ()
+
+
+def _fact_rows(state: RunState, trial: int, talks: Talks) -> list[FactRow]:
+    found_rows = []
+    for number_, text in enumerate(state.job_of(trial).get("facts") or [], start=1):
+        given = []
+        for talk in talks:
+            found = [fact for fact in talk.facts if fact.fact == number_] if talk else []
+            words = [f"turn {fact.turn}, {'asked' if fact.asked else 'not asked'}" for fact in found]
+            given.append("; ".join(words) or "–")
+        found_rows.append(FactRow(number_, str(text), tuple(given)))
+    return found_rows
+
+
+def _medals(state: RunState, talks: Talks) -> list[Graded]:
+    return [
+        _medal(state.condition_title(talk.key.condition), graded)
+        for talk in talks
+        if talk is not None
+        for graded in talk.submissions
+    ]
+
+
+def _medal(title: str, graded: SubmissionGraded) -> Graded:
+    if graded.report is None:
+        return Graded(title, None, graded.error or "not graded")
+    try:
+        return Graded(title, TaskReport.from_dict(graded.report), graded.error or "")
+    except (ValueError, TypeError) as error:
+        return Graded(title, None, f"the report cannot be read: {error}")
+
+
+def _turns(run: LoadedRun, talks: Talks) -> list[Turn]:
+    numbers = sorted({m.turn for talk in talks if talk for m in talk.messages})
+    return [
+        Turn(
+            turn,
+            tuple(
+                tuple(_message(run, talk, m) for m in talk.messages if m.turn == turn) if talk else ()
+                for talk in talks
+            ),
+        )
+        for turn in numbers
+    ]
+
+
+def _anchor(run_id: str, condition: str, trial: int, message: int) -> str:
+    return f"r{run_id}-{condition}-{trial}-m{message}"
+
+
+def _message(run: LoadedRun, talk: ConversationState, message: MessageState) -> MessageResult:
+    notes = [
+        Note("failure", f"attempt {f.request_attempt} failed: {clean_line(f.error, 200)}")
+        for f in message.failures
+    ]
+    notes += [
+        Note("fact", f"fact {fact.fact} given, {'asked' if fact.asked else 'not asked'}")
+        for fact in message.facts
+    ]
+    notes += [
+        Note("violation", f"{slip.rule.replace('_', ' ')}: {slip.detail} ({slip.outcome})")
+        for slip in message.violations
+    ]
+    unsent = message.role == "user" and talk.ended is not None and not talk.sent(message)
+    if unsent:
+        notes.insert(0, Note("unsent", "the sign-off, not sent" if message.done else "not sent"))
+    if message.operator:
+        notes.append(Note("operator", "typed by a person"))
+    notes += [Note("failure", note) for note in answer_notes(message)]
+    if message.waited_ms >= 50:
+        notes.append(Note("failure", f"waited {message.waited_ms / 1000:.2f} s besides"))
+    if message.role == "assistant":
+        notes += _new_checks(talk, message.turn)
+    return MessageResult(
+        number=message.message,
+        turn=message.turn,
+        role=message.role,
+        text="" if unsent and message.done else message.text,
+        done=message.done,
+        latency_ms=message.latency_ms,
+        quotations=_quotations(talk, message),
+        notes=tuple(notes),
+        anchor=_anchor(run.run_id, *talk.key, message.message),
+    )
+
+
+def _new_checks(talk: ConversationState, turn: int) -> list[Note]:
+    """Return which assertions changed with this turn."""
+    notes = []
+    for checks in talk.checks.values():
+        before = next((c.status for c in reversed(checks) if c.after_turn < turn), None)
+        now = next((c for c in checks if c.after_turn == turn), None)
+        if now is None or before is None or now.status == before:
+            continue  # what passes from the start says nothing about this turn
+        words = {"passed": "now holds", "failed": "no longer holds", "not_measured": "could not be measured"}
+        notes.append(Note("check", f"“{now.title}” {words[now.status]}"))
+    return notes
+
+
+def _quotations(talk: ConversationState, message: MessageState) -> tuple[Quotation, ...]:
+    return tuple(
+        Quotation(item.quote, task.task)
+        for task in (talk.verdict.tasks if talk.verdict else ())
+        for item in task.evidence
+        if item.message == message.message
+    )
+
+
+# The lead
+
+
+def _lead(result: RunResult) -> str:
+    parts = [_condition_words(condition) for condition in result.summary.conditions]
+    if not parts:
+        return "No conversation was run."
+    text = upper_first("; ".join(parts)) + "."
+    uplift = result.summary.uplift.mean if result.summary.uplift else None
+    if uplift is not None and result.gave_facts:
+        text += f" The difference is {signed(uplift)}."
+    elif uplift is not None:
+        text += f" No fact was given, so the difference of {signed(uplift)} is not due to the facts."
+    elif not result.clean:
+        text += f" {upper_first(result.why_not_clean)}: {result.cleanness}."
+    return f"{text} The run is clean: {result.compared}." if result.compared else text
+
+
+def _condition_words(condition: ConditionSummary) -> str:
+    named = condition.title != f"facts {condition.condition}"
+    where = f"in “{condition.title}”" if named else f"with the {condition.title}"
+    if condition.score.mean is None:
+        why = ", ".join(FAILED.get(reason, reason) for reason, _ in condition.score.counted.reasons)
+        return f"{where} the agent could not be scored" + (f" ({why})" if why else "")
+    passed = sum(tries.successes for tries in condition.tries)
+    total = sum(tries.trials for tries in condition.tries)
+    one = all(tries.trials == 1 for tries in condition.tries)
+    done = f"{passed} of {plural(total, 'task')} done" if one else f"tasks passed {passed} of {total} times"
+    tasks = f", {done}" if total else ""
+    return f"{where} the agent scored {number(condition.score.mean)}{tasks}"
+
+
+# About the run
+
+
+def _versions(result: RunResult) -> list[tuple[str, str]]:
+    started, brief = result._started, result.brief
+    imported = started.source is not None
+    listed: list[tuple[str, Any]] = [
+        ("run", started.run_id),
+        ("batch", started.batch_id),
+        *_provenance(started),
+        ("program", f"bioeval-tui {started.program_version}"),
+        ("recording schema", started.schema_version),
+        ("agent", brief.agent),
+        ("model", brief.model),
+        ("evaluator", brief.evaluator),
+        ("judge", brief.judge),
+        ("knowledge graph", brief.graph),
+        ("hosts that received transcripts", ", ".join(started.hosts)),
+        ("seed", None if imported else started.seed),
+        ("concurrency", None if imported else f"{plural(started.concurrency, 'conversation')} at a time"),
+        ("git revision", started.git_revision),
+        *((f"prompt {name}", digest) for name, digest in sorted(started.prompts.items())),
+    ]
+    return [(label, str(value)) for label, value in listed if value not in (None, "")]
+
+
+def _graph_words(state: RunState, started: RunStarted) -> str | None:
+    unknown = any(talk.agents_graph == "unknown" for talk in state.conversations.values())
+    note = " (unknown whether it is the agent's, which does not say which graph it uses)" if unknown else ""
+    return (started.graph or "") + note if started.graph or unknown else None
+
+
+def _provenance(started: RunStarted) -> list[tuple[str, Any]]:
+    """Return the origin of a run: its time and job, or the imported file."""
+    source, at = started.source, f"{started.at:%Y-%m-%d %H:%M:%S} UTC"
+    if source is None:
+        return [("recorded", at), ("job file", f"{started.job_path}, SHA-256 {started.job_sha256}")]
+    return [
+        ("recorded", at if source.times == "told" else "unknown"),
+        ("imported from", f"{source.file} ({source.format}), SHA-256 {source.sha256}"),
+        ("origin", source.origin),
+        ("licence", source.licence),
+    ]
+
+
+def _warnings(run: LoadedRun) -> list[str]:
+    """Return the warnings, once each; the same warning of several conversations is one line."""
+    found = [warning.message for warning in run.state.warnings]
+    if run.judged_again:
+        found.append(judged_again.words(run.judged_again, len(run.state.conversations)))
+    shared: dict[str, list[str]] = {}
+    for talk in run.talks:
+        for line in dict.fromkeys(_troubles(talk)):
+            shared.setdefault(line, []).append(
+                f"{run.state.condition_title(talk.key.condition)}, {talk.trial_words}"
+            )
+    for line, where in shared.items():
+        found.append(f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {line}")
+    found += [f"{problem}" for problem in run.problems]
+    if run.state.resumed:
+        found.append(f"the run was interrupted and resumed {plural(run.state.resumed, 'time')}")
+    if run.state.unknown:
+        kinds = ", ".join(sorted({event.kind for event in run.state.unknown}))
+        found.append(f"events of a newer version are not shown: {kinds}")
+    return list(dict.fromkeys(found))
+
+
+def _troubles(talk: ConversationState) -> list[str]:
+    lines = [warning.message for warning in talk.warnings]
+    lines += [f"seed {s.index + 1} was not applied: {s.detail}" for s in talk.seeds if not s.applied]
+    lines += [f"setup {s.index + 1} failed: {s.error}" for s in talk.setups if s.error]
+    if talk.score is not None and talk.score.score is None and talk.score.reason:
+        lines.append(f"not scored: {talk.score.reason}")
+    return lines

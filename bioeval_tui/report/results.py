@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report.conclusion import Outcome, conclude_batch
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.numbers import number
-from bioeval_tui.report.result import run_result
 from bioeval_tui.report.statistics.paired import Difference
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import why_no_score
@@ -111,7 +111,7 @@ class Results:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole result of the run; `bioeval-tui schema result` describes it. Raises `UsageError` if there are several."""
-        return run_result(self._only())
+        return run_document(self._only())
 
     def __await__(self) -> Generator[None, None, Results]:
         """Return itself, so that `await evaluate(…)` works in a notebook."""

@@ -16,8 +16,8 @@ from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.paths import new_run_id, recording_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import run_result
 from bioeval_tui.settings import Secret, Settings, private_dir
 
 PUBLISHED_JOB = """
@@ -115,7 +115,7 @@ async def hold(
     await run_batch([prepared], chosen.runs_dir, terms=terms_of(asked, chosen), traces=traces)
     path = recording_path(chosen.runs_dir, what.run_id)
     run = load_run(path)
-    return WholeRun(path, list(read_recording(path).events), run.state, run_result(run))
+    return WholeRun(path, list(read_recording(path).events), run.state, run_document(run))
 
 
 def with_models(url: str, **more: Any) -> dict[str, Any]:

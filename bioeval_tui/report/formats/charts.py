@@ -9,7 +9,7 @@ from math import ceil, log10
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import Condition
-from bioeval_tui.record.state import ConversationState
+from bioeval_tui.report.result import ConversationResult
 from bioeval_tui.score import contributions
 
 WIDTH, HEIGHT = 760.0, 220.0
@@ -46,13 +46,10 @@ class LatencyChart:
     labelled: bool
 
 
-def latency_chart(talks: Sequence[ConversationState], target_ms: float) -> LatencyChart | None:
+def latency_chart(talks: Sequence[ConversationResult], target_ms: float) -> LatencyChart | None:
     """Return the chart of one trial; None without an answer."""
     answers = [
-        (talk.key.condition, m.turn, m.latency_ms / 1000)
-        for talk in talks
-        for m in talk.messages
-        if m.role == "assistant" and m.latency_ms is not None
+        (talk.condition, turn, latency_ms / 1000) for talk in talks for turn, latency_ms in talk.latencies
     ]
     if not answers:
         return None

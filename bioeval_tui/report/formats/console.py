@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,14 +14,9 @@ from bioeval_tui import score as composite
 from bioeval_tui.consoles import write_lines
 from bioeval_tui.record import events
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
-from bioeval_tui.record.state import Change, ConversationState, RunState
-from bioeval_tui.report.conclusion import conclude
-from bioeval_tui.report.judged_again import words
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.manner import manners
-from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.record.state import Change, RunState
+from bioeval_tui.report.result import ConversationResult, RunResult
 from bioeval_tui.report.summary_words import cost_lines, summary_lines, tag_lines
-from bioeval_tui.report.view import graph_words
 from bioeval_tui.report.words import (
     CUT_OFF,
     DASH,
@@ -28,11 +24,9 @@ from bioeval_tui.report.words import (
     ENDS,
     TONE,
     UNPROVED,
-    compared_words,
     number,
     verdict,
     who,
-    why_no_score,
 )
 from bioeval_tui.text import clean, plural, shorten
 
@@ -101,108 +95,98 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
             return None
 
 
-def print_score_card(run: LoadedRun | None, console: Console, trial: int | None = None) -> None:
+def print_score_card(result: RunResult | None, console: Console, trial: int | None = None) -> None:
     """Print the conclusion, both conditions' scores, their mean, their parts, tasks and assertions, and the cost.
 
     For several trials, prints the figures over all and how many trials passed each task and assertion; with `trial`,
-    that trial's parts. `run` is None if it never started.
+    that trial's parts. `result` is None if the run never started.
     """
-    if run is None:
+    if result is None:
         console.print("The run never started.", markup=False)
         return
-    state, started = run.state, run.started
-    console.print(Text(conclude(state).sentence, style="bold"), soft_wrap=True)
-    console.print(Text(score_line(state)))
-    rehearsal = "rehearsal · " if started.rehearsal else ""
+    brief = result.brief
+    console.print(Text(result.conclusion.sentence, style="bold"), soft_wrap=True)
+    console.print(Text(score_line(result)))
+    agent = " · ".join(filter(None, (brief.agent, brief.model if brief.served_model else None)))
+    prompt = f", prompt {brief.judge_prompt}" if brief.judge_prompt else ""
     console.print(
         Text(
-            f"{rehearsal}{started.job_name} · "
-            f"{' · '.join(filter(None, (started.agent, state.agent_model if state.served_model else None)))} · "
-            f"{who(state.evaluator, 'evaluator')} · {who(state.judge, 'judge')}"
-            + (f", prompt {state.judge_prompt}" if state.judge_prompt else "")
+            f"{'rehearsal · ' if brief.rehearsal else ''}{brief.job} · {agent} · "
+            f"{who(brief.evaluator, 'evaluator')} · {who(brief.judge, 'judge')}{prompt}"
         )
     )
-    if not state.clean:
-        no_uplift = "" if state.only_condition else ", no uplift is shown"
-        console.print(Text(f"{state.cleanness}: {state.why_not_clean}{no_uplift}"))
-    elif compared := compared_words(state):
-        console.print(Text(f"clean: {compared}"))
-    if graph := graph_words(run):
-        console.print(Text(f"knowledge graph: {graph}"), soft_wrap=True)
-    several = started.trials > 1
-    summary = summarise_runs([run])[0] if state.conversations else None
+    if not result.clean:
+        no_uplift = "" if result.only_condition else ", no uplift is shown"
+        console.print(Text(f"{result.cleanness}: {result.why_not_clean}{no_uplift}"))
+    elif result.compared:
+        console.print(Text(f"clean: {result.compared}"))
+    if brief.graph:
+        console.print(Text(f"knowledge graph: {brief.graph}"), soft_wrap=True)
+    several = result.planned_trials > 1
+    begun = bool(result.trial_numbers)
     if several and trial is None:
-        _print_all_trials(state, started, console)
-    for about, said in summary_lines(summary) if summary and several else ():
+        _print_all_trials(result, console)
+    for about, said in summary_lines(result.summary) if begun and several else ():
         console.print(Text(f"{about}: {said}"), soft_wrap=True)
-    if source := started.source:
+    if source := brief.source:
         times = "" if source.times == "told" else ", times unknown"
         said = f"imported from {source.file} ({source.format}), origin {source.origin}, licence {source.licence}{times}"
         console.print(Text(said), soft_wrap=True)
     if trial is not None or not several:
-        _print_trial(state, started, trial or 1, console)
-    if summary and not several:
-        tags = (line for condition in summary.conditions for line in tag_lines(condition))
-        for about, said in (*tags, *cost_lines(summary)):
+        _print_trial(result, trial or 1, console)
+    if begun and not several:
+        tags = (line for condition in result.summary.conditions for line in tag_lines(condition))
+        for about, said in (*tags, *cost_lines(result.summary)):
             console.print(Text(f"{about}: {said}"))
-    shown = f"run {started.run_id}"
+    shown = f"run {result.run_id}"
     if several and trial is None:
-        shown += (
-            f" (`bioeval-tui runs show {started.run_id} --trial 1` shows one of its {started.trials} trials)"
-        )
+        shown += f" (`bioeval-tui runs show {result.run_id} --trial 1` shows one of its {result.planned_trials} trials)"
     console.print(Text(shown), soft_wrap=True)
 
 
-def _print_trial(state: RunState, started: events.RunStarted, trial: int, console: Console) -> None:
-    if started.trials > 1:
-        case = f": case {found.words}" if (found := state.case(trial)) else ""
-        console.print(Text(f"\ntrial {trial} of {started.trials}{case}", style="bold"))
-    talks = [talk for name in started.conditions if (talk := state.conversation(name, trial)) is not None]
-    reasons = {why_no_score(talk) for talk in talks if talk.score is None or talk.score.score is None}
-    if (
-        len(talks) > 1
-        and len(reasons) == 1
-        and all(talk.score and talk.score.score is None for talk in talks)
-    ):
+def _print_trial(result: RunResult, trial: int, console: Console) -> None:
+    if result.planned_trials > 1:
+        case = f": case {words}" if (words := result.case_words(trial)) else ""
+        console.print(Text(f"\ntrial {trial} of {result.planned_trials}{case}", style="bold"))
+    held = result.trial(trial).held
+    reasons = {talk.why_no_score for talk in held if talk.score is None}
+    if len(held) > 1 and len(reasons) == 1 and all(talk.is_scored and talk.score is None for talk in held):
         console.print(Text(f"both conditions: no score: {reasons.pop()}"), soft_wrap=True)
     else:
-        for talk in talks:
-            _print_parts(state.condition_title(talk.key.condition), talk, console)
-    names = [state.condition_name(talk.key.condition) for talk in talks]
-    _print_tasks(names, talks, console)
-    _print_assertions(names, talks, console)
+        for talk in held:
+            _print_parts(talk, console)
+    _print_tasks(held, console)
+    _print_assertions(held, console)
 
 
-def _print_all_trials(state: RunState, started: events.RunStarted, console: Console) -> None:
+def _print_all_trials(result: RunResult, console: Console) -> None:
     """Print why conversations have no score, and how many trials passed each task and each assertion."""
-    sides = {
-        name: [t for t in state.conversations.values() if t.key.condition == name]
-        for name in started.conditions
-    }
     tasks: Tallies = defaultdict(Counter)
     checks: Tallies = defaultdict(Counter)
-    for name, talks in sides.items():
-        whys = Counter(why_no_score(talk) for talk in talks if talk.score and talk.score.score is None)
+    for name in result.conditions:
+        title = result.condition_title(name)
+        talks = [talk for talk in result.conversations if talk.condition == name]
+        whys = Counter(talk.why_no_score for talk in talks if talk.is_scored and talk.score is None)
         for why, count in whys.items():
-            line = f"{state.condition_title(name)}: no score in {plural(count, 'trial')}: {why}"
+            line = f"{title}: no score in {plural(count, 'trial')}: {why}"
             console.print(Text(line), soft_wrap=True)
-        verdicts = [task for talk in talks if talk.verdict for task in talk.verdict.tasks]
+        verdicts = [task for talk in talks for task in talk.tasks]
         if unproved := sum(task.unproved for task in verdicts):
-            line = f"{state.condition_title(name)}: {unproved} of {plural(len(verdicts), 'verdict')} unproved: {UNPROVED}"
+            line = f"{title}: {unproved} of {plural(len(verdicts), 'verdict')} unproved: {UNPROVED}"
             console.print(Text(line), soft_wrap=True)
-        for talk in talks:
-            for task in talk.verdict.tasks if talk.verdict else ():
-                status = "passed" if task.passed else "failed"
-                tasks[f"{task.task} {task.title}"][name, status] += 1
-            for check in talk.latest_checks():
-                status = check.status if check.final else ""
-                checks[f"{check.weight:g}× {check.title}"][name, status] += 1
+        for task in verdicts:
+            tasks[f"{task.task} {task.title}"][name, "passed" if task.passed else "failed"] += 1
+        for check in (check for talk in talks for check in talk.checks):
+            checks[f"{check.weight:g}× {check.title}"][name, check.status if check.final else ""] += 1
     for kind, tallies in (("task", tasks), ("assertion", checks)):
-        table = Table(kind, *(escape(state.condition_name(name)) for name in sides), box=None, pad_edge=False)
+        names = (escape(result.condition_name(name)) for name in result.conditions)
+        table = Table(kind, *names, box=None, pad_edge=False)
         for title, found in tallies.items():
             # A title of one trial alone belongs to its case, of which there may be thousands.
-            if found.total() > len(sides) or not started.cases:
-                table.add_row(Text(shorten(title, 70)), *(Text(_tally(found, name)) for name in sides))
+            if found.total() > len(result.conditions) or not result.has_cases:
+                table.add_row(
+                    Text(shorten(title, 70)), *(Text(_tally(found, name)) for name in result.conditions)
+                )
         if table.row_count:
             console.print(table)
 
@@ -218,59 +202,54 @@ def _tally(found: Counter[tuple[Condition, str]], condition: Condition) -> str:
     return ", ".join(told) or DASH
 
 
-def score_line(state: RunState) -> str:
+def score_line(result: RunResult) -> str:
     """Return both conditions' scores, then their mean, on one line; of one condition its score."""
-    scores = state.scores()
-    heads = [f"{state.condition_name(condition)} {number(score)}" for condition, score in scores.items()]
-    mean = number(state.ended.mean if state.ended else None)
-    if state.only_condition:
-        mean = composite.NEEDS_BOTH
+    heads = [f"{result.condition_name(name)} {number(score)}" for name, score in result.scores.items()]
+    mean = composite.NEEDS_BOTH if result.only_condition else number(result.mean)
     return "   ".join([*heads, f"mean of both {mean}"])
 
 
-def _print_parts(title: str, talk: ConversationState, console: Console) -> None:
-    if talk.score is None or talk.score.score is None:
-        console.print(Text(f"{title}: no score: {why_no_score(talk)}"))
-    if talk.score is None or not talk.score.parts:
+def _print_parts(talk: ConversationResult, console: Console) -> None:
+    if talk.score is None:
+        console.print(Text(f"{talk.title}: no score: {talk.why_no_score}"))
+    if not talk.parts:
         return
     parts = "   ".join(
         f"{part.name} {'left out' if part.left_out else number(part.value)} ×{part.weight:g}"
-        for part in talk.score.parts
+        for part in talk.parts
     )
-    average = talk.score.average_latency_ms
-    time = f"   average {average / 1000:.2f} s" if average is not None else ""
-    why = f"   {talk.score.reason}" if talk.score.reason and talk.score.score is not None else ""
-    console.print(Text(f"{title}: {parts}   − penalty {talk.score.penalty:.2f}{time}{why}"))
+    time = f"   average {talk.average_ms / 1000:.2f} s" if talk.average_ms is not None else ""
+    why = f"   {talk.reason}" if talk.reason and talk.score is not None else ""
+    console.print(Text(f"{talk.title}: {parts}   − penalty {talk.penalty:.2f}{time}{why}"))
 
 
-def _print_tasks(names: list[str], talks: list[ConversationState], console: Console) -> None:
-    table = Table("task", *map(escape, names), box=None, pad_edge=False)
+def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:
+    table = Table("task", *(escape(talk.name) for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
     for place, talk in enumerate(talks):
-        for task in talk.verdict.tasks if talk.verdict else ():
+        for task in talk.tasks:
             row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
             row[place] = verdict(task)
-    tones = [talk.verdict.tone if talk.verdict else None for talk in talks]
-    if any(tone is not None for tone in tones):
-        rows[TONE] = [number(tone) for tone in tones]
+    if any(talk.tone is not None for talk in talks):
+        rows[TONE] = [number(talk.tone) for talk in talks]
     for title, cells in rows.items():
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:
         console.print(table)
 
 
-def _print_assertions(names: list[str], talks: list[ConversationState], console: Console) -> None:
-    table = Table("assertion", *map(escape, names), box=None, pad_edge=False)
+def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> None:
+    table = Table("assertion", *(escape(talk.name) for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
     reasons: dict[tuple[str, str], list[str]] = {}
     for place, talk in enumerate(talks):
-        told = talk.score.reason if talk.score else ""  # above, as the reason for no score
-        for check in talk.latest_checks():
+        for check in talk.checks:
             row = rows.setdefault(f"{check.weight:g}× {check.title}", ["–"] * len(talks))
             row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
-            if check.final and check.reason and check.reason != told:
+            # The reason for no score stands above.
+            if check.final and check.reason and check.reason != talk.reason:
                 what = f"{STATUS_SIGNS[check.status][0]} {shorten(check.title, 70)}"
-                reasons.setdefault((what, check.reason), []).append(names[place])
+                reasons.setdefault((what, check.reason), []).append(talk.name)
     for title, cells in rows.items():
         table.add_row(Text(shorten(title, 70)), *map(Text, cells))
     if rows:
@@ -279,9 +258,9 @@ def _print_assertions(names: list[str], talks: list[ConversationState], console:
         console.print(Text(f"{what}, {' and '.join(held)}: {shorten(reason, 300)}"))
 
 
-def print_manner(run: LoadedRun, console: Console) -> None:
+def print_manner(result: RunResult, console: Console) -> None:
     """Print how the simulated user speaks, compared with people."""
-    for found in manners([run]):
+    for found in result.manners:
         talks = plural(found.conversations, "conversation")
         console.print(Text(f"\nthe simulated user, {found.title}, {talks}", style="bold"))
         table = Table("", box=None, pad_edge=False)
@@ -294,9 +273,9 @@ def print_manner(run: LoadedRun, console: Console) -> None:
         console.print(Text(found.note), soft_wrap=True)
 
 
-def print_judged_again(run: LoadedRun, console: Console) -> None:
+def print_judged_again(result: RunResult, console: Console) -> None:
     """Print a table for each conversation that was judged again: tasks as rows, each verdict as a column."""
-    for again in run.judged_again.values():
+    for again in result.judged_again.values():
         console.print(Text(f"\njudged again: {again.where}", style="bold"))
         table = Table("task", box=None, pad_edge=False)
         for row in again.rows:
@@ -311,5 +290,5 @@ def print_judged_again(run: LoadedRun, console: Console) -> None:
         scores = (Text(number(row.score), style="bold") for row in again.rows)
         table.add_row(Text("score", style="bold"), *scores)
         console.print(table)
-    if run.judged_again:
-        console.print(Text(words(run.judged_again, len(run.state.conversations))), soft_wrap=True)
+    if result.judged_again:
+        console.print(Text(result.judged_again_words), soft_wrap=True)

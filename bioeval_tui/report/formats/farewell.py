@@ -16,7 +16,7 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.formats.console import score_line
-from bioeval_tui.report.words import why_no_score
+from bioeval_tui.report.result import RunResult, result_of
 
 
 def say_goodbye(paths: Sequence[Path], engine: int | None) -> ExitCode:
@@ -37,12 +37,12 @@ def say_goodbye(paths: Sequence[Path], engine: int | None) -> ExitCode:
 
 def _one(path: Path) -> ExitCode:
     try:
-        state = apply_all(RunState(), read_recording(path).events)
+        result = result_of(apply_all(RunState(), read_recording(path).events), path)
     except BioevalError:
         return ExitCode.NOT_MEASURED  # the screen has said what is wrong with the recording
-    code = ExitCode.OK if is_live(path) else _code_of(state)
     live = is_live(path)
-    _say([*_how_it_ended(state, code, live=live), *_what_next(path.stem, code, live)])
+    code = ExitCode.OK if live else _code_of(result)
+    _say([*_how_it_ended(result, code, live=live), *_what_next(path.stem, code, live)])
     return code
 
 
@@ -52,25 +52,29 @@ def _say(lines: Sequence[str]) -> None:
         console.print(Text(line), soft_wrap=True)
 
 
-def _code_of(state: RunState) -> ExitCode:
-    ended = state.ended
-    if ended is not None and ended.measured:
+def _code_of(result: RunResult | None) -> ExitCode:
+    if result is None:
+        return ExitCode.NOT_MEASURED
+    if result.measured:
         return ExitCode.OK
     # A spent budget cancels with a reason, a person on the screen without one.
-    by_hand = ended is not None and ended.status == "cancelled" and ended.detail in ("", CANCELLED_AT_START)
+    by_hand = result.status == "cancelled" and result.detail in ("", CANCELLED_AT_START)
     return ExitCode.INTERRUPTED if by_hand else ExitCode.NOT_MEASURED
 
 
-def _how_it_ended(state: RunState, code: ExitCode, *, live: bool) -> list[str]:
+def _how_it_ended(result: RunResult | None, code: ExitCode, *, live: bool) -> list[str]:
     if live:
         return [_CONTINUES]
     if code == ExitCode.INTERRUPTED:
         return ["the run was interrupted; its engine and its servers have stopped"]
-    lines = [conclude(state).sentence, score_line(state)]
+    if result is None:
+        return [conclude(RunState()).sentence]
+    lines = [result.conclusion.sentence, score_line(result)]
     if code == ExitCode.NOT_MEASURED:
-        talks = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
-        reasons = dict.fromkeys(why_no_score(talk) for talk in talks)
-        lines += [f"no score: {reason}" for reason in reasons]
+        reasons = (
+            talk.why_no_score for talk in result.conversations if talk.is_scored and talk.score is None
+        )
+        lines += [f"no score: {reason}" for reason in dict.fromkeys(reasons)]
     return lines
 
 

@@ -16,32 +16,36 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bioeval_tui import __version__
 from bioeval_tui.record import reviews
-from bioeval_tui.record.events import ConversationScored
 from bioeval_tui.record.masking.current import masking
 from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.report import words
 from bioeval_tui.report.formats import charts
-from bioeval_tui.report.formats.pages import page_of, title_of, trial_title
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
 from bioeval_tui.report.rankings import rankings
+from bioeval_tui.report.result import (
+    TARGET,
+    ConversationResult,
+    MessageResult,
+    results_of,
+    title_of,
+)
 from bioeval_tui.report.summary import Summary, summarise_runs
-from bioeval_tui.report.view import TARGET, Said
 from bioeval_tui.text import upper_first
 
 
 def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET) -> str:
     """Return the document for these runs."""
-    summaries = summarise_runs(runs)
+    results, summaries = results_of(runs, target), summarise_runs(runs)
     return (
         environment()
         .get_template("report.html.jinja")
         .render(
             policy=policy(),
-            title=title_of(runs),
+            title=title_of(results),
             program_version=__version__,
-            runs=[page_of(run, target) for run in runs],
+            runs=results,
             summaries=summaries,
             ranks=rankings(summaries),
             masked=masking(),
@@ -86,7 +90,6 @@ def environment() -> Environment:
         "peer_dollars": words.peer_dollars,
         "duration": words.duration,
         "who": words.who,
-        "ending": words.ending,
         "value": words.value_text,
         "part_name": words.PARTS.__getitem__,
         "status": words.STATUS.__getitem__,
@@ -103,7 +106,6 @@ def environment() -> Environment:
         "composite_bar": _composite_bar,
         "pass_words": words.pass_words,
         "summary": _summary,
-        "trial_title": trial_title,
         "upper_first": upper_first,
         "speaker": SPEAKERS.__getitem__,
         "message_blocks": _message_blocks,
@@ -113,12 +115,12 @@ def environment() -> Environment:
     return environment
 
 
-def _composite_bar(score: ConversationScored) -> tuple[charts.BarPiece, ...]:
-    return charts.composite_bar(score.parts, score.penalty)
+def _composite_bar(talk: ConversationResult) -> tuple[charts.BarPiece, ...]:
+    return charts.composite_bar(talk.parts, talk.penalty)
 
 
-def _message_blocks(said: Said) -> tuple[MessageBlock, ...]:
-    return message_blocks(said.text, said.quotations)
+def _message_blocks(message: MessageResult) -> tuple[MessageBlock, ...]:
+    return message_blocks(message.text, message.quotations)
 
 
 def _summary(run: LoadedRun) -> Summary:

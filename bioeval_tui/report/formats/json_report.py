@@ -10,11 +10,11 @@ from typing import Any
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.comparison import Comparison, TurnComparison
 from bioeval_tui.report.costs import cost_dict
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rankings import ranking_dicts, rankings
-from bioeval_tui.report.result import run_result
 from bioeval_tui.report.statistics.estimates import Estimate, Interval, Proportion
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.statistics.paired import Difference
@@ -29,7 +29,7 @@ def json_report(runs: Sequence[LoadedRun]) -> dict[str, Any]:
     return {
         "format": "bioeval-tui report",
         "version": VERSION,
-        "runs": [run_result(run) for run in runs],
+        "runs": [run_document(run) for run in runs],
         "summary": [summary_dict(summary) for summary in summaries],
         "ranks": ranking_dicts(rankings(summaries)),
     }

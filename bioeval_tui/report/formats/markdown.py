@@ -11,14 +11,13 @@ from bioeval_tui.record.masking.current import masking
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.formats.markdown_text import escape, message_lines, table
-from bioeval_tui.report.formats.pages import Page, page_of, title_of, trial_title
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rankings import ConditionRanking, rankings
+from bioeval_tui.report.result import TARGET, RunResult, TrialResult, results_of, title_of
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.summary_words import summary_lines, tag_lines
-from bioeval_tui.report.view import TARGET, TrialView
 
 _SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 
@@ -26,15 +25,16 @@ _SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET) -> str:
     """Return the report of these runs."""
     lines: list[str] = []
+    results = results_of(runs, target)
     if len(runs) > 1:
-        lines += [f"# {escape(title_of(runs))}", ""]
+        lines += [f"# {escape(title_of(results))}", ""]
         summaries = summarise_runs(runs)
         for ranking in rankings(summaries):
             lines += _ranks(ranking)
         for summary in summaries:
             lines += _overview(summary)
-    for run in runs:
-        lines += _page(page_of(run, target))
+    for result in results:
+        lines += _page(result)
     if masking():
         lines += [
             "Names and identifiers that the masking rules found are replaced: masking, not de-identification.",
@@ -77,17 +77,16 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
         lines += ["", *table(["", "job", "facts", "rule", "bar", "value", ""], rows)]
     lines += ["", f"{escape(result.counted.words)}.", ""]
     rows, sentences = [], []
-    for run in runs:
-        page = page_of(run)
+    for run in results_of(runs):
         conditions = [
-            words.number(found.score.mean) if (found := page.summary.of(name)) else words.DASH
+            words.number(found.score.mean) if (found := run.summary.of(name)) else words.DASH
             for name in CONDITIONS
         ]
-        job = " · ".join(filter(None, (run.started.job_name, run.state.agent_model if several else None)))
-        cost = escape(words.cost_words(page.summary.spent))
-        mean = composite.NEEDS_BOTH if run.state.only_condition else words.number(page.mean)
+        job = " · ".join(filter(None, (run.brief.job, run.brief.model if several else None)))
+        cost = escape(words.cost_words(run.summary.spent))
+        mean = composite.NEEDS_BOTH if run.only_condition else words.number(run.mean)
         rows.append([escape(job), *conditions, mean, cost, escape(run.run_id)])
-        sentences.append((job, page.conclusion.sentence))
+        sentences.append((job, run.conclusion.sentence))
     head = ["job", "facts withheld", "facts supplied", "mean of both", "cost", "run"]
     lines += table(head, rows)
     lines += ["", *(f"- {escape(name)}: {escape(sentence)}" for name, sentence in sentences)]
@@ -105,25 +104,22 @@ def _overview(summary: Summary) -> list[str]:
     return [f"## {escape(summary.label)}", "", *lines, ""]
 
 
-def _page(page: Page) -> list[str]:
-    started = page.run.started
+def _page(page: RunResult) -> list[str]:
     heads = [f"{escape(c.title)} **{words.number(c.score.mean)}**" for c in page.summary.conditions]
     lines = [
-        f"# {escape(started.job_name)}",
+        f"# {escape(page.brief.job)}",
         "",
         f"**{escape(page.conclusion.sentence)}**",
         "",
         " · ".join([*heads, f"mean of both **{words.number(page.mean)}**"]),
         "",
-        *([escape(page.no_mean), ""] if page.no_mean else []),
-        *([f"Reviewed: {escape(line)}", ""] if (line := words.reviewed_words(page.run)) else []),
+        *([escape(page.why_no_mean), ""] if page.why_no_mean else []),
+        *([f"Reviewed: {escape(page.reviewed_words)}", ""] if page.reviewed_words else []),
         escape(page.lead),
         "",
     ]
-    if started.rehearsal:
-        who = (
-            f"{words.who(page.run.state.evaluator, 'evaluator')}, {words.who(page.run.state.judge, 'judge')}"
-        )
+    if page.brief.rehearsal:
+        who = f"{words.who(page.brief.evaluator, 'evaluator')}, {words.who(page.brief.judge, 'judge')}"
         lines += [f"This is a rehearsal: {escape(who)}.", ""]
     lines += [f"- {escape(line)}" for line in page.warnings]
     lines += [""] if page.warnings else []
@@ -133,22 +129,22 @@ def _page(page: Page) -> list[str]:
         lines += [*(f"- {escape(about)}: {escape(found)}" for about, found in tagged), ""]
     for trial in page.trials:
         if len(page.trials) > 1:
-            lines += [f"## {escape(trial_title(page.run, trial.trial))}", ""]
-        lines += _trial(page.run, trial, "###" if len(page.trials) > 1 else "##")
+            lines += [f"## {escape(trial.heading)}", ""]
+        lines += _trial(page, trial, "###" if len(page.trials) > 1 else "##")
     lines += _manner(page) + _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
     lines += ["## About this run", ""]
     lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
     return [*lines, ""]
 
 
-def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
+def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
     heads = [escape(title) for title in trial.titles]
     lines: list[str] = []
     if trial.tasks:
         rows = []
         for task in trial.tasks:
             cells = [
-                f"{_verdict(v)}{_people(run, condition, trial.trial, task.number, v)}"
+                f"{_verdict(v)}{_people(page, condition, trial.trial, task.number, v)}"
                 for condition, v in task.verdicts.items()
             ]
             rows.append([escape(task.title), *cells, words.signed(task.uplift)])
@@ -167,7 +163,7 @@ def _trial(run: LoadedRun, trial: TrialView, level: str) -> list[str]:
                 turns = "".join({"passed": "●", "failed": "○"}.get(check.status, "?") for check in checks)
                 cells.append(f"{turns} {words.FINAL[final.status if final else '']}".strip())
                 if final and final.reason:
-                    where = escape(run.state.condition_title(condition))
+                    where = escape(page.condition_title(condition))
                     reasons.append(f"- {escape(assertion.title)}, {where}: {escape(final.reason)}")
             rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
         lines += [f"{level} Assertions", "", *table(["assertion", "weight", *heads], rows), ""]
@@ -193,31 +189,29 @@ def _verdict(verdict: TaskScored | None) -> str:
     return f"{words.verdict(verdict)} {escape(verdict.reason)}"
 
 
-def _people(run: LoadedRun, condition: Condition, trial: int, task: int, verdict: TaskScored | None) -> str:
-    score = run.people_score(condition, trial, task)
+def _people(page: RunResult, condition: Condition, trial: int, task: int, verdict: TaskScored | None) -> str:
+    score = page.people_score(condition, trial, task)
     return "" if score is None else f" **{reviews.words(verdict.score if verdict else None, score)}**"
 
 
-def _conversations(trial: TrialView, level: str) -> list[str]:
+def _conversations(trial: TrialResult, level: str) -> list[str]:
     lines: list[str] = []
     for place, title in enumerate(trial.titles):
-        talk = trial.talks[place]
+        talk = trial.conversations[place]
         if talk is None:
             continue
-        ended = words.ending(talk.ended) if talk.ended else "not ended"
-        lines += [f"{level} Conversation, {escape(title)}", "", escape(ended), ""]
+        lines += [f"{level} Conversation, {escape(title)}", "", escape(talk.ending or "not ended"), ""]
         for turn in trial.turns:
-            for said in turn.sides[place]:
-                message = said.message
+            for message in turn.sides[place]:
                 time = f" ({words.seconds(message.latency_ms)})" if message.latency_ms is not None else ""
-                unsent = "".join(f" ({note.words})" for note in said.notes if note.kind == "unsent")
+                unsent = "".join(f" ({note.words})" for note in message.notes if note.kind == "unsent")
                 label = f"**{SPEAKERS[message.role]}**{time}{unsent}:"
-                lines += [*message_lines(label, said.text), ""]
-                lines += [f"*{escape(note.words)}*\n" for note in said.notes if note.kind != "unsent"]
+                lines += [*message_lines(label, message.text), ""]
+                lines += [f"*{escape(note.words)}*\n" for note in message.notes if note.kind != "unsent"]
     return lines
 
 
-def _manner(page: Page) -> list[str]:
+def _manner(page: RunResult) -> list[str]:
     lines: list[str] = []
     for found in page.manners:
         rows = [
@@ -236,7 +230,7 @@ def _manner(page: Page) -> list[str]:
     return lines
 
 
-def _times(page: Page) -> list[str]:
+def _times(page: RunResult) -> list[str]:
     rows = []
     for condition in page.summary.conditions:
         times = condition.latency
@@ -253,7 +247,7 @@ def _times(page: Page) -> list[str]:
     return ["## Response times", "", f"{page.concurrency}.", "", *table(head, rows), ""]
 
 
-def _costs(page: Page) -> list[str]:
+def _costs(page: RunResult) -> list[str]:
     rows = []
     for condition in page.summary.conditions:
         for peer in condition.spent.peers:
@@ -265,26 +259,26 @@ def _costs(page: Page) -> list[str]:
     return ["## Tokens and cost", "", *table(head, rows), "", *([f"{why}.", ""] if why else [])]
 
 
-def _judged_again(page: Page) -> list[str]:
-    if not page.run.judged_again:
+def _judged_again(page: RunResult) -> list[str]:
+    if not page.judged_again:
         return []
     rows = [
         [again.where, escape(row.judge), escape(row.prompt_words), escape(row.author or "as recorded"),
          escape(row.at), escape(row.task_words), words.number(row.score), "counts" if row.counts else ""]
-        for again in page.run.judged_again.values()
+        for again in page.judged_again.values()
         for row in again.rows
     ]  # fmt: skip
     head = ["conversation", "judge", "prompt", "by whom", "when", "tasks", "score", ""]
     return ["## Judged again", "", *table(head, rows), ""]
 
 
-def _reviews(page: Page) -> list[str]:
-    if not page.run.reviews:
+def _reviews(page: RunResult) -> list[str]:
+    if not page.reviews:
         return []
     rows = [
         [escape(r.author), escape(r.at), escape(r.about), escape(r.kind), words.number(r.before),
          words.number(r.after), escape(r.why)]
-        for r in page.run.reviews
+        for r in page.reviews
     ]  # fmt: skip
     head = ["who", "when", "about", "what", "before", "after", "why"]
     return ["## Reviews and later scores", "", *table(head, rows), ""]

@@ -167,6 +167,7 @@ class Recordings(_Files):
         from bioeval_tui.record.transfer import import_recording
         from bioeval_tui.report import explanation
         from bioeval_tui.report.comparison import compare
+        from bioeval_tui.report.document import document_of
         from bioeval_tui.report.formats.console import print_score_card
         from bioeval_tui.report.formats.html import html_report
         from bioeval_tui.report.formats.inspect_log import inspect_log
@@ -175,17 +176,17 @@ class Recordings(_Files):
         from bioeval_tui.report.formats.markdown import markdown_report
         from bioeval_tui.report.formats.tables import openai_lines, turns_csv
         from bioeval_tui.report.loading import load_run
-        from bioeval_tui.report.result import result_of
+        from bioeval_tui.report.result import RunResult
 
         as_json([run.to_dict() for run in Catalogue(self.runs).runs()])
         loaded = load_run(self.path)
-        as_json(result_of(loaded.state))
+        as_json(document_of(loaded.state))
         reports: list[Callable[[], object]] = [
             lambda: html_report([loaded]),
             lambda: (markdown_report([loaded]), turns_csv([loaded]), openai_lines([loaded])),
             lambda: (as_json(json_report([loaded])), junit_xml([loaded]), inspect_log(loaded)),
             lambda: as_json(comparison_dict(compare(loaded, loaded))),
-            lambda: print_score_card(loaded, Console(file=io.StringIO(), width=100)),
+            lambda: print_score_card(RunResult(loaded), Console(file=io.StringIO(), width=100)),
             lambda: explanation.explain(loaded, 0.8, explanation.parse_weights("")),
             lambda: asyncio.run(_played(Player, self.path)),
             lambda: import_recording(self.path, self.folder / "imported"),

@@ -15,11 +15,11 @@ from rich.console import Console
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
 from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import LoadedRun, load_run
-from bioeval_tui.report.result import run_result
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, token_words
 from tests.servers import openai_server as srv
@@ -115,7 +115,7 @@ async def run(till: Till, folder: Path, *, job: str = JOB, **spec: Any) -> tuple
 
 def reported(loaded: LoadedRun, role: str) -> tuple[int | None, int | None]:
     """Return a role's tokens as the printed result has them."""
-    peer = run_result(loaded)["cost"]["peers"][role]
+    peer = run_document(loaded)["cost"]["peers"][role]
     return peer["tokens_in"], peer["tokens_out"]
 
 
@@ -143,7 +143,7 @@ async def test_tokens_and_cost_are_those_that_the_server_counts(
     _, loaded = await run(till, tmp_path, trials=2)
     for one in till.answered:
         assert reported(loaded, one) == till.tokens(one), one
-    cost = run_result(loaded)["cost"]
+    cost = run_document(loaded)["cost"]
     assert cost["dollars"] == pytest.approx(till.dollars)
     assert json_report([loaded])["runs"][0]["cost"] == cost
 
@@ -151,7 +151,7 @@ async def test_tokens_and_cost_are_those_that_the_server_counts(
 async def test_a_request_that_may_have_been_charged_makes_the_cost_unknown(tmp_path: Path) -> None:
     till = Till(evaluator=[ANSWERS["breaks-off"]], judge=[ANSWERS["garbage"]])
     _, loaded = await run(till, tmp_path)
-    cost = run_result(loaded)["cost"]
+    cost = run_document(loaded)["cost"]
     assert cost["dollars"] is None
     assert cost["peers"]["evaluator"]["why_unknown"] == "1 of 3 answers have no token count"
     assert cost["peers"]["judge"] == {
@@ -179,7 +179,7 @@ async def test_a_message_that_this_program_cuts_off_makes_tokens_and_cost_lower_
     assert f"evaluator at least {counted} in, " in token_words(spent)
     assert cost_words(spent) == f"at least ${spent.known:.4f}"
     assert spent.known == pytest.approx((till.answered.total() - 1) * A_CALL)
-    assert run_result(loaded)["cost"]["peers"]["evaluator"]["uncounted"] == 1
+    assert run_document(loaded)["cost"]["peers"]["evaluator"]["uncounted"] == 1
     side = compare(loaded, loaded)
     shown = StringIO()
     print_comparison(side, Console(file=shown, width=160))
@@ -188,7 +188,7 @@ async def test_a_message_that_this_program_cuts_off_makes_tokens_and_cost_lower_
 
 async def test_nothing_is_charged_for_refused_requests(tmp_path: Path) -> None:
     _, loaded = await run(Till(evaluator=[ANSWERS["not-allowed"]] * 2), tmp_path)
-    cost = run_result(loaded)["cost"]
+    cost = run_document(loaded)["cost"]
     assert cost["peers"]["evaluator"]["dollars"] == cost["peers"]["judge"]["dollars"] == 0
 
 
@@ -207,7 +207,7 @@ async def test_a_limit_is_exceeded_by_the_calls_under_way_at_most(
     assert whole.state.ended is not None
     assert whole.state.ended.status == "cancelled"
     assert f"the limit is ${most:g}" in whole.state.ended.detail
-    assert run_result(loaded)["cost"]["dollars"] == pytest.approx(till.dollars)
+    assert run_document(loaded)["cost"]["dollars"] == pytest.approx(till.dollars)
     assert cost_words_of(loaded) == f"${till.dollars:.4f}"
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.inspect_log import inspect_log, inspect_zip
 from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import run_result
 from tests.integration.reports.test_inspect_log import python
 
 pytestmark = pytest.mark.real_server
@@ -105,7 +105,7 @@ def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_expo
     (log,) = (tmp_path / "logs").glob(f"*.{kind}")
     told: dict[str, Any] = json.loads(inspect(READ, tmp_path, str(log)).splitlines()[-1])
     run = load_run(import_file(log, tmp_path / "runs").path)
-    result = run_result(run)["conditions"]["supplied"]
+    result = run_document(run)["conditions"]["supplied"]
     seen = {}
     for trial in result["trials"]:
         name = f"{trial['case']} {run.state.conversation('supplied', trial['trial']).case.trial}"  # type: ignore[union-attr]

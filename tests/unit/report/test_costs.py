@@ -9,11 +9,11 @@ from bioeval_tui.evaluation.prices import Price, Prices
 from bioeval_tui.record.events import RequestFailed
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.document import document_of, run_document
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.json_report import comparison_dict, json_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import LoadedRun, from_state
-from bioeval_tui.report.result import result_of, run_result
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, dollars, token_words, why_unknown
 from tests.unit.report.recorded import START, Recorded, Talk
@@ -120,6 +120,6 @@ def test_every_report_and_comparison_shows_tokens_and_cost() -> None:
 
 
 def test_the_printed_result_shows_tokens_and_cost() -> None:
-    found = run_result(from_state(run().state, prices=PRICES))
+    found = run_document(from_state(run().state, prices=PRICES))
     assert found["cost"]["dollars"] == 0.042
-    assert result_of(RunState())["cost"] is None
+    assert document_of(RunState())["cost"] is None

@@ -16,6 +16,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.overlay import append_overlay
 from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.inspect_log import inspect_log
@@ -23,9 +24,8 @@ from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import run_result
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.summary import summarise_runs
-from bioeval_tui.report.view import versions, warnings
 from tests.unit.report.recorded import Recorded, Talk
 
 
@@ -61,11 +61,11 @@ def test_the_latest_verdict_counts_and_the_recorded_one_is_shown_beside_it(tmp_p
         ("judge", 1.0, False), ("first", 0.86, False), ("second", 0.71, True),
     ]  # fmt: skip
     said = "1 of 2 conversations judged again: the latest verdict of each counts (second)"
-    assert any(line.startswith(said) for line in warnings(run))
+    assert any(line.startswith(said) for line in RunResult(run).warnings)
     assert "Judged again" in html_report([run])
     assert "| second | eval/score cafecafe | ada |" in markdown_report([run])
     assert "judge judge, second" in " ".join(
-        f"judge {value}" for name, value in versions(run) if name == "judge"
+        f"judge {value}" for name, value in RunResult(run).versions if name == "judge"
     )
     assert json.loads(inspect_log(run))["eval"]["metadata"]["judge"] == "judge, second"
     assert 'name="judge" value="judge, second"' in junit_xml([run])
@@ -80,13 +80,13 @@ def test_the_cost_of_a_run_is_the_same_wherever_it_is_shown_and_without_later_ve
     tmp_path: Path,
 ) -> None:
     path = Recorded([Talk(tasks=(1.0,))], [Talk(tasks=(1.0,))]).write(tmp_path)
-    before = run_result(load_run(path))["cost"]
+    before = run_document(load_run(path))["cost"]
     later, scored = judged(0.5, "later")
     append_overlay(path, [later.model_copy(update={"tokens_in": 4321, "tokens_out": 80}), scored])
     run = load_run(path)
     card = Console(file=StringIO(), width=200)
-    print_score_card(run, card)
-    assert run_result(run)["cost"] == before
+    print_score_card(RunResult(run), card)
+    assert run_document(run)["cost"] == before
     for shown in (card.file.getvalue(), markdown_report([run])):  # type: ignore[attr-defined]
         assert "later" in shown
         assert "4,321" not in shown
@@ -125,5 +125,5 @@ def test_the_list_of_runs_shows_the_latest_verdicts(tmp_path: Path) -> None:
     assert as_json == after.to_dict()
     assert [run.score for run in catalogue.runs(RunFilter(min_score=0.9))] == [0.93]
     assert rerun_offer(path) == "", "a later verdict has made up for it"
-    assert run_result(load_run(path))["conditions"]["withheld"]["score"] == 0.86
-    assert run_result(load_run(path, as_recorded=True))["conditions"]["withheld"]["score"] is None
+    assert run_document(load_run(path))["conditions"]["withheld"]["score"] == 0.86
+    assert run_document(load_run(path, as_recorded=True))["conditions"]["withheld"]["score"] is None

@@ -14,12 +14,12 @@ from bioeval_tui.cli.headless import print_batch
 from bioeval_tui.cli.runs import runs
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.manner import manners
-from bioeval_tui.report.result import run_result
 from tests.unit.report.recorded import Recorded, Talk
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -45,7 +45,7 @@ def test_a_simulated_patient_is_compared_with_people_in_show_and_reports(
         assert "turns out of role" in text
         assert "PriMock57 (CC BY 4.0)" in text
         assert "unlike these people" in text
-    told = run_result(run)["realism"]["supplied"]["figures"]["out_of_role"]
+    told = run_document(run)["realism"]["supplied"]["figures"]["out_of_role"]
     assert (told["unlike_people"], told["people"]) == (True, [0.0, 0.0, 0.0])
 
 

@@ -13,7 +13,7 @@ from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.formats.markdown_text import message_lines
 from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
-from bioeval_tui.report.view import Quotation
+from bioeval_tui.report.result import Quotation
 from tests.unit.report.recorded import Recorded, Talk
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from bioeval_tui.record import events
 from bioeval_tui.record.state import apply_all
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.inspect_log import sample_scores
@@ -16,7 +17,7 @@ from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.formats.tables import turns_csv
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.result import run_result
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.tui.live import score_card_view
 from tests.unit.report.recorded import Recorded, Talk
 
@@ -45,7 +46,7 @@ def unproved(score: float = 0.25, trials: int = 1) -> LoadedRun:
 
 def test_invented_quotations_of_several_trials_are_counted() -> None:
     shown = StringIO()
-    print_score_card(unproved(0.9, trials=3), Console(file=shown, width=200))
+    print_score_card(RunResult(unproved(0.9, trials=3)), Console(file=shown, width=200))
     assert "withheld: 1 of 3 verdicts unproved: the judge quotes words" in shown.getvalue()
 
 
@@ -65,9 +66,9 @@ def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     assert "unproved" in suite.findtext("testcase[@name='task: task 1']/system-out", "")
     assert "0.25 unproved" in sample_scores(talk)["tasks"]["explanation"]
     card = Console(file=StringIO(), width=200)
-    print_score_card(run, card)
+    print_score_card(RunResult(run), card)
     assert "✗ 0.25 unproved" in card.file.getvalue()  # type: ignore[attr-defined]
-    result = run_result(run)
+    result = run_document(run)
     assert (result["unproved"], result["conditions"]["withheld"]["unproved"]) == (1, 1)
     assert result["conditions"]["withheld"]["tasks"][0]["unproved"]
     assert not result["conditions"]["supplied"]["tasks"][0]["unproved"]

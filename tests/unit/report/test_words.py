@@ -10,12 +10,12 @@ import pytest
 from bioeval_tui.grade.task_report import ReportExtra
 from bioeval_tui.record.events import ConversationEnded
 from bioeval_tui.report import words
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats import atif, otlp
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.frames import table_rows
-from bioeval_tui.report.result import run_result
 from bioeval_tui.report.statistics.passk import PassK
 from bioeval_tui.tui.live.transcript.blocks import Item
 from bioeval_tui.tui.live.transcript.build import Choices, message_blocks
@@ -29,7 +29,7 @@ def test_an_answer_that_is_empty_or_cut_off_is_marked_in_every_report(says: str)
     told = "empty answer" if says == " " else "cut off at its model's length limit"
     for text in (html_report([run]).replace("&#39;", "'"), markdown_report([run])):
         assert told in text
-    message = run_result(run)["conditions"]["withheld"]["messages"][1]
+    message = run_document(run)["conditions"]["withheld"]["messages"][1]
     (turn,) = table_rows([run], "turns")
     for found in (message, turn):
         assert (found["cut_off"], found["empty"]) == (says != " ", says == " ")

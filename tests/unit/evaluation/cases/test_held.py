@@ -16,11 +16,11 @@ from bioeval_tui.evaluation.wiring.start import prepare_batch, run_prepared
 from bioeval_tui.record.events import RunResumed
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.state import apply
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.tables import turns_csv
 from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import run_result
 from bioeval_tui.report.samples import tag_samples
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.settings import Settings
@@ -92,7 +92,7 @@ def test_a_case_is_a_trial_with_its_own_text_in_every_view(held: Path) -> None:
     suites = ET.fromstring(junit_xml([run]))
     assert "job · facts withheld · case case_9 · plain" in {suite.get("name") for suite in suites}
     assert turns_csv([run]).splitlines()[1].split(",")[4:7] == ["1", "case_7", "hurried"]
-    result = run_result(run)["conditions"]["supplied"]
+    result = run_document(run)["conditions"]["supplied"]
     assert result["tags"] == {"all items": 0.375, "accuracy": 0.75, "tone": 0.0}
     assert [(trial["case"], trial["persona"]) for trial in result["trials"]][1] == ("case_7", "plain")
     page = html_report([run])

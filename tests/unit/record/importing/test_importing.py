@@ -20,13 +20,13 @@ from bioeval_tui.record.importing.recognising import format_of
 from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.atif import write_runs as atif
 from bioeval_tui.report.formats.json_report import write_runs as json_report
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.formats.tables import openai_lines
 from bioeval_tui.report.frames import to_frame
 from bioeval_tui.report.loading import LoadedRun, load_run
-from bioeval_tui.report.result import run_result
 from bioeval_tui.report.rows import task_titles
 
 GOLDEN = Path(__file__).parents[3] / "golden"
@@ -90,7 +90,7 @@ def test_tau_bench_has_the_published_pass_k_with_intervals_in_show_and_report(
         assert figure in shown
     report = CliRunner().invoke(runs, ["report", run_id, "--format", "html"], standalone_mode=False).stdout
     assert "1: 0.420 [0.321, 0.526], 2: 0.273 [0.178, 0.396]" in report
-    found = run_result(load_run(tmp_path / "runs" / f"{run_id}.jsonl"))["conditions"]["supplied"]["pass_k"]
+    found = run_document(load_run(tmp_path / "runs" / f"{run_id}.jsonl"))["conditions"]["supplied"]["pass_k"]
     assert [round(found[k]["value"], 3) for k in "1234"] == [0.42, 0.273, 0.22, 0.2]
     assert "clustered by case, 50 cases" in shown
 

@@ -30,10 +30,10 @@ from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.formats.markdown_text import escape
-from bioeval_tui.report.formats.pages import page_of
 from bioeval_tui.report.formats.tables import openai_lines, turns_csv
 from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.message_blocks import plain
+from bioeval_tui.report.result import RunResult
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 HOSTILE = (
@@ -181,12 +181,12 @@ def test_several_trials_and_runs_show_their_statistics() -> None:
 )
 def test_an_uplift_is_shown_only_where_it_was_measured(fact: bool, words: str) -> None:
     run = Recorded([Talk(tasks=(0.5,))], [Talk(tasks=(1.0,), fact=fact)])
-    assert page_of(run.loaded()).lead.endswith(words)
+    assert RunResult(run.loaded()).lead.endswith(words)
 
 
 def test_a_value_that_was_not_measured_is_shown_as_such_and_never_as_zero() -> None:
     run = Recorded([Talk(tasks=None)], [Talk(ends=False)], clean=False)
-    page = page_of(run.loaded())
+    page = RunResult(run.loaded())
     assert page.mean is None
     assert page.lead == (
         "With the facts withheld the agent could not be scored (the judge failed); with the facts supplied the agent could"
@@ -203,7 +203,7 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     run = Recorded([fails] * 3, [Talk(), Talk(tasks=(0.2,)), Talk(tasks=None, holds=(None,))]).loaded()
     run.state.ended = run.state.ended.model_copy(update={"compared": ("graph",)})  # type: ignore[union-attr]
     console = Console(file=io.StringIO(), width=100)
-    print_score_card(run, console)
+    print_score_card(RunResult(run), console)
     assert isinstance(console.file, io.StringIO)
     card = console.file.getvalue()
     assert re.search(r"1 task 1\s+✗ failed in 3 of 3\s+✗ failed in 1 of 2", card)
@@ -212,7 +212,7 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     assert "facts supplied: no score in 1 trial: task not measured" in card
     for document in (html_report([run]), markdown_report([run])):
         assert "The run is clean: both conditions started from the same graph." in document
-    print_score_card(run, console, trial=2)
+    print_score_card(RunResult(run), console, trial=2)
     assert re.search(r"trial 2 of 3\n.*\n.*\n.*\n1 task 1\s+✗ 0.20\s+✗ 0.20", console.file.getvalue())
 
 
@@ -220,7 +220,7 @@ def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
     def told(*tones: float | None) -> tuple[str, str, str]:
         run = Recorded([Talk(tone=tones[0])], [Talk(tone=tones[1])]).loaded()
         console = Console(file=io.StringIO(), width=100)
-        print_score_card(run, console)
+        print_score_card(RunResult(run), console)
         assert isinstance(console.file, io.StringIO)
         return html_report([run]), markdown_report([run]), console.file.getvalue()
 
@@ -243,7 +243,7 @@ def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_sta
     run = Recorded([Talk(), Talk()], [Talk(), Talk()], names=("no card", "has <the> card")).loaded()
     page, markdown = html_report([run]), markdown_report([run])
     console = Console(file=io.StringIO(), width=100)
-    print_score_card(run, console)
+    print_score_card(RunResult(run), console)
     assert isinstance(console.file, io.StringIO)
     for document in (page, markdown, console.file.getvalue()):
         assert "no card" in document.lower()
@@ -257,7 +257,7 @@ def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_sta
 
 def test_values_shared_by_several_conversations_are_shown_once() -> None:
     away = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
-    lines = page_of(Recorded([away, away, Talk(tasks=None)]).loaded()).warnings
+    lines = RunResult(Recorded([away, away, Talk(tasks=None)]).loaded()).warnings
     assert lines == (
         "2 conversations: not scored: evaluator_failed",
         "facts withheld, trial 3: not scored: task not measured: away",
@@ -414,8 +414,8 @@ def test_score_bars_end_at_the_score() -> None:
 
 @pytest.mark.parametrize("latencies", [(0.0,), (0.4,), (900, 1200, 87000), tuple(range(1, 120))])
 def test_latency_bars_stay_inside_the_chart_and_never_touch(latencies: tuple[float, ...]) -> None:
-    state = Recorded([Talk(latencies_ms=latencies)], [Talk(latencies_ms=latencies)]).loaded().state
-    chart = latency_chart(list(state.conversations.values()), 1000.0)
+    run = Recorded([Talk(latencies_ms=latencies)], [Talk(latencies_ms=latencies)]).loaded()
+    chart = latency_chart(RunResult(run).conversations, 1000.0)
     assert chart is not None
     bars = sorted(chart.bars, key=lambda bar: bar.x)
     assert len(bars) == 2 * len(latencies)

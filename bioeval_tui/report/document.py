@@ -1,0 +1,403 @@
+"""A run's result as one JSON object, as in `--json`, reports and gates.
+
+The models are its documented schema (`bioeval-tui schema result`). Times are in milliseconds, scores in [0, 1].
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from statistics import fmean
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from bioeval_tui import score
+from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus
+from bioeval_tui.record.names import Condition, Peer
+from bioeval_tui.record.state import ConversationState, RunState
+from bioeval_tui.report import rows
+from bioeval_tui.report.conclusion import Outcome, conclude
+from bioeval_tui.report.costs import cost_dict, spent
+from bioeval_tui.report.judged_again import judged_again_dicts
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.manner import manner_dicts, manners
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.samples import tag_samples, task_tries
+from bioeval_tui.report.statistics.passk import pass_series
+from bioeval_tui.report.words import why_no_mean, why_no_score
+
+Score = float | None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, from_attributes=True)
+
+
+class PartResult(_Part):
+    """One part of a composite."""
+
+    weight: float
+    value: Score
+    left_out: bool
+    """The job does not have this part, so it has no weight."""
+    reason: str
+    """Why it could not be measured; empty otherwise."""
+
+
+class MessageResult(_Part):
+    """One message. The evaluator is the `user`, the agent the `assistant`."""
+
+    message: int
+    """Its number in the conversation, from 1."""
+    role: Literal["user", "assistant"]
+    speaker: str
+    content: str
+    operator: bool
+    """A person typed it."""
+    sent: bool
+    """Whether it was sent to the other side. The sign-off and messages that a guard stopped are not."""
+    cut_off: bool
+    """Whether the agent's model ended it at its length limit."""
+    empty: bool
+    """Whether the agent answered without a word."""
+
+
+class LatencyResult(_Part):
+    """The response time of one of the agent's messages, in ms."""
+
+    message: int
+    latency_ms: float | None
+    """From the request to the last byte of the answer, for the successful attempt."""
+    first_token_ms: float | None
+    """From the request to the first text; null if the answer was not streamed."""
+    waited_ms: float
+    """Time of failed attempts and the waits between them; not part of the latency."""
+
+
+class FactResult(_Part):
+    """A fact that the evaluator gave to the agent."""
+
+    fact: int
+    """Its number in the job, from 1."""
+    text: str
+    message: int
+    asked: bool
+    """Whether the agent had asked for it."""
+
+
+class GuardResult(_Part):
+    """A guard's finding about a message of the evaluator."""
+
+    message: int
+    rule: str
+    effect: Literal["mark", "void"]
+    """`mark`: the message was sent anyway. `void`: it was not sent."""
+    mended: bool
+    """After `void`: whether the evaluator's second attempt was sent."""
+    detail: str
+
+
+class QuoteResult(_Part):
+    """A passage that the judge quotes."""
+
+    quote: str
+    message: int | None
+    """The number of the quoted message; null if the passage is not in the transcript."""
+
+
+class TaskResult(_Part):
+    """The judge's verdict on one task: the median if there are several."""
+
+    task: int
+    """Its number in the job, from 1."""
+    title: str
+    score: float
+    passed: bool
+    """Whether the score is above the task's `passAbove`."""
+    reason: str
+    evidence: list[QuoteResult]
+    unproved: bool
+    """The judge quoted words that are not in the transcript, even after it was asked again."""
+    spread: float
+    """The largest score minus the smallest, if there are several verdicts."""
+    points: float | None
+    """The points of an item of a rubric; null for a task."""
+    tags: list[str]
+    """The tags of an item of a rubric."""
+
+
+class AssertionResult(_Part):
+    """The last check of one assertion."""
+
+    title: str
+    weight: float
+    status: CheckStatus
+    observed: Any
+    expected: Any
+    error: str | None
+    warning: str | None
+    why: str | None
+    """What was observed instead, if it failed."""
+
+
+class ConversationResult(_Part):
+    """One conversation: one trial under one condition."""
+
+    trial: int
+    case: str | None
+    """The case, for a set of cases; otherwise null."""
+    persona: str | None
+    """The name of the persona of the simulated user; null if the job has none."""
+    score: Score
+    """The composite score of this conversation; null if it could not be measured."""
+    given_scores: dict[str, Any] | None
+    """The scores from the file of an imported conversation."""
+    reason: str
+    """Why there is no score, or a note on the score."""
+    parts: dict[Literal["timing", "task", "assertion"], PartResult]
+    penalty: float | None
+    failures: int
+    """The number of failed requests that count against the agent."""
+    end_reason: EndReason | None
+    """`cancelled` with the fault `infrastructure` means that a setup, a seed, the graph or this machine prevented it."""
+    end_detail: str
+    fault: Fault | None
+    messages: list[MessageResult]
+    latencies: list[LatencyResult]
+    average_latency_ms: float | None
+    facts: list[FactResult]
+    guards: list[GuardResult]
+    tone: Score
+    """The judge's rating of the agent's tone; not part of the score."""
+    tasks: list[TaskResult]
+    unproved: int
+    """The number of `tasks` that are unproved."""
+    judge_error: str | None
+    assertions: list[AssertionResult]
+
+
+class PassKResult(_Part):
+    """pass^k: the probability that k trials of a task all succeed."""
+
+    value: float | None
+    low: float | None
+    """The limits of the 95 % interval, clustered by task; null for fewer than five tasks."""
+    high: float | None
+    tasks: int
+
+
+class ConditionResult(BaseModel):
+    """All trials of one condition.
+
+    If there is only one trial, its fields (see ConversationResult) are here, too.
+    """
+
+    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+
+    score: Score
+    """The mean over all trials; null if one of them could not be measured."""
+    pass_k: dict[str, PassKResult]
+    """pass^k over the tasks, by k."""
+    tags: dict[str, float]
+    """The mean score of the rubric (`all items`) and of the items with each tag; empty without a rubric."""
+    trials_held: int
+    """The number of trials that were run."""
+    trials_used: int
+    """The number of trials with a score."""
+    mean_of_used: Score
+    """The mean over the trials with a score."""
+    trials: list[ConversationResult]
+    """The trials, in order."""
+
+
+class ConclusionResult(_Part):
+    """The conclusion of a run, made by rules."""
+
+    outcome: Outcome
+    """A stable code for the kind of conclusion."""
+    sentence: str
+
+
+class RunDocument(_Part):
+    """One run: one job with one agent and model."""
+
+    model_config = ConfigDict(title="RunResult")
+
+    conclusion: ConclusionResult
+    """The conclusion in one sentence."""
+    run_id: str | None
+    batch_id: str | None
+    """The id of the batch's first run."""
+    job: str | None
+    agent: str | None
+    model: str | None
+    """The model requested from the agent; null if none was named."""
+    evaluator: str | None
+    judge: str | None
+    served: dict[Peer, dict[str, list[str]]]
+    """The names that servers gave the models in their answers, by role and by the name that was asked for."""
+    judge_prompt: str | None
+    """The judge's prompt and the start of its hash; null if the judge is not a model."""
+    started_at: str | None
+    status: RunStatus | Literal["interrupted"]
+    detail: str
+    score: Score
+    """The mean of both conditions (the published formula); if null, `why_no_score` says why."""
+    why_no_score: str | None
+    clean: bool | None
+    """Whether both conditions started from the same state and no person took over; null if unknown, or if only one was run."""
+    compared: list[str]
+    """The parts of the starting states that were compared."""
+    rehearsal: bool
+    """Whether a script played the user and rules judged."""
+    warnings: list[str]
+    unproved: int
+    """The number of verdicts that quote words which are not in the transcript."""
+    conditions: dict[Literal["withheld", "supplied"], ConditionResult | None]
+    """Null for a condition without a conversation."""
+    versions: dict[str, str]
+    """Versions and settings that you need to repeat the run."""
+    cost: dict[str, Any] | None
+    """Tokens and cost of each model."""
+    judged_again: list[dict[str, Any]]
+    """Every verdict on conversations that were judged again, the recorded one first; `counts` marks the one in use."""
+    reviewed: dict[str, Any] | None
+    """The scores with people's reviews."""
+    reviews: list[dict[str, Any]]
+    realism: dict[str, Any]
+    """How the simulated user speaks compared with people, by condition; empty for a scripted user."""
+    problems: list[str]
+    """Damaged lines of the recording."""
+
+
+def document_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a run's result."""
+    found = RunDocument.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+def document_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
+    """Return the run's result; `run` is None only for one that never started, or if no cost is needed."""
+    started, ended = state.started, state.ended
+    scores = state.scores()
+    talks = list(state.conversations.values())
+    found = conclude(state)
+    result = RunDocument(
+        conclusion=ConclusionResult(outcome=found.outcome, sentence=found.sentence),
+        run_id=started.run_id if started else None,
+        batch_id=started.batch_id if started else None,
+        job=started.job_name if started else None,
+        agent=started.agent if started else None,
+        model=started.model if started else None,
+        evaluator=state.evaluator or None,
+        judge=state.judge or None,
+        served=state.served,
+        judge_prompt=state.judge_prompt or None,
+        started_at=started.at.isoformat() if started else None,
+        status=ended.status if ended else "interrupted",
+        detail=ended.detail if ended else "",
+        score=ended.mean if ended else None,
+        why_no_score=None if ended and ended.mean is not None else why_no_mean(state),
+        clean=_clean(state),
+        compared=list(ended.compared) if ended else [],
+        rehearsal=started.rehearsal if started else False,
+        warnings=[
+            warned.message for warned in (*state.warnings, *(w for talk in talks for w in talk.warnings))
+        ],
+        unproved=sum(talk.verdict.unproved for talk in talks if talk.verdict),
+        conditions={
+            condition: _condition(state, condition, scores[condition], run)
+            for condition in (rows.conditions(state) if started else ())
+        },
+        versions=dict(RunResult(run).versions) if run else {},
+        cost=cost_dict(spent((run, talk) for talk in talks)) if run else None,
+        judged_again=judged_again_dicts(run.judged_again) if run else [],
+        reviewed=run.reviewed.to_dict() if run and run.reviewed else None,
+        reviews=[asdict(review) for review in run.reviews] if run else [],
+        realism=manner_dicts(manners([run])) if run else {},
+        problems=[str(problem) for problem in run.problems] if run else [],
+    )
+    return result.model_dump(mode="json")
+
+
+def run_document(run: LoadedRun) -> dict[str, Any]:
+    """Return the result of a run that was loaded: with its cost, its versions, later verdicts and reviews."""
+    return document_of(run.state, run)
+
+
+def _condition(
+    state: RunState, condition: Condition, mean: float | None, run: LoadedRun | None
+) -> ConditionResult | None:
+    held = sorted((t for key, t in state.conversations.items() if key.condition == condition), key=_trial)
+    if not held:
+        return None
+    trials = [_conversation(talk) for talk in held]
+    used = [trial.score for trial in trials if trial.score is not None]
+    alone = dict(trials[0]) if len(trials) == 1 else {}
+    return ConditionResult.model_validate(
+        {
+            **alone,
+            "score": mean,
+            "pass_k": {
+                str(each.k): PassKResult(
+                    value=each.value,
+                    low=each.interval.low if each.interval else None,
+                    high=each.interval.high if each.interval else None,
+                    tasks=each.tasks,
+                )
+                for each in (pass_series(task_tries([run], condition)) if run is not None else ())
+            },
+            "tags": {
+                tag: fmean(sample.value for sample in found if sample.value is not None)
+                for tag, found in (tag_samples([run], condition) if run is not None else {}).items()
+            },
+            "trials_held": len(trials),
+            "trials_used": len(used),
+            "mean_of_used": score.mean_of(used) if used else None,
+            "trials": trials,
+        }
+    )
+
+
+def _clean(state: RunState) -> bool | None:
+    """Return whether the run is clean; None if unknown, or if only one condition was run and nothing made it unclean."""
+    alone = state.only_condition is not None and state.clean
+    return None if state.clean_unknown or alone or not state.conversations else state.clean
+
+
+def _trial(talk: ConversationState) -> int:
+    return talk.key.trial
+
+
+def _conversation(talk: ConversationState) -> ConversationResult:
+    scored, ended, verdict = talk.score, talk.ended, talk.verdict
+    return ConversationResult.model_validate(
+        {
+            "trial": talk.key.trial,
+            "case": talk.case.name if talk.case else None,
+            "persona": (talk.case.persona or None) if talk.case else None,
+            "given_scores": scored.given if scored else None,
+            "score": scored.score if scored else None,
+            "reason": scored.reason if scored and scored.score is not None else why_no_score(talk),
+            "parts": {part.name: part for part in scored.parts} if scored else {},
+            "penalty": scored.penalty if scored else None,
+            "failures": talk.failures,
+            "end_reason": ended.reason if ended else None,
+            "end_detail": ended.explained if ended else "",
+            "fault": talk.fault,
+            "messages": [
+                {name: getattr(m, name) for name in ("message", "role", "speaker", "operator")}
+                | {"content": m.text, "sent": talk.sent(m), "cut_off": m.cut_off, "empty": m.is_empty}
+                for m in talk.messages
+            ],
+            "latencies": [m for m in talk.messages if m.role == "assistant"],
+            "average_latency_ms": scored.average_latency_ms if scored else None,
+            "facts": talk.facts,
+            "guards": talk.violations,
+            "tone": verdict.tone if verdict else None,
+            "tasks": verdict.tasks if verdict else (),
+            "unproved": verdict.unproved if verdict else 0,
+            "judge_error": verdict.error if verdict else None,
+            "assertions": talk.latest_checks(),
+        }
+    )
