@@ -68,16 +68,6 @@ def test_imports_inside_functions_say_why() -> None:
     assert silent == []
 
 
-def test_every_class_name_is_unique() -> None:
-    """One thing, one name (docs/glossary.md)."""
-    places: dict[str, list[str]] = {}
-    for name, tree in modules().items():
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(name)
-    assert {name: where for name, where in places.items() if len(where) > 1} == {}
-
-
 def test_only_one_module_knows_which_python_runs() -> None:
     users = {
         name
