@@ -11,7 +11,7 @@ from collections import Counter
 
 import grimp  # import-linter brings it: the same graph as `lint-imports` judges
 
-from tests.sources import GROUP, PACKAGE, modules, nodes
+from tests.sources import GROUP, PACKAGE, nodes
 
 pytestmark = GROUP
 
