@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.prices import Prices
 from bioeval_tui.grade.task_report import TaskReport
@@ -20,7 +21,10 @@ from bioeval_tui.record.cases import judged
 from bioeval_tui.record.events import (
     AssertionChecked,
     EndReason,
+    FactDisclosed,
+    Fault,
     ImportedFrom,
+    RequestFailed,
     RunStarted,
     ScorePart,
     SubmissionGraded,
@@ -31,15 +35,18 @@ from bioeval_tui.record.reviews import ReviewedScores
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
 from bioeval_tui.report import judged_again, rows
 from bioeval_tui.report.conclusion import Conclusion, conclude
+from bioeval_tui.report.gains import Gain, gains
 from bioeval_tui.report.judged_again import JudgedAgain
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import Review
 from bioeval_tui.report.statistics.explained import Needed, needed
+from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.statistics.samples import FAILED
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import (
     answer_notes,
+    cause,
     compared_words,
     ending,
     number,
@@ -166,8 +173,6 @@ class ConversationResult:
     penalty: float
     average_ms: float | None
     """The agent's mean response time."""
-    latencies: tuple[tuple[int, float], ...]
-    """The response time of each of the agent's messages, in ms, by its turn."""
     ending: str
     """How it ended and whose fault that was; empty before its end."""
     end_reason: EndReason | None
@@ -178,8 +183,46 @@ class ConversationResult:
     """The judge's verdicts."""
     checks: tuple[AssertionChecked, ...]
     """The last check of each assertion."""
+    checks_missing: tuple[str, ...]
+    """Warnings that the judge left a verdict out."""
     turns: Mapping[int, int]
     """The turn of each message."""
+    fault: Fault | None
+    """Who caused it to end early or, if nobody did, to have no score; None before its end."""
+    ended_early: str
+    """How it ended before its time and whose fault that was, in words; empty if it ran to its end."""
+    cause: str
+    """Why it has no score, without what to do about it and what came instead of an answer."""
+    received: str
+    """What the agent sent instead of an answer; empty if that is unknown."""
+    request_failures: tuple[RequestFailed, ...]
+    failures: int
+    """How many of them count against the agent."""
+    facts: tuple[FactDisclosed, ...]
+    """The facts that the user gave, in order."""
+    latency: LatencySummary
+    """The agent's response times."""
+    answers: tuple[tuple[int, int, float | None], ...]
+    """Number, turn and response time in ms of each of the agent's messages."""
+    gains: tuple[Gain, ...]
+    """What would raise its score, the largest gain first."""
+    steps: tuple[tuple[int, float], ...]
+    """The share of assertions, by weight, that held after each turn; empty without assertions."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is anything to show of it but why it has no score."""
+        return bool(self.turns or self.parts)
+
+    def answer_in(self, turn: int | None) -> int | None:
+        """Return the number of the agent's message of a turn."""
+        return next((message for message, at, _ in self.answers if at == turn), None)
+
+    @property
+    def slowest(self) -> int | None:
+        """The number of the agent's message that took longest."""
+        timed = [(latency_ms, message) for message, _, latency_ms in self.answers if latency_ms is not None]
+        return max(timed, key=lambda pair: pair[0])[1] if timed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +231,9 @@ class TrialResult:
 
     trial: int
     heading: str
+    """What it is called in a document: `Trial 2`, with its case."""
+    name: str
+    """What it is called where there is little room: `trial 2 of 3`, or its case; empty for the only trial."""
     conditions: tuple[Condition, ...]
     titles: tuple[str, ...]
     """What the job calls them, else `facts withheld` and `facts supplied`."""
@@ -203,6 +249,18 @@ class TrialResult:
     turns: tuple[Turn, ...]
     needed: tuple[tuple[Needed, ...], ...]
     """What would reach the target score, by condition."""
+
+    @property
+    def by_condition(self) -> dict[Condition, ConversationResult | None]:
+        """The conversations by condition."""
+        return dict(zip(self.conditions, self.conversations, strict=True))
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of both conditions by the published formula; None if either has no score."""
+        return composite.published_mean(
+            {name: held.score if held else None for name, held in self.by_condition.items()}
+        )
 
     @property
     def held(self) -> list[ConversationResult]:
@@ -274,6 +332,25 @@ class RunResult:
     def measured(self) -> bool:
         """Whether the run ended with its main score."""
         return self._state.ended is not None and self._state.ended.measured
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run has ended."""
+        return self._state.ended is not None
+
+    @property
+    def worked_s(self) -> float | None:
+        """How long the run has worked, in seconds; None for an import, whose times may be its own."""
+        return None if self._started.source is not None else self._state.seconds()
+
+    @property
+    def asked_model(self) -> str | None:
+        """The model that was asked for; recordings hold the usual one also if nobody named one."""
+        return self._started.model
+
+    def reviewed_scores_words(self, reviewed: ReviewedScores) -> list[str]:
+        """Return each condition's score and the mean before and after reviews."""
+        return reviewed.told(self._state)
 
     @property
     def has_cases(self) -> bool:
@@ -482,6 +559,7 @@ def _trial_result(run: LoadedRun, trial: int, target: float) -> TrialResult:
     return TrialResult(
         trial=trial,
         heading=f"Trial {trial}" + (f": case {case.words}, its trial {case.trial}" if case else ""),
+        name=_trial_name(run, trial),
         conditions=conditions,
         titles=tuple(map(state.condition_title, conditions)),
         conversations=tuple(_conversation(state, talk) if talk else None for talk in talks),
@@ -494,6 +572,13 @@ def _trial_result(run: LoadedRun, trial: int, target: float) -> TrialResult:
         turns=tuple(_turns(run, talks)),
         needed=tuple(_needed(talk, target) for talk in talks),
     )
+
+
+def _trial_name(run: LoadedRun, trial: int) -> str:
+    case, trials = run.state.case(trial), run.started.trials
+    if case is not None:
+        return case.title
+    return f"trial {trial} of {trials}" if trials > 1 else ""
 
 
 def _conversation(state: RunState, talk: ConversationState) -> ConversationResult:
@@ -512,19 +597,35 @@ def _conversation(state: RunState, talk: ConversationState) -> ConversationResul
         parts=tuple(scored.parts) if scored else (),
         penalty=scored.penalty if scored else 0.0,
         average_ms=scored.average_latency_ms if scored else None,
-        latencies=tuple(
-            (m.turn, m.latency_ms)
-            for m in talk.messages
-            if m.role == "assistant" and m.latency_ms is not None
-        ),
         ending=ending(ended) if ended else "",
         end_reason=ended.reason if ended else None,
         tone=verdict.tone if verdict else None,
         judge_error=verdict.error if verdict else None,
         tasks=tuple(verdict.tasks) if verdict else (),
         checks=tuple(talk.latest_checks()),
+        checks_missing=tuple(warned.message for warned in talk.warnings if warned.code == "verdict_missing"),
         turns={message.message: message.turn for message in talk.messages},
+        fault=talk.fault,
+        ended_early=_ended_early(talk),
+        cause=cause(talk) if scored else "",
+        received=ended.received if ended else "",
+        request_failures=tuple(talk.request_failures),
+        failures=talk.failures,
+        facts=tuple(talk.facts),
+        latency=rows.latency(state, condition, trial),
+        answers=tuple((m.message, m.turn, m.latency_ms) for m in talk.messages if m.role == "assistant"),
+        gains=tuple(gains(state, talk)),
+        steps=tuple(rows.assertion_steps(state, condition, trial)),
     )
+
+
+def _ended_early(talk: ConversationState) -> str:
+    ended = talk.ended
+    if ended is None or ended.reason in ("signed_off", "max_turns", "unknown"):
+        return ""
+    fault = "" if ended.fault == "none" else f", fault of the {ended.fault}"
+    detail = f": {ended.explained}" if ended.detail else ""
+    return f"ended early ({ended.reason.replace('_', ' ')}{fault}){detail}"
 
 
 def _needed(talk: ConversationState | None, target: float) -> tuple[Needed, ...]:

@@ -125,8 +125,9 @@ def with_models(url: str, **more: Any) -> dict[str, Any]:
 
 def uplifts(run: WholeRun) -> tuple[str, float | None]:
     """Return the uplift as the score card shows it, and as a report gives it."""
-    from bioeval_tui.report.summary import summarise_runs
+    from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.live.score_card_view import total_uplift
 
-    (summary,) = summarise_runs([load_run(run.path)])
-    return total_uplift(run.state, 1).text, summary.uplift.mean if summary.uplift else None
+    result = RunResult(load_run(run.path))
+    found = result.summary.uplift
+    return total_uplift(result, result.trial(1)).text, found.mean if found else None

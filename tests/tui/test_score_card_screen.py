@@ -18,6 +18,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.medals.medals import MedalsScreen
+from tests.unit.report.recorded import shown
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
@@ -134,7 +135,7 @@ async def test_enter_on_an_assertion_goes_to_the_turn_that_decided_it() -> None:
         assert app.live.watched.condition == "supplied"
         assert "Done: warfarin 5 mg" in screen_text(app)
         assert app.live.panels.shown == "assertions"
-        evidence = [row.evidence for row in score_card_view.rows(app.live.state, 1)][3]
+        evidence = [row.evidence for row in score_card_view.rows(*shown(app.live.state))][3]
         assert evidence["withheld"].message == evidence["supplied"].message, (
             "the same turn, where it never held"
         )

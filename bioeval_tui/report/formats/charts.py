@@ -49,7 +49,10 @@ class LatencyChart:
 def latency_chart(talks: Sequence[ConversationResult], target_ms: float) -> LatencyChart | None:
     """Return the chart of one trial; None without an answer."""
     answers = [
-        (talk.condition, turn, latency_ms / 1000) for talk in talks for turn, latency_ms in talk.latencies
+        (talk.condition, turn, latency_ms / 1000)
+        for talk in talks
+        for _, turn, latency_ms in talk.answers
+        if latency_ms is not None
     ]
     if not answers:
         return None

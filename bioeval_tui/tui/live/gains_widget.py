@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from bioeval_tui.report import rows
-from bioeval_tui.report.gains import gains
 from bioeval_tui.tui.live import score_card_view, score_parts_view
 from bioeval_tui.tui.live.panel_widget import DrawnPanel, title_lines, wrapped_row
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -16,7 +14,7 @@ from bioeval_tui.tui.shared.tones import left, paint, right, spread
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
-    from bioeval_tui.record.state import RunState
+    from bioeval_tui.report.result import RunResult, TrialResult
 
 SHOWN, BAR, PLOT_ROWS = 5, 6, 5
 """Number of gains, width of their bars, and height of the plot."""
@@ -25,23 +23,23 @@ SHOWN, BAR, PLOT_ROWS = 5, 6, 5
 class GainsPanel(DrawnPanel):
     """The largest gains with bars, and the plot if it fits; on a single line only the largest gain."""
 
-    def show(self, state: RunState, trial: int, condition: Condition) -> None:
+    def show(self, result: RunResult, trial: TrialResult, condition: Condition) -> None:
         """Show a conversation."""
-        self.draw(lambda width: self._lines(state, trial, condition, width))
+        self.draw(lambda width: self._lines(result, trial, condition, width))
 
-    def _lines(self, state: RunState, trial: int, condition: Condition, width: int) -> Content:
-        talk = state.conversation(condition, trial)
-        found = gains(state, talk) if talk else []
+    def _lines(self, result: RunResult, trial: TrialResult, condition: Condition, width: int) -> Content:
+        talk = trial.by_condition.get(condition)
+        found = talk.gains if talk else ()
         height = self.size.height
         if height == 1:
             line = Content.assemble(("raises it most  ", "$quiet"), found[0].what if found else "–")
             return spread(line, paint(Cell(found[0].words if found else "", "good")), width)
         heading = (
-            f"{state.condition_name(condition)} {score_parts_view.score_words(talk)}: what raises it most"
+            f"{result.condition_name(condition)} {score_parts_view.score_words(talk)}: what raises it most"
         )
         lines = [paint(Cell(heading, "quiet"))]
         shown, room = found[:SHOWN], max(1, width - 8 - BAR)
-        plot = _plot(state, trial, condition, width)
+        plot = _plot(result, trial, condition, width)
         if 1 + len(shown) + len(plot) > height:
             plot = []
         needed = 1 + sum(len(title_lines(gain.what, room, width)) for gain in shown) + len(plot)
@@ -50,7 +48,7 @@ class GainsPanel(DrawnPanel):
             cells = [right(Cell(gain.words, "good"), 7), Content(" "), left(bar, BAR)]
             lines.append(wrapped_row(Content(""), gain.what, cells, width, height if needed <= height else 1))
         if not found:
-            perfect = talk is not None and talk.score is not None and talk.score.score == 1
+            perfect = talk is not None and talk.score == 1
             lines.append(
                 paint(Cell("nothing is left to gain" if perfect else "unknown without a score", "quiet"))
             )
@@ -58,18 +56,18 @@ class GainsPanel(DrawnPanel):
         return Content("\n").join([*lines, *[Content("")] * (height - taken), *plot])
 
 
-def _plot(state: RunState, trial: int, condition: Condition, width: int) -> list[Content]:
+def _plot(result: RunResult, trial: TrialResult, condition: Condition, width: int) -> list[Content]:
     """Return the share of assertions that held over the turns, with a line for each condition; empty without assertions."""
-    both = rows.talks(state, trial)
+    both = trial.by_condition
     drawn = [
         Steps(
-            state.condition_name(name),
+            result.condition_name(name),
             steps,
             heavy=name == condition,
             tone=score_card_view.tone(both[name]),
         )
         for name in sorted(both, key=lambda name: name == condition)
-        if (steps := rows.assertion_steps(state, name, trial))
+        if (held := both[name]) is not None and (steps := held.steps)
     ]
     lines = [paint(*line) for line in step_plot(drawn, width, PLOT_ROWS)]
     return [paint(Cell("share of assertions that hold, by turn", "quiet")), *lines] if lines else []

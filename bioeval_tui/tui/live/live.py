@@ -508,9 +508,11 @@ class LiveScreen(BaseScreen):
         """Open the score card over the conversations."""
         if self.state is None or not self.check_action("score_card", ()):
             return
-        from bioeval_tui.tui.live.score_card import ScoreCard
+        from bioeval_tui.tui.live.score_card import card_of
 
-        card = ScoreCard(self.state, self.watched.trial, self._left_card)
+        card = card_of(self.state, self.watched.trial, self._left_card)
+        if card is None:
+            return
         self._left_card = None
         card.key_owners.add(self.find, self.find.KEYS)
         if self.watched.playback is not None:

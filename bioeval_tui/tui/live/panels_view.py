@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live.heads_view import conditions
-from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.cells_view import uplift as uplift_cell
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import AssertionChecked
+    from bioeval_tui.record.events import AssertionChecked, TaskScored
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
 
@@ -25,14 +25,19 @@ def task_cell(row: rows.TaskRow, condition: Condition, conversation: Conversatio
         return Cell("·", "quiet")
     found = row.verdicts[condition]
     if found is not None:
-        tone: Tone = "warn" if found.unproved else "good" if found.passed else "bad"
-        sign = "?" if found.unproved else "✓" if found.passed else "✗"
-        return Cell(f"{sign} {found.words}", tone)
+        return verdict_cell(found)
     if conversation.verdict is not None:
         return Cell("? –", "warn")
     if conversation.ended is not None and conversation.ended.reason == "cancelled":
         return Cell("–", "quiet")
     return Cell("◐", "busy") if conversation.phase == "judging" else Cell("·", "quiet")
+
+
+def verdict_cell(task: TaskScored) -> Cell:
+    """Return the judge's verdict on a task."""
+    if task.unproved:
+        return Cell(f"? {task.words}", "warn")
+    return Cell(f"✓ {task.words}", "good") if task.passed else Cell(f"✗ {task.words}", "bad")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from textual.widget import Widget
 from textual.widgets import Digits, Static
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.report import rows
+from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live import heads_view, score_card_view, score_parts_view
+from bioeval_tui.tui.live import score_card_view, score_parts_view
 from bioeval_tui.tui.live.gains_widget import GainsPanel
 from bioeval_tui.tui.live.panel_widget import DrawnPanel, names_head, title_lines, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
@@ -119,15 +119,15 @@ class ScoreCard(Dialog[CardEvidence]):
     }
     """
 
-    def __init__(self, state: RunState, trial: int, looked_at: Selection | None = None) -> None:
+    def __init__(self, result: RunResult, trial: int, looked_at: Selection | None = None) -> None:
         """`looked_at` is the row and condition to select first; by default, the condition with the lower score."""
         super().__init__()
-        self._state = state
-        self._trial = trial
-        self._both = rows.talks(state, trial)
-        self._is_empty = score_card_view.is_empty(self._both)
-        self._rows = score_card_view.rows(state, trial)
-        self._condition = looked_at.condition if looked_at else score_card_view.to_explain(self._both)
+        self._result = result
+        self._trial = result.trial(trial)
+        self._both = self._trial.by_condition
+        self._is_empty = score_card_view.is_empty(self._trial)
+        self._rows = score_card_view.rows(result, self._trial)
+        self._condition = looked_at.condition if looked_at else score_card_view.to_explain(self._trial)
         self._list = EvidenceRows()
         self._list.cursor = looked_at.row if looked_at else 0
 
@@ -139,24 +139,24 @@ class ScoreCard(Dialog[CardEvidence]):
     @property
     def heading(self) -> str:
         """What was evaluated, and which of its trials is shown; the conclusion is about all of them."""
-        which = heads_view.which_trial(self._state, self._trial)
-        return score_card_view.subject(self._state) + (f" · here: {which}" if which else "")
+        which = self._trial.name
+        return score_card_view.subject(self._result) + (f" · here: {which}" if which else "")
 
     def compose_body(self) -> Iterable[Widget]:
         """Scores, bars, rows, details."""
-        yield Static(paint(score_card_view.conclusion(self._state)), id="conclusion", markup=False)
+        yield Static(paint(score_card_view.conclusion(self._result)), id="conclusion", markup=False)
         if self._is_empty:
             why = Labelled(id="why")
-            why.show(score_card_view.why_empty(self._both))
+            why.show(score_card_view.why_empty(self._trial))
             yield why
-        elif notes := score_card_view.notes(self._state):
+        elif notes := score_card_view.notes(self._result):
             yield Static(
                 Content("\n").join([paint(note) for note in notes]), classes="card--line", markup=False
             )
         with Horizontal(id="headline"):
             for name, conversation in self._both.items():
                 with Vertical(classes="card--score"):
-                    yield Static(Content.styled(self._state.condition_name(name), "$quiet"), markup=False)
+                    yield Static(Content.styled(self._result.condition_name(name), "$quiet"), markup=False)
                     value = score_parts_view.score_words(conversation).replace("–", "-")
                     yield Digits(value, classes=f"-{score_card_view.tone(conversation)}")
             yield Static(self._rest(), classes="card--rest", markup=False)
@@ -168,18 +168,18 @@ class ScoreCard(Dialog[CardEvidence]):
                 yield self._list
             yield GainsPanel()
         yield Static(id="details", markup=False)
-        yield Static(Content(score_card_view.faults(self._state)), id="faults", markup=False)
+        yield Static(Content(score_card_view.faults(self._result)), id="faults", markup=False)
 
     def _rest(self) -> Content:
-        if self._state.only_condition:
+        if self._result.only_condition:
             return Content.styled("mean and uplift need both conditions", "$quiet")
-        mean = score_card_view.mean(self._state, self._trial)
+        mean = score_card_view.mean(self._result, self._trial)
         return Content.assemble(
             ("mean of both     ", "$quiet"),
             (mean, "bold"),
             "\n" if self._roomy else "   ",
             ("uplift by facts  ", "$quiet"),
-            paint(score_card_view.total_uplift(self._state, self._trial)),
+            paint(score_card_view.total_uplift(self._result, self._trial)),
         )
 
     def on_mount(self) -> None:
@@ -206,9 +206,9 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _bars(self, width: int) -> Content:
         lines = []
-        column = max(COLUMN, *(cell_len(self._state.condition_name(name)) + 2 for name in self._both))
+        column = max(COLUMN, *(cell_len(self._result.condition_name(name)) + 2 for name in self._both))
         for condition, conversation in self._both.items():
-            name = left(Cell(self._state.condition_name(condition), "quiet"), column - 1)
+            name = left(Cell(self._result.condition_name(condition), "quiet"), column - 1)
             if not self._roomy:  # in place of the large digits
                 value = Cell(score_parts_view.score_words(conversation), score_card_view.tone(conversation))
                 name = Content.assemble(name, right(value, 5))
@@ -226,7 +226,7 @@ class ScoreCard(Dialog[CardEvidence]):
     @property
     def _names(self) -> list[str]:
         """The headings of the columns."""
-        return [*map(self._state.condition_name, self._both), *(["uplift"] if len(self._both) > 1 else [])]
+        return [*map(self._result.condition_name, self._both), *(["uplift"] if len(self._both) > 1 else [])]
 
     @property
     def _columns(self) -> list[int]:
@@ -278,13 +278,13 @@ class ScoreCard(Dialog[CardEvidence]):
     def _show_condition(self) -> None:
         self.query_one(".card--head", DrawnPanel).refresh()
         self.query_one(".card--bars", DrawnPanel).refresh()
-        self.query_one(GainsPanel).show(self._state, self._trial, self._condition)
+        self.query_one(GainsPanel).show(self._result, self._trial, self._condition)
         self._show_details(self._list.cursor)
 
     def _show_details(self, index: int) -> None:
         row = self._rows[index]
         lines = row.details.get(self._condition) or [Cell("no further details", "quiet")]
-        name = Content.styled(f"{self._state.condition_name(self._condition)}  ", "$quiet")
+        name = Content.styled(f"{self._result.condition_name(self._condition)}  ", "$quiet")
         if self._roomy:  # its row may have cut it
             name = Content.assemble((f"{row.mark}{row.label.text}".strip() + "\n", "bold"), name)
         body = Content("\n").join([paint(line._replace(text=shorten(line.text, 400))) for line in lines[:5]])
@@ -303,7 +303,7 @@ class ScoreCard(Dialog[CardEvidence]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A run in progress cannot be run again; a single condition cannot be switched, and nothing has no review."""
         if action == "again":
-            return self._state.ended is not None
+            return self._result.has_ended
         if action in ("review", "other") and self._is_empty:
             return False
         return action != "other" or len(self._both) > 1
@@ -315,28 +315,26 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def action_other(self) -> None:
         """Switch to the other condition."""
-        both = heads_view.conditions(self._state)
+        both = self._trial.conditions
         at = both.index(self._condition) if self._condition in both else -1
         self._condition = both[(at + 1) % len(both)]
         self._show_condition()
 
     def copies(self) -> Sequence[Copied]:
         """The whole card."""
-        return (Copied("the score card", lambda: score_card_view.as_text(self._state, self._trial)),)
+        return (Copied("the score card", lambda: score_card_view.as_text(self._result, self._trial)),)
 
     def caption(self) -> str:
         """The run's conclusion."""
-        return score_card_view.conclusion(self._state).text
+        return score_card_view.conclusion(self._result).text
 
     def action_review(self) -> None:
         """Review the run; the card stays open below."""
-        if self._state.started is not None:
-            self.bioeval.review(ReviewSource((self._state.started.run_id,)))
+        self.bioeval.review(ReviewSource((self._result.run_id,)))
 
     def on_screen_resume(self) -> None:
         """Show the scores after reviews, now and whenever the card is shown again."""
-        if self._state.started is not None:
-            self._reviewed(self._state.started.run_id)
+        self._reviewed(self._result.run_id)
 
     @work(group="reviewed")
     async def _reviewed(self, run_id: str) -> None:
@@ -346,9 +344,15 @@ class ScoreCard(Dialog[CardEvidence]):
             return  # the card stands as it was recorded; the review screen says what is wrong
         line = self.query_one("#reviewed", Static)
         line.display = found is not None
-        words = score_card_view.reviewed_words(self._state, found, wide=self._wide) if found else []
+        words = score_card_view.reviewed_words(self._result, found, wide=self._wide) if found else []
         line.update(paint(*words))
 
     def action_again(self) -> None:
         """Start the same run once more."""
         self.bioeval.run_again()
+
+
+def card_of(state: RunState, trial: int, looked_at: Selection | None = None) -> ScoreCard | None:
+    """Return the card of a run as far as it is known; None before it starts."""
+    result = result_of(state)
+    return ScoreCard(result, trial, looked_at) if result is not None else None

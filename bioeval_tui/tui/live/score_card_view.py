@@ -1,8 +1,9 @@
-"""The score card's rows and sentences, from a RunState alone."""
+"""The score card's rows and sentences, laid out from a run's result."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from bioeval_tui import score as composite
 from bioeval_tui.report import rows as report_rows
 from bioeval_tui.report import words
-from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.live import heads_view, panels_view
+from bioeval_tui.tui.live import panels_view
 from bioeval_tui.tui.live.score_parts_view import score_words
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration, score, score_tone, seconds, uplift
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, Fault, TaskScored
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.reviews import ReviewedScores
-    from bioeval_tui.record.state import ConversationState, RunState
+    from bioeval_tui.report.result import ConversationResult, RunResult, TrialResult
 
 
 class CardEvidence(NamedTuple):
@@ -48,129 +48,95 @@ class Row:
     evidence: dict[Condition, CardEvidence] = field(default_factory=dict)
 
 
-def subject(state: RunState) -> str:
+def subject(result: RunResult) -> str:
     """Return what was evaluated, in one line."""
-    started = state.started
-    if started is None:
-        return ""
-    held = len(state.conversations)
-    parts = [started.job_name, started.agent]
-    if started.model and not started.rehearsal:
-        parts.append(started.model)
-    parts.append(plural(held, "conversation"))
-    seconds = heads_view.run_seconds(state)
-    if seconds is not None:
-        parts.append(duration(seconds))
+    brief = result.brief
+    parts = [brief.job, brief.agent]
+    if result.asked_model and not brief.rehearsal:
+        parts.append(result.asked_model)
+    parts.append(plural(len(result.conversations), "conversation"))
+    if result.worked_s is not None:
+        parts.append(duration(result.worked_s))
     return " · ".join(parts)
 
 
 _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}
 
 
-def conclusion(state: RunState) -> Cell:
+def conclusion(result: RunResult) -> Cell:
     """Return the run's conclusion in one sentence."""
-    found = conclude(state)
-    return Cell(found.sentence, _TONES[found.standing])
+    return Cell(result.conclusion.sentence, _TONES[result.conclusion.standing])
 
 
-def tone(conversation: ConversationState | None) -> Tone:
+def tone(conversation: ConversationResult | None) -> Tone:
     """Return the tone of a conversation's score."""
-    return score_tone(conversation.score.score if conversation and conversation.score else None)
+    return score_tone(conversation.score if conversation else None)
 
 
-def to_explain(both: report_rows.Talks) -> Condition:
+def to_explain(trial: TrialResult) -> Condition:
     """Return the condition with more to explain: one without a score, otherwise the one with the lower score."""
-    held = {name: conversation for name, conversation in both.items() if conversation is not None} or both
-    values = {
-        name: conversation.score.score if conversation and conversation.score else None
-        for name, conversation in held.items()
-    }
+    values = {held.condition: held.score for held in trial.held} or dict.fromkeys(trial.conditions)
     return min(values, key=lambda name: -1.0 if values[name] is None else values[name] or 0.0)
 
 
-def is_empty(both: report_rows.Talks) -> bool:
+def is_empty(trial: TrialResult) -> bool:
     """Return whether no conversation began, so that the card has nothing to show but the reason."""
-    return not any(talk and (talk.messages or (talk.score and talk.score.parts)) for talk in both.values())
+    return not any(held.has_begun for held in trial.held)
 
 
-def why_empty(both: report_rows.Talks) -> list[list[Cell]]:
+def why_empty(trial: TrialResult) -> list[list[Cell]]:
     """Return why no conversation began and what to do about it, as lines with a label."""
-    found = {talk.score.reason: talk for talk in both.values() if talk and talk.score}
     lines = []
-    for talk in found.values():
-        cause, ways = words.cause(talk), words.ways_out(talk)
-        came = talk.ended.received if talk.ended is not None else ""
-        lines.append([Cell("what went wrong  ", "quiet"), Cell(cause, "bad")])
-        lines += [[Cell("it sent          ", "quiet"), Cell(came)]] if came else []
-        for label, way in zip_longest(["what you can do"], ways):
+    for held in {held.reason: held for held in trial.held if held.is_scored}.values():
+        lines.append([Cell("what went wrong  ", "quiet"), Cell(held.cause, "bad")])
+        lines += [[Cell("it sent          ", "quiet"), Cell(held.received)]] if held.received else []
+        for label, way in zip_longest(["what you can do"], held.ways):
             lines += [[Cell(f"{label or '':<15}  ", "quiet"), Cell(way)]] if way else []
     return lines
 
 
-def notes(state: RunState) -> list[Cell]:
+def notes(result: RunResult) -> list[Cell]:
     """Return the caveats on the scores."""
     found: list[Cell] = []
-    started = state.started
-    if started is not None and started.rehearsal:
-        played = words.who(state.evaluator, "evaluator")
-        found.append(Cell(f"rehearsal: {played}, {words.who(state.judge, 'judge')}", "warn"))
-    if not state.clean:
-        no_uplift = "" if state.only_condition else ", so no uplift is shown"
-        found.append(Cell(f"{state.cleanness}: {state.why_not_clean}{no_uplift}", "warn"))
+    brief = result.brief
+    if brief.rehearsal:
+        played = words.who(brief.evaluator, "evaluator")
+        found.append(Cell(f"rehearsal: {played}, {words.who(brief.judge, 'judge')}", "warn"))
+    if not result.clean:
+        no_uplift = "" if result.only_condition else ", so no uplift is shown"
+        found.append(Cell(f"{result.cleanness}: {result.why_not_clean}{no_uplift}", "warn"))
     unmeasured: dict[str, list[str]] = {}
-    for conversation in state.conversations.values():
-        if conversation.score is not None and conversation.score.score is None:
-            unmeasured.setdefault(conversation.score.reason, []).append(
-                state.condition_name(conversation.key.condition)
-            )
+    for held in result.conversations:
+        if held.is_scored and held.score is None:
+            unmeasured.setdefault(held.reason, []).append(held.name)
     for reason, names in unmeasured.items():
         listed = " and ".join(dict.fromkeys(names))
         found.append(Cell(f"{listed} could not be measured: {reason.removeprefix('not measured: ')}", "bad"))
-    for conversation in state.conversations.values():
-        if conversation.score is not None and conversation.score.score is None:
-            continue
-        if conversation.ended is not None and conversation.ended.reason not in (
-            "signed_off",
-            "max_turns",
-            "unknown",
-        ):
-            reason = conversation.ended.reason.replace("_", " ")
-            fault = "" if conversation.ended.fault == "none" else f", fault of the {conversation.ended.fault}"
-            detail = f": {conversation.ended.explained}" if conversation.ended.detail else ""
-            name = state.condition_name(conversation.key.condition)
-            found.append(Cell(f"{name} ended early ({reason}{fault}){detail}", "warn"))
+    for held in result.conversations:
+        if held.ended_early and not (held.is_scored and held.score is None):
+            found.append(Cell(f"{held.name} {held.ended_early}", "warn"))
     return found
 
 
-def headline(state: RunState, trial: int) -> list[tuple[str, str]]:
+def headline(result: RunResult, trial: TrialResult) -> list[tuple[str, str]]:
     """Return the conditions' scores, by name, as text."""
-    both = report_rows.talks(state, trial)
-    return [
-        (state.condition_name(condition), score_words(conversation))
-        for condition, conversation in both.items()
-    ]
+    return [(result.condition_name(name), score_words(held)) for name, held in trial.by_condition.items()]
 
 
-def mean(state: RunState, trial: int) -> str:
+def mean(result: RunResult, trial: TrialResult) -> str:
     """Return the mean by the published formula, or a dash if either condition has no score.
 
     For a single condition, return what is missing, because its score is not a mean.
     """
-    if state.only_condition:
-        return composite.NEEDS_BOTH
-    found = {
-        c: conversation.score.score if conversation and conversation.score else None
-        for c, conversation in report_rows.talks(state, trial).items()
-    }
-    return score(composite.published_mean(found))
+    return composite.NEEDS_BOTH if result.only_condition else score(trial.mean)
 
 
-def reviewed_words(state: RunState, found: ReviewedScores, *, wide: bool = True) -> list[Cell]:
+def reviewed_words(result: RunResult, found: ReviewedScores, *, wide: bool = True) -> list[Cell]:
     """Return the run's scores after reviews: `ada, 1 of 4 tasks  withheld 0.41 → 0.55 (reviewed) …`.
 
     Unless it is `wide`, the scores stand on a line of their own.
     """
-    scores = "   ".join(found.told(state))
+    scores = "   ".join(result.reviewed_scores_words(found))
     who = f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks"
     cells = [Cell(f"{who}  " if wide else f"{who}\n", "quiet"), Cell(scores, "strong")]
     if found.disputed:
@@ -178,33 +144,35 @@ def reviewed_words(state: RunState, found: ReviewedScores, *, wide: bool = True)
     return cells
 
 
-def total_uplift(state: RunState, trial: int) -> Cell:
+def total_uplift(result: RunResult, trial: TrialResult) -> Cell:
     """Return supplied − withheld of the composite, or why it is missing."""
-    if state.only_condition:
+    if result.only_condition:
         return Cell(composite.NEEDS_BOTH, "quiet")
-    if not state.clean:
-        return Cell(f"not shown: {state.cleanness}", "warn")
-    return uplift(report_rows.composite_uplift(state, trial))
+    if not result.clean:
+        return Cell(f"not shown: {result.cleanness}", "warn")
+    return uplift(trial.uplift)
 
 
-def rows(state: RunState, trial: int) -> list[Row]:
+def rows(result: RunResult, trial: TrialResult) -> list[Row]:
     """Return the lines of the card: tasks, tone, assertions, response times, failures, facts."""
-    both = report_rows.talks(state, trial)
+    both = trial.by_condition
     return [
-        *_task_rows(state, trial, both),
-        *_tone_rows(both),
-        *_assertion_rows(state, trial, both),
-        _time_row(state, trial, both),
+        *_task_rows(trial),
+        *_tone_rows(trial),
+        *_assertion_rows(trial),
+        _time_row(result, both),
         _failure_row(both),
         _fact_row(both),
     ]
 
 
-def _task_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row]:
+def _task_rows(trial: TrialResult) -> list[Row]:
     found = []
-    for row in report_rows.task_rows(state, trial):
-        cells = {c: panels_view.task_cell(row, c, conversation) for c, conversation in both.items()}
-        details = {c: _task_detail(conversation, row.verdicts[c]) for c, conversation in both.items()}
+    for row in trial.tasks:
+        cells, details = {}, {}
+        for name, held in trial.by_condition.items():
+            cells[name] = _task_cell(row.verdicts[name], held)
+            details[name] = _task_detail(held, row.verdicts[name])
         evidence: dict[Condition, CardEvidence] = {}
         for condition, task in row.verdicts.items():
             if (quoted := report_rows.task_evidence(task)) is not None:
@@ -213,44 +181,46 @@ def _task_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row
     return found
 
 
-def _task_detail(conversation: ConversationState | None, task: TaskScored | None) -> list[Cell]:
+def _task_cell(task: TaskScored | None, held: ConversationResult | None) -> Cell:
+    if task is not None:
+        return panels_view.verdict_cell(task)
+    if held is None or not held.ending:
+        return Cell("·", "quiet")
+    return Cell("–", "quiet") if held.end_reason == "cancelled" else Cell("? –", "warn")
+
+
+def _task_detail(held: ConversationResult | None, task: TaskScored | None) -> list[Cell]:
     if task is None:
-        why = conversation.verdict.error if conversation and conversation.verdict else None
+        why = held.judge_error if held else None
         return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]
     lines = [Cell(task.reason or "the judge gave no reason")]
     if task.unproved:
         lines.insert(0, Cell(f"unproved: {words.UNPROVED}", "warn"))
     if task.spread:
         lines.append(Cell(f"the verdicts differ by {task.spread:.2f}", "quiet"))
-    missing = (
-        [warned for warned in conversation.warnings if warned.code == "verdict_missing"]
-        if conversation
-        else []
-    )
-    lines += [Cell(f"! {warned.message}", "warn") for warned in missing]
+    lines += [Cell(f"! {warning}", "warn") for warning in (held.checks_missing if held else ())]
     for item in task.evidence:
-        quoted = conversation.message(item.message) if conversation and item.message else None
-        where = f"turn {quoted.turn}" if quoted else "not found in the transcript"
-        lines.append(Cell(f"“{plain(item.quote)}”  {where}", "quiet" if quoted else "warn"))
+        turn = held.turns.get(item.message) if held and item.message else None
+        where = f"turn {turn}" if turn else "not found in the transcript"
+        lines.append(Cell(f"“{plain(item.quote)}”  {where}", "quiet" if turn else "warn"))
     return lines
 
 
-def _tone_rows(both: report_rows.Talks) -> list[Row]:
+def _tone_rows(trial: TrialResult) -> list[Row]:
     """Return the row of the judge's tone; none if no judge gave one."""
-    values = {
-        c: conversation.verdict.tone if conversation and conversation.verdict else None
-        for c, conversation in both.items()
-    }
-    if all(tone is None for tone in values.values()):
+    if not trial.tones:
         return []
-    cells = {c: Cell(score(tone), "quiet") for c, tone in values.items()}
+    cells = {
+        name: Cell(score(tone), "quiet") for name, tone in zip(trial.conditions, trial.tones, strict=True)
+    }
     about = [Cell("The judge's rating of the agent's tone. It is not part of the score.", "quiet")]
-    return [Row("  ", Cell("tone (not in score)", "quiet"), cells, details=dict.fromkeys(both, about))]
+    return [Row("  ", Cell("tone (not in score)", "quiet"), cells, details=dict.fromkeys(cells, about))]
 
 
-def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> list[Row]:
+def _assertion_rows(trial: TrialResult) -> list[Row]:
     found = []
-    for row in report_rows.assertion_rows(state, trial):
+    both = trial.by_condition
+    for row in trial.assertions:
         cells: dict[Condition, Cell] = {}
         details: dict[Condition, list[Cell]] = {}
         for condition in both:
@@ -268,16 +238,14 @@ def _assertion_rows(state: RunState, trial: int, both: report_rows.Talks) -> lis
     return found
 
 
-def _turn_of(conversation: ConversationState | None, turn: int | None) -> CardEvidence | None:
+def _turn_of(held: ConversationResult | None, turn: int | None) -> CardEvidence | None:
     """Return the agent's message of the turn that decided an assertion, here or else in the other condition.
 
     An assertion that nothing decided leads to the agent's last message.
     """
-    answers = [m for m in conversation.messages if m.role == "assistant"] if conversation else []
-    if conversation is None or not answers:
+    if held is None or not held.answers:
         return None
-    at = report_rows.answer_in(conversation, turn) or answers[-1]
-    return CardEvidence(conversation.key.condition, at.message, None, "assertions")
+    return CardEvidence(held.condition, held.answer_in(turn) or held.answers[-1][0], None, "assertions")
 
 
 def _since(row: report_rows.AssertionRow, condition: Condition, last: AssertionChecked) -> Cell:
@@ -293,100 +261,85 @@ def _since(row: report_rows.AssertionRow, condition: Condition, last: AssertionC
     return Cell(f"true since turn {since}" if since else "true at the end", "good")
 
 
-def _time_row(state: RunState, trial: int, both: report_rows.Talks) -> Row:
-    target = report_rows.target_ms(state)
+Both = Mapping["Condition", "ConversationResult | None"]
+
+
+def _time_row(result: RunResult, both: Both) -> Row:
+    target = result.target_ms
     cells: dict[Condition, Cell] = {}
     details: dict[Condition, list[Cell]] = {}
-    for condition in both:
-        times = report_rows.latency(state, condition, trial)
-        if times.average_ms is None:
+    evidence: dict[Condition, CardEvidence] = {}
+    for condition, held in both.items():
+        if held is None or held.latency.average_ms is None:
             cells[condition] = Cell("–", "quiet")
             continue
-        late = 0 < target < times.average_ms
+        times = held.latency
+        late = 0 < target < (times.average_ms or 0.0)
         cells[condition] = Cell(seconds(times.average_ms), "warn" if late else "plain")
         said = f"p90 {seconds(times.p90_ms)}, longest {seconds(times.max_ms)}"
         first = times.first_token_ms
         token = "" if first is None else f", median first token {seconds(first)}"
         details[condition] = [Cell(f"{said}{token}; target {target / 1000:.1f} s on average")]
-    slowest = {c: report_rows.slowest(conversation) for c, conversation in both.items() if conversation}
-    evidence = {
-        c: CardEvidence(c, answer.message, None, "latency") for c, answer in slowest.items() if answer
-    }
+        if held.slowest is not None:
+            evidence[condition] = CardEvidence(condition, held.slowest, None, "latency")
     return Row("  ", Cell("average answer", "quiet"), cells, details=details, evidence=evidence)
 
 
-def _failure_row(both: report_rows.Talks) -> Row:
-    cells = {
-        c: Cell(
-            str(conversation.failures) if conversation else "–",
-            "bad" if conversation and conversation.failures else "quiet",
+def _failure_row(both: Both) -> Row:
+    cells: dict[Condition, Cell] = {}
+    details: dict[Condition, list[Cell]] = {}
+    evidence: dict[Condition, CardEvidence] = {}
+    for condition, held in both.items():
+        failures = held.request_failures if held else ()
+        cells[condition] = Cell(
+            str(held.failures) if held else "–", "bad" if held and held.failures else "quiet"
         )
-        for c, conversation in both.items()
-    }
-    details = {
-        c: [
-            Cell(f"{f.error} ({f.peer}, attempt {f.request_attempt})")
-            for f in (conversation.request_failures if conversation else ())
-        ]
-        or [Cell("no request failed", "quiet")]
-        for c, conversation in both.items()
-    }
-    evidence = {
-        c: CardEvidence(c, failed[0], None)
-        for c, conversation in both.items()
-        if (
-            failed := [
-                f.message for f in (conversation.request_failures if conversation else ()) if f.message
-            ]
-        )
-    }
+        lines = [Cell(f"{f.error} ({f.peer}, attempt {f.request_attempt})") for f in failures]
+        details[condition] = lines or [Cell("no request failed", "quiet")]
+        if at := [f.message for f in failures if f.message]:
+            evidence[condition] = CardEvidence(condition, at[0], None)
     return Row("  ", Cell("failures of the agent", "quiet"), cells, details=details, evidence=evidence)
 
 
-def _fact_row(both: report_rows.Talks) -> Row:
-    cells = {
-        c: Cell(str(len(conversation.facts)) if conversation else "–", "quiet")
-        for c, conversation in both.items()
-    }
-    details = {
-        c: [
+def _fact_row(both: Both) -> Row:
+    cells: dict[Condition, Cell] = {}
+    details: dict[Condition, list[Cell]] = {}
+    evidence: dict[Condition, CardEvidence] = {}
+    for condition, held in both.items():
+        facts = held.facts if held else ()
+        cells[condition] = Cell(str(len(facts)) if held else "–", "quiet")
+        lines = [
             Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
-            for f in (conversation.facts if conversation else ())
+            for f in facts
         ]
-        or [Cell("no facts were given", "quiet")]
-        for c, conversation in both.items()
-    }
-    evidence = {
-        c: CardEvidence(c, conversation.facts[0].message, None)
-        for c, conversation in both.items()
-        if conversation and conversation.facts
-    }
+        details[condition] = lines or [Cell("no facts were given", "quiet")]
+        if facts:
+            evidence[condition] = CardEvidence(condition, facts[0].message, None)
     return Row("  ", Cell("facts given", "quiet"), cells, details=details, evidence=evidence)
 
 
-def faults(state: RunState) -> str:
+def faults(result: RunResult) -> str:
     """Return in how many conversations each was at fault, as the recording says: agent, evaluator, judge, infrastructure."""
-    found = Counter(conversation.fault for conversation in state.conversations.values())
+    found = Counter(held.fault for held in result.conversations)
     peers: tuple[Fault, ...] = ("agent", "evaluator", "judge", "infrastructure")
     return "fault by conversation: " + " · ".join(f"{peer} {found[peer]}" for peer in peers)
 
 
-def as_text(state: RunState, trial: int) -> str:
+def as_text(result: RunResult, trial: TrialResult) -> str:
     """Return the card as plain lines, values separated by tabs."""
-    both = list(report_rows.talks(state, trial))
-    compared = len(both) > 1
-    lines = [conclusion(state).text, subject(state), *(note.text for note in notes(state))]
-    if is_empty(report_rows.talks(state, trial)):
+    compared = len(trial.conditions) > 1
+    lines = [conclusion(result).text, subject(result), *(note.text for note in notes(result))]
+    if is_empty(trial):
         return "\n".join(lines)
-    lines += [f"{name}\t{value}" for name, value in headline(state, trial)]
+    lines += [f"{name}\t{value}" for name, value in headline(result, trial)]
     lines += [
-        f"mean of both\t{mean(state, trial)}",
-        f"uplift by facts\t{total_uplift(state, trial).text}",
-        "\t".join(["", *map(state.condition_name, both), *(["uplift"] if compared else [])]),
+        f"mean of both\t{mean(result, trial)}",
+        f"uplift by facts\t{total_uplift(result, trial).text}",
+        "\t".join(["", *map(result.condition_name, trial.conditions), *(["uplift"] if compared else [])]),
     ]
-    for row in rows(state, trial):
-        cells = [row.cells[name].text if name in row.cells else "–" for name in both]
+    for row in rows(result, trial):
+        cells = [row.cells[name].text if name in row.cells else "–" for name in trial.conditions]
         gain = [row.uplift.text] if compared else []
         lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells, *gain]))
-    lines.append(faults(state))
+    lines.append(faults(result))
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.state import ConversationState
+    from bioeval_tui.report.result import ConversationResult
 
 SIGNS: dict[str, tuple[str, Tone]] = {
     "timing": ("─", "plain"),
@@ -29,26 +29,22 @@ class Share:
     share: float
 
 
-def shares(conversation: ConversationState) -> list[Share]:
+def shares(conversation: ConversationResult) -> list[Share]:
     """Return what each measured part adds. Their sum minus the penalty is the score before floor and rounding."""
-    if conversation.score is None:
-        return []
     known = [
-        (part, part.value)
-        for part in conversation.score.parts
-        if not part.left_out and part.value is not None
+        (part, part.value) for part in conversation.parts if not part.left_out and part.value is not None
     ]
     total = sum(part.weight for part, _ in known)
     return [Share(part.name, value, part.weight, value * part.weight / total) for part, value in known]
 
 
-def score_bar(conversation: ConversationState, width: int) -> list[Cell]:
+def score_bar(conversation: ConversationResult, width: int) -> list[Cell]:
     """Return the stacked bar of a conversation: parts, penalty, and the rest up to 1."""
-    if conversation.score is None:
+    if not conversation.is_scored:
         return [Cell(REST_SIGN * width, "quiet")]
     found = shares(conversation)
     weighted = sum(item.share for item in found)
-    kept = round(max(0.0, weighted - conversation.score.penalty) * width)
+    kept = round(max(0.0, weighted - conversation.penalty) * width)
     cells: list[Cell] = []
     at, total = 0, 0.0
     for item in found:
@@ -63,12 +59,12 @@ def score_bar(conversation: ConversationState, width: int) -> list[Cell]:
     return [cell for cell in cells if cell.text]
 
 
-def legend(conversation: ConversationState) -> list[Cell]:
+def legend(conversation: ConversationResult) -> list[Cell]:
     """Show how the score comes about: each part's points of the most it can give, the penalty, and the sum."""
-    if conversation.score is None:
+    if not conversation.is_scored:
         return [Cell("not scored", "quiet")]
     cells: list[Cell] = []
-    for part in conversation.score.parts:
+    for part in conversation.parts:
         sign, tone = SIGNS[part.name]
         if part.left_out:
             cells.append(Cell(f"{WORDS[part.name]} left out", "quiet"))
@@ -78,15 +74,15 @@ def legend(conversation: ConversationState) -> list[Cell]:
             points = f"{part.value * part.weight:.2f} of {part.weight:g}"
             cells += [Cell(sign * 2, tone), Cell(f" {WORDS[part.name]} {points}")]
         cells.append(Cell("  "))
-    found, penalty = shares(conversation), conversation.score.penalty
+    found, penalty = shares(conversation), conversation.penalty
     most = sum(share.weight for share in found)
-    if conversation.score.score is not None and most:
+    if conversation.score is not None and most:
         cells.append(Cell(f"= {sum(share.share for share in found) * most:.2f} of {most:g}", "quiet"))
     if penalty:
         cells.append(Cell(f"  − penalty {penalty:.2f}", "bad"))
     return cells
 
 
-def score_words(conversation: ConversationState | None) -> str:
+def score_words(conversation: ConversationResult | None) -> str:
     """Return the score with two decimals, or a dash."""
-    return score(conversation.score.score if conversation and conversation.score else None)
+    return score(conversation.score if conversation else None)

@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.conversation_frame_widget import LiveTranscript
@@ -39,6 +40,7 @@ class Passage(Vertical):
         super().__init__()
         self._called = name
         self._state = state
+        self.result = result_of(state)
         self.transcript = LiveTranscript()
 
     def compose(self) -> Iterable[Widget]:
@@ -48,25 +50,24 @@ class Passage(Vertical):
 
     def show(self, condition: Condition, trial: int, title: str) -> None:
         """Show a row's details on a conversation, and go to its message."""
-        state, conversation = self._state, self._state.conversation(condition, trial)
-        started = state.started
-        run = started.run_id if started else ""
-        self.border_title = Content(
-            f"{self._called} · run {run} · trial {trial} · {state.condition_title(condition)}"
-        )
-        row = _row(state, trial, title)
-        said = [score_card_view.conclusion(state)] if row is None else row.details.get(condition, [])
+        if self.result is None:
+            return
+        where = f"trial {trial} · {self.result.condition_title(condition)}"
+        self.border_title = Content(f"{self._called} · run {self.result.run_id} · {where}")
+        row = _row(self.result, trial, title)
+        said = [score_card_view.conclusion(self.result)] if row is None else row.details.get(condition, [])
         value = row.cells.get(condition, Cell("–", "quiet")) if row else Cell("")
         lines = [paint(value, "  " if value.text else "", *said[:1]), *(paint(cell) for cell in said[1:4])]
         self.query_one(Static).update(Content("\n").join(lines))
-        self.transcript.show(conversation)
+        self.transcript.show(self._state.conversation(condition, trial))
         evidence = row.evidence.get(condition) if row else None
         if evidence is not None:
             self.call_after_refresh(self.transcript.jump_to, evidence.message, evidence.quote)
 
 
-def _row(state: RunState, trial: int, title: str) -> score_card_view.Row | None:
-    return next((row for row in score_card_view.rows(state, trial) if row.label.text == title), None)
+def _row(result: RunResult | None, trial: int, title: str) -> score_card_view.Row | None:
+    rows = score_card_view.rows(result, result.trial(trial)) if result is not None else ()
+    return next((row for row in rows if row.label.text == title), None)
 
 
 class PassagesDialog(Dialog[None]):
@@ -93,7 +94,7 @@ class PassagesDialog(Dialog[None]):
         self._trials = sorted(held[0] & held[1]) or [1]
 
         def cells(trial: int) -> list[Cell | None]:
-            rows = [_row(state, trial, title) for state in states]
+            rows = [_row(passage.result, trial, title) for passage in self._passages]
             return [row.cells.get(condition) if row else None for row in rows]
 
         differing = (at for at, trial in enumerate(self._trials) if len(set(cells(trial))) > 1)

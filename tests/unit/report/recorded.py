@@ -16,6 +16,7 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import RunResult, TrialResult, result_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -242,3 +243,10 @@ def reviewed(number: int, author: str = "ada", **fields: Any) -> events.Reviewed
         "author": author, "review": str(number), "action": "override", "why": "I read it",
     }  # fmt: skip
     return events.Reviewed(**{**base, **fields})
+
+
+def shown(state: RunState, trial: int = 1) -> tuple[RunResult, TrialResult]:
+    """Return what screens lay out: the run's result, and that of one trial."""
+    result = result_of(state)
+    assert result is not None
+    return result, result.trial(trial)

@@ -19,12 +19,12 @@ from bioeval_tui.report.formats.tables import turns_csv
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.tui.live import score_card_view
-from tests.unit.report.recorded import Recorded, Talk
+from tests.unit.report.recorded import Recorded, Talk, shown
 
 
 def test_screen_and_report_show_the_same_median_first_token_time() -> None:
     run = Recorded([Talk(latencies_ms=(100.0, 100.0, 1900.0))]).loaded()  # each first token comes at the end
-    (row,) = [row for row in score_card_view.rows(run.state, 1) if row.label.text == "average answer"]
+    (row,) = [row for row in score_card_view.rows(*shown(run.state)) if row.label.text == "average answer"]
     assert "median first token 0.1 s" in row.details["withheld"][0].text
     table = markdown_report([run]).partition("## Response times")[2]
     head, figures = [
@@ -53,7 +53,7 @@ def test_invented_quotations_of_several_trials_are_counted() -> None:
 def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     run = unproved()
     talk = run.state.conversations["withheld", 1]  # type: ignore[index]
-    (task, *_) = score_card_view.rows(run.state, 1)
+    (task, *_) = score_card_view.rows(*shown(run.state))
     assert (task.cells["withheld"].text, task.cells["supplied"].text) == ("? 0.25", "✓ 1.00")
     assert task.details["withheld"][0].text.startswith("unproved: ")
     assert "✗ 0.25 unproved" in markdown_report([run])

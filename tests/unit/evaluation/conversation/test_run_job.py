@@ -26,7 +26,6 @@ from bioeval_tui.record.events import MessageCompleted, StateObserved, write_eve
 from bioeval_tui.report import words
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.document import document_of
-from bioeval_tui.report.rows import talks
 from bioeval_tui.report.samples import why_excluded
 from bioeval_tui.tui.live.score_card_view import why_empty
 from tests.unit.evaluation.conversation.fakes import (
@@ -39,6 +38,7 @@ from tests.unit.evaluation.conversation.fakes import (
     Stage,
     job,
 )
+from tests.unit.report.recorded import shown
 
 ASSERTION = {"expression": "true", "name": "holds"}
 
@@ -244,7 +244,7 @@ async def test_the_words_of_an_agents_error_stay_whole() -> None:
     assert words.ways_out(talk) == ("look at the agent's log",)
     assert words.cause(talk) == f"no conversation took place: {said}"
     assert said in conclude(state).sentence
-    (wrong, to_do) = ("".join(cell.text for cell in line) for line in why_empty(talks(state, 1)))
+    (wrong, to_do) = ("".join(cell.text for cell in line) for line in why_empty(shown(state)[1]))
     assert wrong.endswith(said)
     assert to_do.endswith("look at the agent's log")
 

@@ -10,7 +10,7 @@ from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.tui.live import score_card_view, score_parts_view
-from tests.unit.report.recorded import GOLDEN, Recorded, Talk
+from tests.unit.report.recorded import GOLDEN, Recorded, Talk, shown
 
 
 @pytest.fixture
@@ -20,20 +20,20 @@ def state() -> RunState:
 
 @pytest.mark.parametrize("condition", ["withheld", "supplied"])
 def test_the_parts_minus_the_penalty_are_the_score(state: RunState, condition: str) -> None:
-    talk = state.conversation(condition)
+    talk = shown(state)[1].by_condition[condition]
     weighted = sum(item.share for item in score_parts_view.shares(talk))
-    assert max(0.0, weighted - talk.score.penalty) == pytest.approx(talk.score.score, abs=0.00501)
+    assert max(0.0, weighted - talk.penalty) == pytest.approx(talk.score, abs=0.00501)
 
 
 @pytest.mark.parametrize("condition", ["withheld", "supplied"])
 @pytest.mark.parametrize("width", [10, 57, 120])
 def test_the_score_bar_is_as_long_as_the_score(state: RunState, condition: str, width: int) -> None:
-    talk = state.conversation(condition)
+    talk = shown(state)[1].by_condition[condition]
     cells = score_parts_view.score_bar(talk, width)
     assert sum(len(cell.text) for cell in cells) == width
     signs = {sign for sign, _ in score_parts_view.SIGNS.values()}
     filled = sum(len(cell.text) for cell in cells if cell.text[0] in signs)
-    assert filled == pytest.approx(talk.score.score * width, abs=1)
+    assert filled == pytest.approx(talk.score * width, abs=1)
 
 
 def test_each_possible_gain_follows_the_formula(state: RunState) -> None:
@@ -48,30 +48,30 @@ def test_each_possible_gain_follows_the_formula(state: RunState) -> None:
 
 
 def test_both_scores_come_first_and_their_mean_is_the_published_one(state: RunState) -> None:
-    assert score_card_view.headline(state, 1) == [("withheld", "0.29"), ("supplied", "0.96")]
-    assert score_card_view.mean(state, 1) == f"{state.ended.mean:.2f}"
+    assert score_card_view.headline(*shown(state)) == [("withheld", "0.29"), ("supplied", "0.96")]
+    assert score_card_view.mean(*shown(state)) == f"{state.ended.mean:.2f}"
 
 
 def test_a_rehearsal_is_labelled(state: RunState) -> None:
     assert "rehearsal: scripted evaluator, rules judge" in [
-        note.text for note in score_card_view.notes(state)
+        note.text for note in score_card_view.notes(shown(state)[0])
     ]
 
 
 def test_a_rehearsal_names_no_model(state: RunState) -> None:
-    assert "rule-based" not in score_card_view.subject(state)
+    assert "rule-based" not in score_card_view.subject(shown(state)[0])
     real = apply_all(RunState(), scripted_run(rehearsal=False))
-    assert "rule-based" in score_card_view.subject(real)
+    assert "rule-based" in score_card_view.subject(shown(real)[0])
 
 
 def test_a_run_that_is_not_clean_shows_no_uplift_anywhere() -> None:
     state = apply_all(RunState(), scripted_run(clean=False))
-    assert score_card_view.total_uplift(state, 1).text == "not shown: not clean"
-    assert {row.uplift.text for row in score_card_view.rows(state, 1)} <= {"–", ""}
+    assert score_card_view.total_uplift(*shown(state)).text == "not shown: not clean"
+    assert {row.uplift.text for row in score_card_view.rows(*shown(state))} <= {"–", ""}
 
 
 def test_rows_show_reason_evidence_and_uplift(state: RunState) -> None:
-    row = score_card_view.rows(state, 1)[0]
+    row = score_card_view.rows(*shown(state))[0]
     assert row.uplift.text == "+0.70"
     assert row.details["supplied"][0].text == "the reminder has date, dose and zone"
     assert row.evidence["supplied"].message == 8
@@ -85,22 +85,26 @@ def test_a_missing_verdict_of_a_panel_is_shown_beside_the_others() -> None:
         run_id=scored.run_id, seq=0, at=scored.at, condition="supplied", trial=1, attempt=scored.attempt,
         code="verdict_missing", message="one of the 3 verdicts is missing",
     )  # fmt: skip
-    row = score_card_view.rows(apply_all(RunState(), [*script, lacks]), 1)[0]
+    row = score_card_view.rows(*shown(apply_all(RunState(), [*script, lacks])))[0]
     assert row.details["supplied"][1].text == "! one of the 3 verdicts is missing"
     assert "missing" not in " ".join(cell.text for cell in row.details["withheld"])
 
 
 def test_tone_is_marked_as_not_in_the_score(state: RunState) -> None:
-    assert any(row.label.text == "tone (not in score)" for row in score_card_view.rows(state, 1))
+    assert any(row.label.text == "tone (not in score)" for row in score_card_view.rows(*shown(state)))
 
 
 def test_faults_are_counted_by_who_caused_them(state: RunState) -> None:
-    assert score_card_view.faults(state).endswith(": agent 0 · evaluator 0 · judge 0 · infrastructure 0")
+    assert score_card_view.faults(shown(state)[0]).endswith(
+        ": agent 0 · evaluator 0 · judge 0 · infrastructure 0"
+    )
     spoilt = Talk(reason="evaluator_failed", fault="evaluator")
     unjudged = Talk(tasks=None)
     recorded = Recorded([spoilt] * 4, [unjudged, Talk(reason="agent_failed", fault="agent", failures=2)])
     run = recorded.loaded()
-    assert score_card_view.faults(run.state).endswith(": agent 1 · evaluator 4 · judge 1 · infrastructure 0")
+    assert score_card_view.faults(shown(run.state)[0]).endswith(
+        ": agent 1 · evaluator 4 · judge 1 · infrastructure 0"
+    )
     told = sorted(held["fault"] for held in table_rows([run], "conversations"))
     assert told == ["agent", *["evaluator"] * 4, "judge"]
 
@@ -110,13 +114,13 @@ def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:
     scored = next(event for event in script if event.kind == "conversation_scored")
     spoilt = scored.model_copy(update={"score": None, "reason": "judge timed out after 60 s"})
     state = apply_all(RunState(), [spoilt if event is scored else event for event in script])
-    assert score_card_view.headline(state, 1)[0] == ("withheld", "–")
-    assert score_card_view.mean(state, 1) == "–"
-    assert any("judge timed out after 60 s" in note.text for note in score_card_view.notes(state))
+    assert score_card_view.headline(*shown(state))[0] == ("withheld", "–")
+    assert score_card_view.mean(*shown(state)) == "–"
+    assert any("judge timed out after 60 s" in note.text for note in score_card_view.notes(shown(state)[0]))
     assert gains(state, state.conversation("withheld")) == []
 
 
 def test_the_judges_evidence_is_shown_without_its_markdown() -> None:
-    found = score_card_view.rows(load_run(GOLDEN).state, 1)
+    found = score_card_view.rows(*shown(load_run(GOLDEN).state))
     details = [cell.text for row in found for cell in row.details.get("supplied", ())]
     assert any(text.startswith("“Warfarin and ibuprofen interact (major): raised risk") for text in details)
