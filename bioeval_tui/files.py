@@ -1,5 +1,7 @@
 """Atomic, durable file writes: a file appears only when it is complete, and survives a power failure.
 
+A device or a pipe (`/dev/stdout`, `>(…)`) is written to instead, because a file must not take its place.
+
 Every part of the program that writes a file uses this module, except those that append to their own
 (recordings, journals, logs, databases): `tests/test_house.py` lists them.
 """
@@ -12,6 +14,7 @@ import errno
 import io
 import itertools
 import os
+import stat
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,6 +24,7 @@ from bioeval_tui.errors import StorageError
 from bioeval_tui.text import clean_line
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_STREAMS = ("/dev/std", "/dev/fd/", "/proc/self/fd/")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
@@ -56,6 +60,10 @@ def write_whole(path: Path | str, data: bytes | str, *, mode: int = 0o644, sync:
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
     """
+    if _is_stream(path):
+        with writing_whole(path) as file:
+            file.write(data.encode("utf-8", "replace") if isinstance(data, str) else data)
+        return
     partial = _partial(path)
     try:
         _write_partial(partial, data, mode, sync=sync)
@@ -122,6 +130,13 @@ def writing_whole(path: Path | str) -> Iterator[BinaryIO]:
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
     """
+    if _is_stream(path):
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
+                yield file
+        except OSError as error:
+            raise storage_error(path, error) from None
+        return
     partial = _partial(path)
     try:
         with os.fdopen(os.open(partial, _NEW, 0o644), "wb") as file:
@@ -134,6 +149,15 @@ def writing_whole(path: Path | str) -> Iterator[BinaryIO]:
         raise storage_error(path, error) from None
     finally:
         _remove(partial)
+
+
+def _is_stream(path: Path | str) -> bool:
+    """Return whether a path is a device or a pipe, or stands for an open file, as `/dev/stdout` does."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 (the hot path of large batches)
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or os.fspath(path).startswith(_STREAMS)
 
 
 def _partial(path: Path | str) -> str:

@@ -34,6 +34,8 @@ NAME = "grading-ledger.jsonl"
 HEAD = "grading-ledger.head"
 FIRST = "0" * 64
 """The previous hash in the first line."""
+_LARGEST = 2**53
+"""No number is larger, also after someone has numbered a line so by hand."""
 
 GRADED, SHOWN, CHANGED = "graded", "answers shown", "changed"
 
@@ -115,7 +117,7 @@ class Ledger:
                 whole = head.next_line if head and head.next_line.startswith(begun) else begun + b"\n"
                 write_fully(descriptor, whole[len(begun) :])
                 self._take_in(whole)
-            if not _is_end(self._last, head):
+            if not _is_end(self._number, self._last, head):
                 hashes = list(map(_hash, _lines(self.path.read_bytes())))
                 found = _end_problem(hashes, self._number, head)
                 self._write(descriptor, {"kind": CHANGED, "found": found})
@@ -123,7 +125,7 @@ class Ledger:
 
     def _write(self, descriptor: int, entry: dict[str, Any]) -> None:
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        line = _line({"number": self._number + 1, "at": at, **entry, "previous": self._last})
+        line = _line({"number": min(self._number + 1, _LARGEST), "at": at, **entry, "previous": self._last})
         self._write_head(line)
         write_fully(descriptor, line)
         self._take_in(line)
@@ -131,6 +133,7 @@ class Ledger:
 
     def _write_head(self, next_line: bytes = b"") -> None:
         # Overwritten and then truncated, because emptying the file first is slow.
+        _require_file(self.path.parent / HEAD)
         descriptor = os.open(self.path.parent / HEAD, os.O_WRONLY | os.O_CREAT | BINARY, 0o644)
         try:
             text = f"{self._number} {self._last}\n".encode("ascii") + next_line
@@ -241,8 +244,10 @@ class _Head:
 
 def _read_head(ledger: Path) -> _Head | None:
     """Return the head of a ledger; None if it has none."""
+    path = ledger.parent / HEAD
     try:
-        whole = (ledger.parent / HEAD).read_bytes()
+        _require_file(path)
+        whole = path.read_bytes()
         if not whole:  # made by a grader that was killed
             return None
         first, _, rest = whole.partition(b"\n")
@@ -256,17 +261,21 @@ def _read_head(ledger: Path) -> _Head | None:
         return _Head(0, "")
 
 
-def _is_end(digest: str, head: _Head | None) -> bool:
-    """Return whether a ledger may end with the line of that hash, by its head."""
-    return digest == FIRST if head is None else digest in (head.digest, _hash(head.next_line))
+def _is_end(number: int, digest: str, head: _Head | None) -> bool:
+    """Return whether a ledger may end with the line of that number and hash, by its head."""
+    if head is None:
+        return digest == FIRST
+    return (number, digest) == (head.number, head.digest) or digest == _hash(head.next_line)
 
 
 def _end_problem(hashes: Sequence[str], last: int, head: _Head | None) -> str:
     """Return what is wrong with the end of a ledger, from the hashes of its lines and its last number; empty for nothing."""
-    if _is_end(hashes[-1] if hashes else FIRST, head):
+    if _is_end(last, hashes[-1] if hashes else FIRST, head):
         return ""
     if head is None or not head.digest:
         return f"{HEAD} is missing or damaged: it is unknown whether the last lines are complete"
+    if hashes and head.digest == hashes[-1]:
+        return f"{HEAD} has the number {head.number:,} where {last:,} is expected"
     if head.number > last:
         return f"the last {head.number - last:,} of {head.number:,} entries are missing"
     known = [FIRST, *hashes]
@@ -276,10 +285,17 @@ def _end_problem(hashes: Sequence[str], last: int, head: _Head | None) -> str:
     return f"{HEAD} ends with line {place:,}: what follows was added by hand, or the head is an older one"
 
 
+def _require_file(path: Path) -> None:
+    """Raise OSError for what exists and is no file: a pipe would be waited for, and a device may have no end."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path.name} is not a regular file")
+
+
 @contextmanager
 def _locked(path: Path, flags: int) -> Iterator[int]:
     """Open and lock a ledger; wait for whoever has it."""
     while True:
+        _require_file(path)
         descriptor = os.open(path, flags | BINARY, 0o644)
         try:
             lock(descriptor, wait=True)
@@ -303,7 +319,7 @@ def _entry(line: bytes) -> dict[str, Any] | None:
     if not isinstance(entry, dict) or not isinstance(entry.get("previous"), str):
         return None
     number = entry.get("number")
-    return entry if type(number) is int and 0 < number < 2**53 else None
+    return entry if type(number) is int and 0 < number <= _LARGEST else None
 
 
 def _line(entry: dict[str, Any]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bioeval_tui.report.numbers import FEWEST
 from tests.integration.program import run, sample_agent
 from tests.integration.test_first_light import JOBS
 
@@ -38,6 +40,15 @@ def evaluate(place: tuple[Path, str], job: str, *options: str) -> str:
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return str(result["run_id"])
+
+
+def test_a_new_job_and_the_examples_for_ci_ask_for_enough_trials(tmp_path: Path) -> None:
+    job, page = tmp_path / "job.yml", Path(__file__).parents[2] / "docs" / "ci.md"
+    assert run("new", str(job), "--yes", data_dir=tmp_path).returncode == 0
+    for text in (job.read_text("utf-8"), page.read_text("utf-8")):
+        asked = re.findall(r"\brepeat[ =](\d+)", text)
+        assert asked
+        assert all(int(trials) >= FEWEST for trials in asked)
 
 
 def test_one_trial_of_the_same_agent_cannot_show_a_regression(place: tuple[Path, str]) -> None:

@@ -37,6 +37,26 @@ def test_partial_writes_of_the_system_are_completed(tmp_path: Path, monkeypatch:
 
 
 @posix
+def test_a_device_or_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    # As root, `--md /dev/null` made a file of the device, for every program on the machine.
+    full, pipe = tmp_path / "full", tmp_path / "pipe"
+    full.symlink_to("/dev/full")
+    with pytest.raises(StorageError, match="the disk is full"):
+        write_whole(full, "x")
+    with pytest.raises(StorageError, match="the disk is full"), writing_whole(full) as file:
+        file.write(b"x")
+    assert full.is_char_device()
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "one ")
+    with writing_whole(pipe) as file:
+        file.write(b"two")
+    assert os.read(reader, 100) == b"one two"
+    os.close(reader)
+    assert {item.name for item in tmp_path.iterdir()} == {"full", "pipe"}
+
+
+@posix
 def test_a_full_disk_leaves_the_old_file_and_is_reported(tmp_path: Path) -> None:
     # A limit on the size of files makes the system take a part of what is written, and then refuse, as a full disk does.
     path = tmp_path / "report.json"

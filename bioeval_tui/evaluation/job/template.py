@@ -74,7 +74,8 @@ def job_text(answers: Answers) -> str:
     facts = f"facts:\n  - {_quoted(answers.fact)}" if answers.fact else "facts: []"
     return f"""\
 # A job for bioeval-tui. `bioeval-tui check` lists every problem with line and column. With the schema beside
-# this file (`bioeval-tui schema` prints it), your editor can complete keys.
+# this file (`bioeval-tui schema` prints it), your editor can complete keys. In CI, `bioeval-tui run FILE --repeat 5`
+# runs enough trials for `runs compare --fail-on-regression` (docs/ci.md).
 # yaml-language-server: $schema=job.schema.json
 
 target:

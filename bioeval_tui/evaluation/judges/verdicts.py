@@ -279,7 +279,7 @@ def nameable(transcript: Sequence[TranscriptMessage]) -> list[int]:
 
 def _quoted(number: int, quote: str, asked: Question) -> Evidence:
     copied = (_content_of(quote), _ESCAPES.sub(_unescaped, quote))  # from the record, which is JSON
-    for words in (clean(form, MAX_REASON) for form in (quote, *copied) if form):
+    for words in dict.fromkeys(clean(form, MAX_REASON) for form in (quote, *copied) if form):
         if (message := locate(words, asked.transcript, asked.states)) is not None:
             return Evidence(words, message)
     if _is_copied(quote, asked.prompt):
@@ -335,8 +335,9 @@ def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence
     The agent's messages are searched first, then the user's, then everything else that the judge saw: tool calls, and in
     `states` the object contexts, which count as the last message.
     """
-    whole = _SPEAKER.sub("", _plain(" ".join(quote.split())))
-    parts = [part for part in (_plain(part).rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole)) if part]
+    whole = _SPEAKER.sub("", _plain(quote))
+    stripped = (part.lstrip("\"' ").rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole))
+    parts = [part for part in stripped if part]
     if not parts:
         return None
     for role in ("assistant", "user"):

@@ -268,8 +268,9 @@ class AnswerReader:
             written = given if isinstance(given, str) else json.dumps(given) if given else ""
             if name and known.name != [name]:  # some servers repeat it in each chunk
                 known.name.append(name)
+                self.length += len(name)
             known.arguments.append(written)
-            self.length += len(name) + len(written)
+            self.length += len(written)
         if self.length > MAX_TEXT:
             raise PeerError(self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters")
         if text:

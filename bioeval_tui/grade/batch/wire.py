@@ -9,13 +9,16 @@ time are written to a shared page, so that the program knows what a worker was d
 
 from __future__ import annotations
 
+import mmap
 import struct
 
-PROGRESS = struct.Struct("<qd")
+PROGRESS = struct.Struct("=qd")
 """The shared page: the number of the submission being graded, and when it began (seconds of the monotonic clock)."""
 
 IDLE = -1
 """The value while nothing is graded."""
+
+_NUMBER, _BEGAN = struct.Struct("=q"), struct.Struct("=d")
 
 FORKS = b"ready to fork\n"
 """The answer to the setup of a worker that may get chunks of any task."""
@@ -25,3 +28,18 @@ Wire = tuple[int, str, str | None, str | None, str, str | None]
 
 WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
 """Names another Python, for graders that need packages which this program's own does not have."""
+
+
+def note_begun(page: mmap.mmap, number: int, began: float) -> None:
+    """Note that a submission is graded from now on.
+
+    The program reads the page at any time, the number first. So the time is written first: a number that is read with an
+    earlier time would seem to have exceeded its time limit. Not by `pack_into`, which first writes zeros.
+    """
+    page[_NUMBER.size : PROGRESS.size] = _BEGAN.pack(began)
+    page[: _NUMBER.size] = _NUMBER.pack(number)
+
+
+def note_ended(page: mmap.mmap) -> None:
+    """Note that nothing is graded."""
+    page[: _NUMBER.size] = _NUMBER.pack(IDLE)

@@ -34,7 +34,7 @@ from bioeval_tui.grade.batch.containment import (
     supervise,
 )
 from bioeval_tui.grade.batch.limits import limit_memory, own_process
-from bioeval_tui.grade.batch.wire import FORKS, IDLE, PROGRESS
+from bioeval_tui.grade.batch.wire import FORKS, PROGRESS, note_begun, note_ended
 from bioeval_tui.grade.outcomes import to_text
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ class _Worker:
             pending = bytearray()
             last = time.monotonic()
             for number, task_id, path, absolute, kind, agent in json.loads(line):
-                started = time.monotonic()
-                PROGRESS.pack_into(self._progress, 0, number, started)
+                note_begun(self._progress, number, time.monotonic())
                 answer = self._grader.answer(task_id, path, absolute, kind, agent)
                 if os.getpid() != own:
                     os._exit(0)  # a copy that the grader forked and let come back here
@@ -95,7 +94,7 @@ class _Worker:
                     write_fully(self._target, bytes(pending))
                     pending.clear()
                     last = time.monotonic()
-                PROGRESS.pack_into(self._progress, 0, IDLE, 0.0)
+                note_ended(self._progress)
             write_fully(self._target, bytes(pending))
 
     def fork_for(self, lines: BinaryIO, *, each_chunk: bool) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -95,6 +97,9 @@ class Files:
         value = {**json.loads(last), "number": 7, "previous": hashlib.sha256(last).hexdigest()}
         return json.dumps({**value, "submission": "by hand", **changes}).encode() + b"\n"
 
+    def renumber_head(self, number: int) -> None:
+        self.head.write_text(f"{number} {self.head.read_text().split()[1]}\n")
+
     def rewrite(self, lines: list[bytes]) -> None:
         """Write lines with right numbers and hashes, and the head, as someone who knows this program can."""
         previous, whole = FIRST, []
@@ -162,6 +167,10 @@ FOUND: dict[str, tuple[Callable[[Files], object], str]] = {
     "a number of too many digits": (field(3, b'"number":4', b'"number":' + b"9" * 9000), "line 4 is not an entry"),
     "a number in text": (field(3, b'"number":4', b'"number":"4"'), "line 4 is not an entry"),
     "a number changed": (field(3, b'"number":4', b'"number":9'), "line 4 has the number 9 where 4 is expected"),
+    "the last number the largest that is read": (
+        field(5, b'"number":6', b'"number":%d' % (2**53 - 1)),
+        "line 6 has the number 9,007,199,254,740,991 where 6 is expected",
+    ),
     "deep nesting": (put(3, b"[" * 100_000 + b"\n"), "line 4 is not an entry"),
     "a list": (put(3, b"[1]\n"), "line 4 is not an entry"),
     "an empty line": (put(3, b"\n"), "line 4 is not an entry"),
@@ -190,6 +199,8 @@ FOUND: dict[str, tuple[Callable[[Files], object], str]] = {
         lambda files: files.head.write_text(f"2 {hashlib.sha256(files.lines[1]).hexdigest()}\n"),
         "ends with line 2: what follows was added by hand, or the head is an older one",
     ),
+    "a smaller number in the head": (lambda files: files.renumber_head(-1), "has the number -1 where 6 is expected"),
+    "a larger number in the head": (lambda files: files.renumber_head(999), "has the number 999 where 6 is expected"),
     "another hash in the head": (lambda files: files.head.write_text(f"6 {'a' * 64}\n"), "entry 6 was changed"),
 }  # fmt: skip
 
@@ -210,6 +221,25 @@ def test_tampering_is_found_and_stays_found_after_more_gradings(tmp_path: Path, 
     recorded = [line for line in files.path.read_bytes().splitlines() if b'"kind":"changed"' in line]
     assert len(recorded) <= 1, "a change is recorded once"
     assert look(Ledger(files.path), 52) == look(Ledger(files.path), 52)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+@pytest.mark.parametrize("name", [NAME, HEAD])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_file_is_neither_waited_for_nor_read(tmp_path: Path, name: str, kind: str) -> None:
+    path = Files(tmp_path).path
+    (tmp_path / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(OSError, match="not a regular file"):
+        look(Ledger(path), 50)
+    if name == NAME:
+        with pytest.raises(InputError, match="not a regular file"):
+            verify(path)
+    else:
+        assert "missing or damaged" in "; ".join(verify(path).problems)
 
 
 def test_each_kind_of_tampering_is_listed_once_where_it_was_done(tmp_path: Path) -> None:

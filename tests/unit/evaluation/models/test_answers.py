@@ -106,15 +106,16 @@ def call_delta(**function):
     return {"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "c1", "function": function}]}}]}
 
 
-def test_the_arguments_of_a_call_may_be_long_and_arrive_in_small_pieces():
+@pytest.mark.parametrize("repeated", [{}, {"name": "query"}], ids=["named once", "named in each piece"])
+def test_the_arguments_of_a_call_may_be_long_and_arrive_in_small_pieces(repeated):
     reader = AnswerReader("agent", "host", 0.0)
-    written = json.dumps({"sql": "S" * 400_000})
+    written = json.dumps({"sql": "S" * 800_000})
     reader.add(call_delta(name="query"))  # some servers leave out `arguments` until there are some
     for start in range(0, len(written), 4):
-        reader.add(call_delta(arguments=written[start : start + 4]))
+        reader.add(call_delta(arguments=written[start : start + 4], **repeated))
     reader.add({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
     (call,) = reader.streamed().tool_calls
-    assert (call.name, call.id, call.arguments) == ("query", "c1", {"sql": "S" * 400_000})
+    assert (call.name, call.id, call.arguments) == ("query", "c1", {"sql": "S" * 800_000})
     assert call.written == written
 
 
@@ -128,10 +129,13 @@ def test_a_call_without_arguments_has_an_empty_object():
 
 @pytest.mark.parametrize("field", ["content", "refusal", "name", "arguments"])
 def test_everything_in_a_stream_counts_towards_its_limit(field):
-    piece = "x" * 100_000
-    in_call = call_delta(**{field: piece}) if field in ("name", "arguments") else None
+    def piece(number):
+        text = str(number) + "x" * 99_999
+        in_call = field in ("name", "arguments")
+        return call_delta(**{field: text}) if in_call else {"choices": [{"delta": {field: text}}]}
+
     reader = AnswerReader("agent", "host", 0.0)
-    for _ in range(10):
-        reader.add(in_call or {"choices": [{"delta": {field: piece}}]})
+    for number in range(10):
+        reader.add(piece(number))
     with pytest.raises(PeerError, match="more than 1,000,000 characters"):
-        reader.add(in_call or {"choices": [{"delta": {field: piece}}]})
+        reader.add(piece(10))
