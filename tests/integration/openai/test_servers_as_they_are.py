@@ -218,6 +218,16 @@ async def test_an_agent_that_remembers_is_not_asked_again_after_our_own_queue(tm
     assert len(counts) == 4
 
 
+@pytest.mark.parametrize("finish", ["stop", "content_filter"])
+async def test_a_chat_endpoint_without_a_greeting_is_not_told_to_be_another_protocol(
+    tmp_path: Path, finish: str
+) -> None:
+    said = "" if finish == "stop" else "I he"
+    async with srv.OpenAIServer(otherwise=lambda body: srv.say(said, finish=finish)) as server:
+        run = await run_with(server.url, tmp_path)
+    assert [end.ways for end in run.of("conversation_ended")] == [("look at the agent's log",)] * 2
+
+
 async def test_a_chat_endpoint_keeps_nothing_so_that_its_runs_are_clean(tmp_path: Path) -> None:
     async with srv.OpenAIServer(otherwise=lambda body: srv.say("I help.")) as server:
         run = await run_with(server.url, tmp_path)
