@@ -30,7 +30,7 @@ from bioeval_tui.evaluation.traces import registry
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Role
-from bioeval_tui.text import clean, clean_line, clean_value, is_html, page_title, shorten
+from bioeval_tui.text import clean, clean_line, clean_value, is_html, page_title, plural, shorten
 
 ENOUGH = 3
 """A user who had this many messages, with the greeting, could have brought up a task."""
@@ -110,7 +110,7 @@ class HeldConversation:
         had_turns = outcome.reason == "signed_off" or (outcome.reason == "max_turns" and said >= ENOUGH)
         if not had_turns or not self.parts.brings_up_nothing(replace(self._view(), job=self.plan.job)):
             return outcome
-        detail = f"the user brought up none of the tasks in {said} messages"
+        detail = f"the user brought up none of the tasks in {plural(said, 'message')}"
         return Outcome("evaluator_failed", "evaluator", detail)
 
     async def _one_turn(self) -> Outcome | None:
@@ -449,7 +449,9 @@ def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
         return (f"start the agent, or give its address {where}",)
     failed = error.status is not None and error.status >= 500 and error.status != 501
     elsewhere = error.status in (301, 302, 303, 307, 308, 404, 405, 410, 501)
-    if elsewhere or error.unusable or (error.received.lstrip().startswith("<") and not failed):
+    # An unusable answer of a chat endpoint is empty, filtered or too long, but one in this protocol.
+    foreign = error.unusable and protocol != "openai"
+    if elsewhere or foreign or (error.received.lstrip().startswith("<") and not failed):
         more = ", without /api/v1" if protocol == "rest" else ""
         others = [one.name for one in agent_protocols.PROTOCOLS if not one.is_function and one is not known]
         nobody = "no agent seems to answer there: " if is_html(error.received) else ""

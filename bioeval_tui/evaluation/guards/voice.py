@@ -29,6 +29,8 @@ TOO_OFTEN = 3
 """From this many times on, saying the same message is certainly no person's doing."""
 SHORTEST = 6
 """Messages with fewer words may be repeated: "yes please" is not a repetition."""
+SHORTEST_QUESTION = 4
+"""Questions with fewer words may be asked about one thing after another: "Is it safe?"."""
 ECHOED = 8
 """From this many words on, repeating the agent's message exactly counts as speaking as the agent."""
 SHINGLE = 8
@@ -121,7 +123,8 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
     """
     note = "You repeated yourself. Say something new: put it differently, or go on to what has not been brought up."
     words = without_signoff(view, text)
-    if word_count(words) >= SHORTEST:
+    long = word_count(words) >= SHORTEST
+    if long or ("?" in words and word_count(words) >= SHORTEST_QUESTION):
         earlier = [said for said in said_by(view, "user") if are_alike(words, said, REPEATED)]
         if len(earlier) >= TOO_OFTEN - 1 and not (
             "?" in last_agent_message(view) and _UNKNOWING.search(words)
@@ -129,7 +132,7 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
             return Violation(
                 "repetition", f"says it {len(earlier) + 1} times: “{shorten(earlier[0], 80)}”", note
             )
-        if earlier and not _asked_again(view):
+        if long and earlier and not _asked_again(view):
             return Violation("repetition", f"said before: “{shorten(earlier[0], 80)}”", note, "mark")
     parts = [part.casefold() for part in sentences(words) if word_count(part) >= 3]
     often = next((part for part in parts if parts.count(part) >= 3), None)

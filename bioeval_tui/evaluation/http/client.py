@@ -11,6 +11,7 @@ knows whether they acted on it.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -48,6 +49,8 @@ _EVENT_STREAM = "text/event-stream"
 _HEAD_BYTES = 2000
 _under_way: dict[str, WeakSet[Exchange]] = {}
 """The exchanges of this process with each host that are not finished."""
+_given_up: dict[str, tuple[float, float]] = {}
+"""When a crowded exchange with a host last timed out, and until when the host may still work on all that did."""
 _reused: ContextVar[bool] = ContextVar("reused", default=False)
 """Whether this task's request went out on a connection that had been used before."""
 
@@ -69,8 +72,8 @@ class Exchange:
     """One request and its answer while it is read; it is in `response.extensions["exchange"]`.
 
     Time in which this process did not run (stopped, or the machine was asleep) does not count as the peer's. A timeout
-    is `crowded` if this process had other exchanges with the host meanwhile, which may have waited for each other there;
-    only a `stateless` peer may be asked again then.
+    is `crowded` if this process had other exchanges with the host meanwhile, which may have waited for each other there, or
+    if the host may still work on such ones, because many servers do not notice that nobody waits any more; only a `stateless` peer may be asked again then.
     """
 
     def __init__(
@@ -140,9 +143,19 @@ class Exchange:
         """Note that nothing more is expected of the peer."""
         _under_way.get(self.host, WeakSet()).discard(self)
 
+    def answered(self) -> None:
+        """Note that the peer has answered, so that it no longer works on what was sent before this request."""
+        since, _ = _given_up.get(self.host, (math.inf, 0.0))
+        if self.started > since:
+            _given_up.pop(self.host, None)
+
     def _too_late(self) -> PeerError:
         error = self.error(f"did not finish its answer within {self._whole_s:g} s")
+        _, until = _given_up.get(self.host, (0.0, 0.0))
         if self._crowded:
+            now = time.monotonic()
+            _given_up[self.host] = now, max(now, until) + self._whole_s
+        if self._crowded or self.started < until:
             error.args = (
                 f"{error} while other requests of this program waited for it: use a lower --concurrency, or allow more time",
             )
@@ -188,6 +201,7 @@ class _Body(httpx2.AsyncByteStream):
             if piece:
                 yield piece
             if is_last:
+                self._exchange.answered()
                 break
         if self._is_events:
             yield b"\n\n"  # some servers leave out the empty line that ends the last event

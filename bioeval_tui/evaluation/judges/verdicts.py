@@ -48,6 +48,7 @@ _NUMBERED = re.compile(
 )
 _DECIMAL = re.compile(r"-?[0-9]{0,6}(?:\.[0-9]{1,20})?")
 _ESCAPES = re.compile(r'\\(["/\\nrt])')
+_STRING = re.compile(r'"([^"\\\n]{1,2000})"')
 
 
 class MalformedAnswerError(Exception):
@@ -215,6 +216,10 @@ def _verdict(number: int, given: Mapping[str, Any], asked: Question) -> TaskVerd
     reason = clean(reason.strip(), MAX_REASON)
     if _is_copied(reason, asked.prompt):
         raise MalformedAnswerError(f"the reason of task {number} is copied from the instructions")
+    if _is_repeated(reason, _shown(asked)):
+        raise MalformedAnswerError(
+            f"the reason of task {number} only repeats words of the conversation or of a task"
+        )
     about = f"{asked.tasks[number - 1].task} {reason}"
     evidence = tuple(dict.fromkeys(_evidence(number, given, asked, about)))[:MAX_EVIDENCE]
     if score > 0 and not evidence and not asked.published:
@@ -282,7 +287,7 @@ def _quoted(number: int, quote: str, asked: Question) -> Evidence:
     for words in dict.fromkeys(clean(form, MAX_REASON) for form in (quote, *copied) if form):
         if (message := locate(words, asked.transcript, asked.states)) is not None:
             return Evidence(words, message)
-    if _is_copied(quote, asked.prompt):
+    if _is_copied(quote, asked.prompt) or _is_repeated(quote, _wanted(asked)):
         raise MalformedAnswerError(f"the evidence of task {number} is copied from the instructions")
     return Evidence(clean(quote, MAX_REASON))
 
@@ -301,9 +306,34 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _is_copied(words: str, prompt: str) -> bool:
-    """Return whether every sentence of `words` is one of the prompt's."""
+    """Return whether every sentence of `words` is one of the prompt's, or of a string in its example."""
     said = _sentences(words)
-    return bool(said) and min(map(len, said)) >= SHORTEST_COPY and said <= _sentences(prompt)
+    return bool(said) and min(map(len, said)) >= SHORTEST_COPY and said <= _instructions(prompt)
+
+
+def _is_repeated(words: str, texts: Sequence[str]) -> bool:
+    """Return whether every sentence of `words` stands in one of these texts: small models repeat what they read."""
+    said = _sentences(words)
+    return max(map(len, said), default=0) >= SHORTEST_COPY and all(
+        any(_stands_in([sentence], _plain_message(text)) for text in texts) for sentence in said
+    )
+
+
+def _wanted(asked: Question) -> list[str]:
+    """Return the words of the tasks, in which no evidence can be found."""
+    return [
+        f"Done when: {text}" for task in asked.tasks for text in (task.task, task.acceptance_criteria) if text
+    ]
+
+
+def _shown(asked: Question) -> list[str]:
+    """Return the tasks and messages, whose words say nothing about how well a task was done."""
+    return [*_wanted(asked), *(message.content for message in asked.transcript)]
+
+
+@lru_cache(maxsize=8)
+def _instructions(prompt: str) -> frozenset[str]:
+    return _sentences("\n".join([prompt, *_STRING.findall(prompt)]))
 
 
 @lru_cache(maxsize=8)

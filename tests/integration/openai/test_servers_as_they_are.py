@@ -150,8 +150,11 @@ async def test_every_servers_words_for_a_full_context_are_known(server: srv.Open
     assert not caught.value.disagrees
 
 
-def answers_only_alone(alone: bool = True) -> tuple[srv.OpenAIServer, list[int]]:
-    """Return a server that answers while it has one request, as one with too many for its time limit, and its counts."""
+def answers_only_alone(alone: bool = True, busy_until: int = 4) -> tuple[srv.OpenAIServer, list[int]]:
+    """Return a server that answers while it has one request, as one with too many for its time limit, and its counts.
+
+    With `busy_until`, not even then before that request.
+    """
     counts: list[int] = []
     under_way = 0
 
@@ -161,7 +164,7 @@ def answers_only_alone(alone: bool = True) -> tuple[srv.OpenAIServer, list[int]]
             under_way += 1
             counts.append(under_way)
             try:
-                if under_way > 1 or not alone or len(counts) < 4:
+                if under_way > 1 or not alone or len(counts) < busy_until:
                     return await srv.hangs()(server, request, body)
                 return await srv.say("I help.")(server, request, body)
             finally:
@@ -196,6 +199,15 @@ async def test_an_agent_that_does_not_answer_alone_either_is_blamed(tmp_path: Pa
     assert sum(failure.counted for failure in run.of("request_failed")) == 4
 
 
+async def test_a_server_that_still_works_on_what_we_gave_up_is_not_the_agents_failure(tmp_path: Path) -> None:
+    server, counts = answers_only_alone(busy_until=6)
+    async with server:
+        run = await run_with(server.url, tmp_path, spec=CROWD, timeoutMs=1000)
+    assert counts[4] == 1, "the fifth request was sent alone, and not answered either"
+    assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    assert not any(failure.counted for failure in run.of("request_failed"))
+
+
 async def test_an_agent_that_remembers_is_not_asked_again_after_our_own_queue(tmp_path: Path) -> None:
     server, counts = answers_only_alone(alone=False)
     async with server:
@@ -204,6 +216,16 @@ async def test_an_agent_that_remembers_is_not_asked_again_after_our_own_queue(tm
     assert crowded
     assert "while other requests of this program waited" in crowded[0].detail
     assert len(counts) == 4
+
+
+@pytest.mark.parametrize("finish", ["stop", "content_filter"])
+async def test_a_chat_endpoint_without_a_greeting_is_not_told_to_be_another_protocol(
+    tmp_path: Path, finish: str
+) -> None:
+    said = "" if finish == "stop" else "I he"
+    async with srv.OpenAIServer(otherwise=lambda body: srv.say(said, finish=finish)) as server:
+        run = await run_with(server.url, tmp_path)
+    assert [end.ways for end in run.of("conversation_ended")] == [("look at the agent's log",)] * 2
 
 
 async def test_a_chat_endpoint_keeps_nothing_so_that_its_runs_are_clean(tmp_path: Path) -> None:

@@ -378,6 +378,9 @@ def test_repeating_a_message_is_marked_unless_the_agent_asked_again():
     assert found("Remind me to take my pill, please.", *third) == [("repetition", "void")], (
         "no person goes on like that"
     )
+    short = "Does warfarin interact with ibuprofen?"
+    assert found(short, "Hi", "Hello", short, "Yes, it does.") == []
+    assert found(short, "Hi", "Hello", short, "Yes, it does.", short, "Yes!") == [("repetition", "void")]
     unknown = "I'm sorry, but I don't have that information."
     asked = ("Hi", "When did it start?", unknown, "Any fever?", unknown, "Do you smoke?")
     assert ("repetition", "void") not in found(unknown, *asked)

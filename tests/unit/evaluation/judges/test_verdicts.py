@@ -42,9 +42,7 @@ def read_text(text, published=False):
 
 
 def problems_of(text):
-    return "; ".join(
-        read_answer(text, Question(TASKS, SAID, prompt="Give it. A reason of one sentence.")).problems
-    )
+    return "; ".join(read_answer(text, Question(TASKS, SAID, prompt=PROMPT)).problems)
 
 
 def answer(tasks, **more):
@@ -82,6 +80,9 @@ def test_the_published_shape_names_tasks_by_their_text():
     assert [v.task for v in read(tasks)[0]] == [1, 2]
 
 
+PROMPT = 'Give it. A reason of one sentence. Answer like {"score": 0.9, "reason": "Short and to the point"}'
+
+
 @pytest.mark.parametrize(
     ("tasks", "says"),
     [
@@ -104,6 +105,10 @@ def test_the_published_shape_names_tasks_by_their_text():
         ([entry(1), entry(2, reason=" ,")], "task 2 has no reason"),
         ([entry(1), entry(2, reason="A reason of one sentence.")], "copied from the instructions"),
         ([entry(1), entry(2, evidence=["a reason of one sentence"])], "copied from the instructions"),
+        ([entry(1), entry(2, reason="Short and to the point")], "copied from the instructions"),
+        ([entry(1), entry(2, evidence=[f"Done when: {TASKS[0].task}"])], "copied from the instructions"),
+        ([entry(1), entry(2, reason=f"{TASKS[1].task.lower()}.")], "only repeats words"),
+        ([entry(1), entry(2, reason=f"{SAID[0].content}. {SAID[1].content}")], "only repeats words"),
         ([entry(1), entry(2, evidence=[])], "task 2 has a score above 0 and no evidence"),
         ([entry(1), entry(2, evidence=None, messages=[0])], "task 2 has a score above 0 and no evidence"),
         ([entry(1), entry(2, evidence=[9])], "message 9, which has no words"),
@@ -113,7 +118,7 @@ def test_the_published_shape_names_tasks_by_their_text():
     ],
 )
 def test_what_cannot_be_used_is_named_and_the_rest_is_kept(tasks, says):
-    found = read_answer(answer(tasks), Question(TASKS, SAID, prompt="Give it. A reason of one sentence."))
+    found = read_answer(answer(tasks), Question(TASKS, SAID, prompt=PROMPT))
     assert says in "; ".join(found.problems)
     assert set(found.verdicts) <= ({2} if "task 1 is" in says else {1})
     assert "there is no task" not in says or not found.verdicts, "the others may be counted from 0, too"
