@@ -92,8 +92,11 @@ async def test_an_agent_is_measured_as_its_server_measures_it(
     assert faults(found) == [("signed_off", "none")]
     assert not found.of("request_failed")
     said = [message for message in found.of("message_completed") if message.role == "assistant"]
+    assert len(said) == 1 + len(LINES)
+    # The server may send an answer before it logs it.
+    wait_until(lambda: sum(one.total_ms > 0 for one in model.served()[before:]) >= len(said), model.log)
     served = model.served()[before:]
-    assert len(said) == len(served) == 1 + len(LINES)
+    assert len(said) == len(served)
     for message, own in zip(said, served, strict=True):
         assert message.content
         assert message.tokens_out == own.tokens_out
@@ -155,8 +158,9 @@ async def test_the_model_can_be_all_three_and_every_token_counts(tmp_path: Path,
     assert found.result["status"] == "completed"
     peers = found.result["cost"]["peers"].values()
     told = sum(peer["tokens_out"] or 0 for peer in peers)
-    written = sum(request.tokens_out for request in model.served()[before:])
-    assert told == written  # the log, too, is silent of an answer that was stopped at its longest length
+    # The log, too, is silent of an answer that was stopped at its longest length; it may come after the answer.
+    wait_until(lambda: sum(one.tokens_out for one in model.served()[before:]) >= told, model.log)
+    assert told == sum(request.tokens_out for request in model.served()[before:])
 
 
 async def test_a_full_context_is_the_agents_and_named_so(tmp_path: Path) -> None:
@@ -176,9 +180,8 @@ async def test_eight_conversations_on_one_slot_are_no_fault_of_the_agent(tmp_pat
         what = job(agent=alone.url, evaluator=script, target=target)
         one = await held(tmp_path, what)
         slowest = max(said.latency_ms for said in one.of("message_completed") if said.role == "assistant")
-        what["target"]["timeoutMs"] = round(
-            3 * slowest
-        )  # enough for an answer, too little for the queue of eight
+        # Enough for an answer, also where other things slow it down; too little for the queue of eight.
+        what["target"]["timeoutMs"] = round(5 * slowest)
         (tmp_path / "crowd").mkdir()
         found = await held(tmp_path / "crowd", what, concurrency=8, trials=8)
     assert "agent" not in {fault for _, fault in faults(found)}

@@ -12,7 +12,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from bioeval_tui.evaluation.models.reasoning import REASONING_BEGINS, REASONING_ENDS, without_reasoning
+from bioeval_tui.evaluation.models.reasoning import (
+    LONGEST_END,
+    REASONING_BEGINS,
+    REASONING_ENDS,
+    without_reasoning,
+)
 from bioeval_tui.text import parse_json
 
 MAX_HIDDEN = 100_000
@@ -48,20 +53,26 @@ _AROUND = (
     "properties",
     "data",
     "message",
+    "messages",
 )
 _MARK = (
-    r"(?:<\|/?[a-z_]{1,30}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|\[/?INST\]|</?\|(?:turn|channel)\|?>"
-    r"|<\|START_RESPONSE\|>|<\|END_RESPONSE\|>|\[e~\[|\]~b\])"
+    r"(?:<\|/?[a-z_]{1,30}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|\[/?INST\]|</?\|(?:turn|channel)\|?>|<turn\|>"
+    r"|<\|START_RESPONSE\|>|<\|END_RESPONSE\|>|\[(?:BEGIN|END) FINAL RESPONSE\]|<end_of_utterance>|\[e~\[|\]~b\]"
+    r"|\[TOOL_CALLS\](?:\s?\w{1,50}\[ARGS\])?)"
 )
 _LEADING_TOKENS = re.compile(
     rf"(?:\s*{_MARK}\s*(?:(?:assistant|user|model|human)\b(?!['’])[ \t]*\n?)?)+", re.IGNORECASE
 )
-_NEXT_TOKEN = re.compile(_MARK, re.IGNORECASE)
+_NEXT_TOKEN = re.compile(rf"{_MARK}|(?<=[.!?])(?:assistant|user)\n\n", re.IGNORECASE)
+_BARE_ROLE = re.compile(r"\s*(?:assistant|user|model)\n+")
+"""What is left of Llama 3's template where a server leaves its marks out."""
 _WRAPPED = re.compile(
-    r"<(message|user|user_message|response|reply|answer|final|final_answer|output|result|solution|text|assistant)>(.*)</\1>",
+    r"<(tool_call|message|user|user_message|response|reply|answer|final|final_answer|output|result|solution|text|assistant)>(.*)</\1>",
     re.DOTALL | re.IGNORECASE,
 )
-_FENCE = re.compile(r"```[\w+-]{0,20}[ \t]*\n(.*?)(?:\n?```|\Z)\s*", re.DOTALL)
+_FENCE = re.compile(r"(```|~~~)[\w+-]{0,20}[ \t]*\n(.*?)(?:\n?\1|\Z)\s*", re.DOTALL)
+_RULES = re.compile(r"\A-{3,}[ \t]*\n|\n[ \t]*-{3,}\Z")
+_QUOTED_LINES = re.compile(r"(?:>[^\n]*(?:\n|\Z))+")
 _ONE_LINE_FENCE = re.compile(r"(`{1,3})([^`]+)\1")
 _OBJECT = re.compile(r"\{\s*[\"'](\w+)[\"']\s*:\s*[\"']")
 _BEGUN = re.compile(rf"\{{\s*\"(?:{'|'.join(_KEYS)})\"\s*:\s*\"")
@@ -85,7 +96,7 @@ def read(text: str, names: Sequence[str], *, chatbot: str = "", plays_assistant:
         words = _without_tokens(without_reasoning(words)).strip()
         words = _without_script(_without_introduction(words, names), names, chatbot)
         words = _unfenced(words)
-        words = _from_json(words, plays_assistant).strip()
+        words = _from_json(words, (*_KEYS, *names), plays_assistant).strip()
         words = _unquoted(words)
         if words == before:
             break
@@ -158,7 +169,7 @@ class Stream:
             return self._hold()
         if start[0] in "<[◁":
             # Only what is new is searched, and the longest mark before it.
-            ends = list(REASONING_ENDS.finditer(self._held, max(0, self._searched - 20)))
+            ends = list(REASONING_ENDS.finditer(self._held, max(0, self._searched - LONGEST_END)))
             self._searched = len(self._held)
             if not ends:
                 waits = (len(start) < 20 and start[1:2] not in _DIGITS) or start.startswith(("<|", "<｜"))
@@ -207,7 +218,7 @@ class Stream:
 
 
 def _without_tokens(text: str) -> str:
-    if leading := _LEADING_TOKENS.match(text):
+    if leading := _LEADING_TOKENS.match(text) or _BARE_ROLE.match(text):
         text = text[leading.end() :]
     following = _NEXT_TOKEN.search(text)
     return text[: following.start()] if following else text
@@ -241,9 +252,11 @@ def _without_introduction(text: str, names: Sequence[str]) -> str:
 
 def _without_script(text: str, names: Sequence[str], chatbot: str) -> str:
     """Remove the user's name before its words, and what a script lets others say after them."""
-    mine = "|".join(re.escape(name) for name in (*names, "user", "human", "next message", "message"))
+    mine = "|".join(
+        re.escape(name) for name in (*names, "user", "human", "next message", "message", "final answer")
+    )
     label = re.compile(
-        rf"[\s*_#>\[(<\-]{{0,6}}(?:{mine})(?:\s?\([\w ]{{1,20}}\))?[\s*_\])>]{{0,4}}:[*_]{{0,2}}[ \t]*\n?",
+        rf"[\s*_#>\[(<@\-]{{0,6}}(?:{mine})(?:['’]s next message|\s(?:says|said|asks|writes))?(?:\s?\([\w ]{{1,20}}\))?[\s*_\])>]{{0,4}}:[*_]{{0,2}}[ \t]*\n?",
         re.IGNORECASE,
     )
     found = label.match(text)
@@ -258,10 +271,12 @@ def _without_script(text: str, names: Sequence[str], chatbot: str) -> str:
 
 
 def _unfenced(text: str) -> str:
-    for pattern, group in ((_FENCE, 1), (_ONE_LINE_FENCE, 2), (_WRAPPED, 2)):
+    for pattern, group in ((_FENCE, 2), (_ONE_LINE_FENCE, 2), (_WRAPPED, 2)):
         if found := pattern.fullmatch(text):
             return found.group(group).strip()
-    return text
+    if _QUOTED_LINES.fullmatch(text):
+        return "\n".join(line[1:].strip() for line in text.splitlines())
+    return _RULES.sub("", text).strip()
 
 
 def _unquoted(text: str) -> str:
@@ -281,11 +296,11 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _from_json(text: str, plays_assistant: bool) -> str:
-    """Return the message in a JSON value, also one that was cut off, or stands within prose; else `text`."""
+def _from_json(text: str, keys: Sequence[str], plays_assistant: bool) -> str:
+    """Return the message under a key of a JSON value, also one cut off, or within prose; else `text`."""
     if text[:1] in "[{" or (text[:2] in ('"{', '"[')):
         for value in _values(text):
-            if (found := _message(value, plays_assistant)) is not None:
+            if (found := _message(value, keys, plays_assistant)) is not None:
                 return found
     elif "{" not in text:
         return text
@@ -324,23 +339,25 @@ def _values(text: str) -> Iterator[Any]:
             continue
 
 
-def _message(value: Any, plays_assistant: bool, depth: int = 0) -> str | None:
+def _message(value: Any, keys: Sequence[str], plays_assistant: bool, depth: int = 0) -> str | None:
     if isinstance(value, str):
         return value
     if depth > 3:
         return None
     if isinstance(value, list):
-        return _message(value[0], plays_assistant, depth + 1) if len(value) == 1 else None
+        return _message(value[0], keys, plays_assistant, depth + 1) if len(value) == 1 else None
     if not isinstance(value, Mapping):
         return None
     if value.get("role") == "assistant" and not plays_assistant:
         return None
-    for key in _KEYS:
+    for key in keys:
         if isinstance(value.get(key), str):
             return str(value[key])
     for key in (*_AROUND, "content"):
         if isinstance(value.get(key), Mapping | list):
-            return _message(value[key], plays_assistant, depth + 1)
+            return _message(value[key], keys, plays_assistant, depth + 1)
+        if key == "arguments" and str(value.get(key, "")).startswith("{"):  # as JSON text, as OpenAI has it
+            return str(value[key])
     return None
 
 

@@ -62,7 +62,7 @@ _TALK = re.compile(
     rf"|(?:\bi can(?:'t|not)|{_IM} (?:not able|unable)(?: to)?) (?:help|assist)(?: you| with that|\W*$|[.,;!])"
     rf"|{_CAN} (?:guide|support|assist|connect|refer|schedule|advise) (?:you|with)\b"
     rf"|{_IM} (?:here|going|happy|glad|able) to (?:guide|support|advise|connect) you\b"
-    rf"|{_CAN} (?:give|offer|provide|send|get|find)(?: (?:you|them to you))? (?:with )?(?:an? |some |general |a few )*(?:information|guidance|support|assistance|advice|suggestions|tips|general \w+|resources)\b"
+    rf"|{_CAN} (?:give|offer|provide|send|get|find)(?: (?:you|them to you))? (?:with )?(?:an? |some |general |a few )*(?:information|guidance|support|assistance|advice|suggestions|tips|general \w+|resources|(?:common|possible|likely) (?:causes|symptoms|reasons|treatments|remedies))\b"
     rf"|{_CAN} answer (?:any |all |your |some )*questions\b"
     rf"|{_IM} (?:not able|unable|not equipped|not capable|not qualified|not here|not allowed)(?: to| of)? (?:provid(?:e|ing)|giv(?:e|ing)|offer(?:ing)?|mak(?:e|ing)|answer(?:ing)?|check(?:ing)?|access(?:ing)?|monitor(?:ing)?) (?:you|your|any|an?|the|specific|that)? ?(?:\w+ )?(?:medical|diagnos[ei]s|advice|assistance|health|weather|personal|data|information you)"
     rf"|{_CAN} help(?: with (?:that|anything|everything))?(?=\W*$|[.,;!])"

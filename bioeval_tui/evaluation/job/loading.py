@@ -317,6 +317,16 @@ def _meant(value: object, part: str) -> str:
     return ""
 
 
+_OTHER_NAMES = {"numpredict": "maxTokens", "npredict": "maxTokens"}
+"""What model servers call an option, where the key is not near enough to the name to be found by it."""
+_IN_BODY = {
+    "topk", "minp", "typicalp", "mirostat", "presencepenalty", "frequencypenalty", "repeatpenalty",
+    "repetitionpenalty", "logitbias", "numctx", "keepalive", "thinking", "think", "enablethinking",
+    "chattemplatekwargs", "grammar", "guidedjson", "cacheprompt", "servicetier",
+}  # fmt: skip
+"""Options of model servers that no key stands for: `extraBody` sends them."""
+
+
 def _unknown_key(path: FieldPath) -> str:
     parts = _PARTS.get(str(path[0]), (EvaluationJob,)) if len(path) > 1 else (EvaluationJob,)
     for name in path[1:-1]:
@@ -325,6 +335,10 @@ def _unknown_key(path: FieldPath) -> str:
     known = sorted({field.alias or name for part in parts for name, field in part.model_fields.items()})
     plain = {key.lower(): key for key in known}  # `top_p` and `max_tokens` mean topP and maxTokens
     asked = str(path[-1]).replace("_", "").replace("-", "").lower()
+    if "extraBody" in known and asked in _IN_BODY:
+        return f"unknown key; send it with extraBody: {{{clean_line(str(path[-1]), 40)}: …}}"
+    if (meant := _OTHER_NAMES.get(asked)) in known:
+        return f"unknown key, did you mean {meant}?"
     near = difflib.get_close_matches(asked, plain, 1, 0.5)
     near = near or [key for key in plain if len(key) > 3 and (key in asked or asked in key)]
     if near:

@@ -22,6 +22,8 @@ _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*+[\]}}])", re.DOTALL)
 _OPENS = re.compile(r"[\[{]")
 _BETWEEN = re.compile(r"[\s,\[\]]*+")
 _CURLY = str.maketrans("“”", '""')
+_IN_TEXT = frozenset({"arguments", "parameters", "text"})
+"""Keys under which a tool call or a part of a message has its JSON as text."""
 _OF_ENTRY = frozenset({"score", "reason", "evidence", "message", "messages"})
 _LONGEST_LITERAL = 20_000
 
@@ -137,7 +139,8 @@ def _collect(value: Any, key: str, found: Entries, depth: int) -> None:
     elif isinstance(value, dict):
         before = len(found.entries)
         for name, item in value.items():
-            if isinstance(item, str) and len(value) == 1 and _OPENS.match(item.lstrip()):
+            wraps = len(value) == 1 or (name in _IN_TEXT and "score" not in value)
+            if wraps and isinstance(item, str) and _OPENS.match(item.lstrip()):
                 item = _decoded(item)
             if name not in _OF_ENTRY:
                 _collect(item, name, found, depth + 1)

@@ -7,14 +7,23 @@ import re
 REASONING_TAGS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad|seed:think|antml:thinking|mm:think"
 """The names of the tags around reasoning, as alternatives of a pattern."""
 REASONING_BEGINS = re.compile(
-    rf"\s*(?:<(?:{REASONING_TAGS})>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|think_start\|>)",
+    rf"\s*(?:<(?:{REASONING_TAGS})>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|think_start\|>|<\|START_THINKING\|>"
+    r"|(?:<unused94>|<\|channel>)thought\b)",
     re.IGNORECASE,
 )
 REASONING_ENDS = re.compile(
-    rf"</(?:{REASONING_TAGS})>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|/?think_end\|>", re.IGNORECASE
+    rf"</(?:{REASONING_TAGS})>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|/?think_end\|>|<\|END_THINKING\|>"
+    r"|<unused95>|<channel\|>|\[BEGIN FINAL RESPONSE\]",
+    re.IGNORECASE,
 )
+LONGEST_END = 30
+"""No mark of the end of reasoning has more characters."""
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]{0,100}(?:<\|constrain\|>[^<]{0,50})?<\|message\|>")
-_BARE_CHANNELS = re.compile(r"\s*analysis(?=\S).*?assistantfinal", re.DOTALL)
+_IN_WORDS = re.compile(
+    r"\s*(?:analysis(?=\S).*?assistantfinal|Here(?:'s| is) my thought process:.*?Here(?:'s| is) my response:)",
+    re.DOTALL,
+)
+"""Reasoning between words instead of marks: harmony whose marks the server left out, and Granite's."""
 _QUOTES = re.compile(r"\s*[{\[`]")
 """JSON and code may speak of a tag."""
 
@@ -42,5 +51,5 @@ def _without_channels(text: str) -> str:
         return text[final[-1].end() :] if final else ""
     if "<|message|>" in text:
         return text.rpartition("<|message|>")[2]
-    bare = _BARE_CHANNELS.match(text)
-    return text[bare.end() :] if bare else text
+    in_words = _IN_WORDS.match(text)
+    return text[in_words.end() :] if in_words else text

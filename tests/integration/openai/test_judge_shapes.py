@@ -53,6 +53,11 @@ READ = {
     "two reasoning blocks": f"<think>One.</think><think>Two.</think>{TEXT}",
     "another tag": f'<seed:think>Is {{"score": 1}} fair?</seed:think>{TEXT}',
     "brackets as tags": f'[THINK]Is {{"score": 1}} fair?[/THINK]{TEXT}',
+    "MedGemma's marks": f'<unused94>thought\nIs {{"tasks": [{{"task": 1, "score": 0}}]}} fair?<unused95>{TEXT}',
+    "Gemma's channel": f'<|channel>thought\nIs {{"tasks": [{{"task": 1, "score": 0}}]}} fair?<channel|>{TEXT}',
+    "Command's marks": f'<|START_THINKING|>Is {{"task": 1, "score": 0}} fair?<|END_THINKING|><|START_RESPONSE|>{TEXT}',
+    "a mark of the answer alone": f'So {{"task": 1, "score": 0}} is too low.\n[BEGIN FINAL RESPONSE]\n{TEXT}',
+    "Granite's words": f'Here is my thought process: {{"task": 1, "score": 0}}? Here is my response: {TEXT}',
     "a verdict that speaks of a tag": f"<think>Hm.</think>{TEXT.replace('It says so.', 'It wrote </think> and said so.')}",
     "channels without marks": f'analysisIs {{"score": 1}} fair?assistantfinal{TEXT}',
     "harmony": f"<|channel|>analysis<|message|>Score 1?<|end|><|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>",
@@ -64,6 +69,9 @@ READ = {
     "each task fenced": f"```json\n{json.dumps({'tasks': [ONE]})}\n```\nand\n```json\n{json.dumps({'tasks': [TWO]})}\n```",
     "under another key": json.dumps({"answer": WHOLE}),
     "as a tool call in text": f"<tool_call>{json.dumps({'name': 'answer', 'arguments': WHOLE})}</tool_call>",
+    "arguments as text": json.dumps({"name": "answer", "arguments": TEXT}),
+    "a tool call as Mistral writes it": f"[TOOL_CALLS]answer[ARGS]{TEXT}",
+    "parts of a message": json.dumps([{"type": "text", "text": TEXT}]),
     "as the schema's properties": json.dumps({"type": "object", "properties": WHOLE}),
     "JSON in a JSON string": json.dumps(TEXT),
     "JSON in a string under a key": json.dumps({"response": TEXT}),
@@ -120,6 +128,10 @@ NOT_READ = {
     "a draft in the channel of reasoning": (
         f"<|channel|>analysis<|message|>Perhaps {TEXT}",
         "empty but for its reasoning",
+    ),
+    "a quoted verdict within a verdict": (
+        json.dumps({"tasks": [{**ONE, "score": 8, "text": '{"task": 1, "score": 1}'}, TWO]}),
+        "the score of task 1 is 8",
     ),
     "words": ("Score: 5", "it is not JSON"),
     "the schema": (

@@ -195,6 +195,11 @@ async def test_options_are_part_of_what_a_run_is(tmp_path: Path) -> None:
     ("yaml", "says"),
     [
         ("max_tokens: 5", "max_tokens: unknown key, did you mean maxTokens?"),
+        ("num_predict: 5", "num_predict: unknown key, did you mean maxTokens?"),
+        ("n_predict: 5", "n_predict: unknown key, did you mean maxTokens?"),
+        ("top_k: 5", "top_k: unknown key; send it with extraBody: {top_k: …}"),
+        ("min_p: 0.1", "min_p: unknown key; send it with extraBody: {min_p: …}"),
+        ("presencePenalty: 1", "presencePenalty: unknown key; send it with extraBody: {presencePenalty: …}"),
         ("max_completion_tokens: 5", "max_completion_tokens: unknown key, did you mean maxTokens?"),
         ("max_output_tokens: 5", "max_output_tokens: unknown key, did you mean maxTokens?"),
         ("top_p: 1", "top_p: unknown key, did you mean topP?"),

@@ -70,6 +70,13 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         json.dumps({"response": WORDS}),
         json.dumps({"answer": {"message": WORDS}}),
         json.dumps({"name": "answer", "arguments": {"message": WORDS}}),
+        json.dumps({"name": "answer", "arguments": JSON}),
+        f"<tool_call>\n{json.dumps({'name': 'answer', 'arguments': {'message': WORDS}})}\n</tool_call>",
+        f"[TOOL_CALLS] {json.dumps([{'name': 'answer', 'arguments': {'message': WORDS}}])}",
+        f"[TOOL_CALLS]answer[ARGS]{JSON}",
+        json.dumps({"messages": [{"role": "user", "content": WORDS}]}),
+        json.dumps({"test-user": WORDS}),
+        f"~~~json\n{JSON}\n~~~",
         json.dumps({"type": "object", "properties": {"message": WORDS}}),
         json.dumps({"message": {"role": "user", "content": WORDS}}),
         json.dumps({"thought": "I should ask.", "message": WORDS}),
@@ -88,6 +95,12 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         f"◁think▷I should ask.◁/think▷{WORDS}",
         f"<seed:think>I should ask.</seed:think>{WORDS}",
         f"<|begin_of_thought|>Hm.<|end_of_thought|>\n<|begin_of_solution|>{WORDS}<|end_of_solution|>",
+        f"<unused94>thought\nI should ask.<unused95>{WORDS}",
+        f"<|channel>thought\nI should ask.<channel|>{WORDS}",
+        f"<|channel>thought\n<channel|>{JSON}<turn|>",
+        f"<|START_THINKING|>I should ask.<|END_THINKING|><|START_RESPONSE|>{WORDS}<|END_RESPONSE|>",
+        f"I should ask.\n[BEGIN FINAL RESPONSE]\n{WORDS}\n[END FINAL RESPONSE]",
+        f"Here is my thought process: I should ask. Here is my response: {WORDS}",
         # gpt-oss's channels, where a server does not read them
         f"<|channel|>analysis<|message|>I ask.<|end|><|start|>assistant<|channel|>final<|message|>{WORDS}<|return|>",
         f"<|channel|>final<|message|>{WORDS}",
@@ -106,7 +119,16 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         f"{WORDS}<｜end▁of▁sentence｜>",
         f"<|assistant|>\n{WORDS}<|endoftext|>",
         f"<|START_RESPONSE|>{WORDS}<|END_RESPONSE|>",
+        f"assistant\n\n{WORDS}",
+        f"{WORDS}assistant\n\nIt is free.",
+        f"{WORDS}<end_of_utterance>",
         # Labels and introductions
+        f"@test-user: {WORDS}",
+        f'test-user says: "{WORDS}"',
+        f"test-user's next message: {WORDS}",
+        f"**Final answer:** {WORDS}",
+        f"Here is the next message:\n\n---\n\n{WORDS}\n\n---",
+        f"Sure! Here is the next message:\n\n> {WORDS}",
         f"test-user: {WORDS}",
         f"**test-user:** {WORDS}",
         f"**test-user**: {WORDS}",
@@ -158,6 +180,9 @@ async def test_the_message_is_read_from_each_shape(evaluator, server, view, sent
         "I don't know. Maybe. I don't know.",
         "**Please** help, it is **urgent**",
         "Patient: No fever.",
+        "I am an assistant\n\nin a shop, is that a risk?",
+        "I take > 3 a day\n> that is what the app shows",
+        "Is it 3 --- or 4?",
         "Bot: It is free.",
     ],
 )
@@ -170,7 +195,7 @@ async def test_words_that_only_look_like_a_wrapping_stay(evaluator, server, view
 
 @pytest.mark.parametrize(
     "sent",
-    ["<think>I should", "<|channel|>analysis<|message|>I should ask.", "I should ask.</think>", '{"message": ""}', '""'],
+    ["<think>I should", "<unused94>thought\nI should", "<|channel>thought\nI should", "<|START_THINKING|>I should", "<|channel|>analysis<|message|>I should ask.", "I should ask.</think>", '{"message": ""}', '""'],
 )  # fmt: skip
 async def test_reasoning_alone_is_no_message(evaluator, server, view, sent):
     server.will(srv.say(sent))

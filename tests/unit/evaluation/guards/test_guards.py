@@ -189,6 +189,7 @@ def test_speaking_as_the_assistant_for_a_whole_message_is_void(message):
         "Bernie: remind me, please",
         "Great question! It depends on the dose. I recommend you take your temperature often.",
         "I can give you a few general symptoms that you might experience.",
+        "I could give you some common causes that you may have.",
         "I'm not sure. Have you taken any new medicines lately?",
         "Please provide your date of birth.",
         "You should consult a doctor, and my head hurts too.",
