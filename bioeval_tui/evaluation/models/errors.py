@@ -20,14 +20,24 @@ _REFUSING_STATUS = frozenset({400, 422, 500, 501})
 _DISAGREEING_STATUS = frozenset({400, 404, 405, 415, 422, 501})
 """Statuses that say that this program asked for something that the endpoint does not have or understand."""
 _OPTIONS = {
-    "temperature": re.compile(r"\btemperature\b"),
-    "stream_options": re.compile(r"\bstream_options\b|\binclude_usage\b"),
-    "max_tokens": re.compile(r"\bmax_completion_tokens\b"),
-    "response_format": re.compile(
-        r"\bresponse_?format\b|\bjson_?schema\b|\bjson_object\b|\btext\.format\b|structured[ _]outputs?|\bgrammar\b",
-    ),
+    "temperature": "temperature",
+    "stream_options": "stream_options|include_usage",
+    "max_tokens": "max_completion_tokens",
+    "response_format": r"response_?format|json_?schema|json_object|text\.format|structured[ _]outputs?|grammar",
 }
 """The words with which servers name an option that a request may do without, or the other name of `max_tokens`."""
+_NAMED = (
+    r"""(?<!\w)['"`](?:[\w.]{{1,40}}\.)?(?:{0})(?:[.\[][\w.\[\]]{{1,40}})?['"`](?!\s*[:=])"""
+    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong|support\w*|accept\w*|allow\w*"
+    r"|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*|use|remove|without|disabled?|parameters?|arguments?|field|option"
+    r""")\b[^.;?!]{{0,60}}?\b(?:{0})\b"""
+    r"|\b(?:{0})\b[^.;?!]{{0,60}}?(?:\bnot\b|n't\b|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|only|must|cannot"
+    r"|unavailable|forbidden|disabled|fail\w*)\b)"
+)
+"""How servers name a parameter: in quotes of its own, or beside what is wrong with it."""
+_NAMING = {option: re.compile(_NAMED.format(names)) for option, names in _OPTIONS.items()}
+_ECHOED = re.compile(r"""(?<!\w)(['"`])[^'"`]*\s[^'"`]*\1(?!\w)""")
+"""Several words in quotes: they may be anybody's."""
 _CONTEXT_CODES = frozenset(
     {"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"}
 )
@@ -96,7 +106,11 @@ def refusal(
     if status in (400, 413, 422, 500) and is_context_full(codes, shown):
         return context_full(peer, host, shown, status)
     if status in _REFUSING_STATUS and "model_not_found" not in codes:
-        named = {option for option, pattern in _OPTIONS.items() if pattern.search(words)}
+        own = _ECHOED.sub("…", shown.lower())
+        parameter = f"'{error.param}'".lower()
+        named = {
+            option for option, naming in _NAMING.items() if naming.search(own) or naming.search(parameter)
+        }
         if named:
             return Refused(peer, message, named, status=status, received=shown)
     if status in _DISAGREEING_STATUS:

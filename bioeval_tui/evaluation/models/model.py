@@ -139,10 +139,14 @@ class ChatModel:
 
     @asynccontextmanager
     async def _asked(self, request: ChatRequest, *, stream: bool) -> AsyncIterator[tuple[AnswerReader, Any]]:
-        """Send until the server accepts the options; return the answer."""
+        """Send until the server accepts the options; return the answer.
+
+        What a request does without stays out of later ones only if that helped.
+        """
         refused = self._refused.setdefault(request.model, set())
+        tried: dict[str, PeerError] = {}
         while True:
-            options = _options(request, refused, self._api, stream=stream)
+            options = _options(request, refused | tried.keys(), self._api, stream=stream)
             body = {
                 "model": request.model,
                 "messages": list(request.messages),
@@ -167,16 +171,16 @@ class ChatModel:
                 else:
                     async with self._read(answer, sent, request.model, stream=stream) as reader:
                         yield reader, answer
-                    return
-            # Another request may have met the same rejection in the meantime.
+                    break
             newly = problem.options(options) if isinstance(problem, Refused) else set()
             if not newly:
                 raise problem
-            if not newly <= refused:
-                refused |= newly
-                if newly != {"max_tokens"}:  # the limit has another name from now on
-                    newly_named = ", ".join(sorted(newly))
-                    spending.note(f"the {self.peer}'s model is asked without {newly_named}: {problem}")
+            tried |= dict.fromkeys(newly, problem)
+        # Another request may have met the same rejection in the meantime.
+        for option in tried.keys() - refused:
+            refused.add(option)
+            if option != "max_tokens":  # the limit has another name from now on
+                spending.note(f"the {self.peer}'s model is asked without {option}: {tried[option]}")
 
     @asynccontextmanager
     async def _read(

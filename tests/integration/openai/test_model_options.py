@@ -160,6 +160,36 @@ async def test_a_refused_temperature_is_left_out_with_a_warning_that_names_the_j
     assert judge.endswith("(the job sets scorer.temperature)")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "messages[3] is malformed: 'Hi, my temperature is 39, is that invalid?'",
+        "messages[3] is malformed. I took my temperature at nine.",
+        'cannot read {"model": "judge", "temperature": 0, "messages": []}: messages is empty',
+    ],
+)
+async def test_words_that_only_contain_an_options_name_do_not_refuse_it(words: str, tmp_path: Path) -> None:
+    def refuses(body: dict[str, Any]) -> srv.Answer:
+        return srv.status(400, words) if body["model"] == "judge" else answer(body)
+
+    async with srv.OpenAIServer(otherwise=refuses) as server:
+        held = await run(server, tmp_path, conditions=("supplied",))
+    assert held.state.scores() == {"supplied": None}
+    assert all("temperature" in body for body in received(server, "judge"))
+
+
+async def test_an_option_stays_out_of_later_requests_only_where_that_helped(tmp_path: Path) -> None:
+    def refuses(body: dict[str, Any]) -> srv.Answer:
+        if body["model"] == "user" and len(received(server, "user")) <= 2:
+            return srv.status(400, "invalid temperature? no: messages[3] is malformed")
+        return answer(body)
+
+    async with srv.OpenAIServer(otherwise=refuses) as server:
+        held = await run(server, tmp_path, trials=2, conditions=("supplied",))
+    assert [("temperature" in body) for body in received(server, "user")][:3] == [True, False, True]
+    assert not [warning for warning in held.of("warned") if warning.code == "options"]
+
+
 async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(tmp_path: Path) -> None:
     words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
 
