@@ -21,7 +21,7 @@ from bioeval_tui.text import clean_line, shorten
 MAX_PATTERN = 1000
 """Longest pattern, in characters."""
 
-SEARCH_LIMIT_S = 0.2
+SEARCH_LIMIT_S = 0.15
 """Longest time for one search, in seconds."""
 
 

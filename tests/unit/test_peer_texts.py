@@ -44,7 +44,7 @@ LENGTH_OF_EACH = 12_500
 """The length with `--all`, which tries every unit: at this length a quadratic reader exceeds the limit, too."""
 LIMIT_S = 5.0
 
-WORST = ["*", '"', "a", " ", "\n", "```{", "1.", "only ", '{"a":', "[", "_a", "<think>"]
+WORST = ["*", '"', "a", " ", "\n", "```{", "1.", "only ", '{"a":', "[", "_a", "<think>", "\ufdfa"]
 """The repeated units that took longest; the others are tried with `--all`."""
 
 UNITS = [

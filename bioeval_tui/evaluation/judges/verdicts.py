@@ -24,6 +24,8 @@ WHOLE_WORDS = 12
 """Characters. Quotations shorter than this must be whole words."""
 LARGEST = 10**9
 """Larger numbers, and `nan`, are not read as any."""
+MOST_GROWTH, MOST_GROWN = 2, 1000
+"""A text that grows further when ligatures are written out (one sign becomes up to 18) keeps them."""
 SCORES = tuple(step / 10 for step in range(11))
 SHORTEST_COPY = 12
 """Characters. Shorter sentences of a prompt may well be a judge's own words."""
@@ -287,7 +289,7 @@ def _quoted(number: int, quote: str, asked: Question) -> Evidence:
     for words in dict.fromkeys(clean(form, MAX_REASON) for form in (quote, *copied) if form):
         if (message := locate(words, asked.transcript, asked.states)) is not None:
             return Evidence(words, message)
-    if _is_copied(quote, asked.prompt) or _is_repeated(quote, _wanted(asked)):
+    if _is_copied(quote, asked.prompt) or _is_repeated(quote, [*_wanted(asked), asked.prompt]):
         raise MalformedAnswerError(f"the evidence of task {number} is copied from the instructions")
     return Evidence(clean(quote, MAX_REASON))
 
@@ -405,7 +407,10 @@ def _pattern(part: str) -> re.Pattern[str]:
 
 def _plain(text: str) -> str:
     """Return a text without the differences allowed in a quotation: case, spaces, kinds of quotes and dashes, emphasis."""
-    return " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold().split()).strip("\"' ")
+    composed = unicodedata.normalize("NFKC", text)
+    if len(composed) > MOST_GROWTH * len(text) + MOST_GROWN:
+        composed = unicodedata.normalize("NFC", text)
+    return " ".join(composed.translate(_QUOTES).casefold().split()).strip("\"' ")
 
 
 _plain_message = lru_cache(maxsize=64)(_plain)

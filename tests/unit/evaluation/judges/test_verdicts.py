@@ -80,7 +80,7 @@ def test_the_published_shape_names_tasks_by_their_text():
     assert [v.task for v in read(tasks)[0]] == [1, 2]
 
 
-PROMPT = 'Give it. A reason of one sentence. Answer like {"score": 0.9, "reason": "Short and to the point"}'
+PROMPT = 'Facts:\n- She takes warfarin, 5 mg every evening\nGive it. A reason of one sentence. Answer like {"score": 0.9, "reason": "Short and to the point"}'
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,7 @@ PROMPT = 'Give it. A reason of one sentence. Answer like {"score": 0.9, "reason"
         ([entry(1), entry(2, evidence=["a reason of one sentence"])], "copied from the instructions"),
         ([entry(1), entry(2, reason="Short and to the point")], "copied from the instructions"),
         ([entry(1), entry(2, evidence=[f"Done when: {TASKS[0].task}"])], "copied from the instructions"),
+        ([entry(1), entry(2, evidence=["takes warfarin, 5 mg"])], "copied from the instructions"),
         ([entry(1), entry(2, reason=f"{TASKS[1].task.lower()}.")], "only repeats words"),
         ([entry(1), entry(2, reason=f"{SAID[0].content}. {SAID[1].content}")], "only repeats words"),
         ([entry(1), entry(2, evidence=[])], "task 2 has a score above 0 and no evidence"),
