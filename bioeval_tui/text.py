@@ -108,6 +108,17 @@ def size_of(value: Any, most: int) -> int:
     return size
 
 
+def count_of(value: Any) -> int:
+    """Return the number of values in a JSON value; iterative, because deep nesting overflows the stack."""
+    count, waiting = 0, [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict | list):
+            count += len(item)
+            waiting += item.values() if isinstance(item, dict) else item
+    return count
+
+
 def is_large(value: Any, limit: int = 20_000) -> bool:
     """Return whether a JSON-like value has more than `limit` items and characters."""
     return size_of(value, limit) > limit

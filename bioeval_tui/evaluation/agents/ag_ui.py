@@ -202,8 +202,10 @@ class AGUIAgent:
                     event = parse_object("agent", host_of_url(self._url), frame.data)
                     kind = event.get("type")
                     if kind == "STATE_SNAPSHOT":
+                        state.told(event.get("snapshot"))
                         state.value = event.get("snapshot")
                     elif kind == "STATE_DELTA":
+                        state.told(event.get("delta"))
                         event = _patched(state, event)
                     for piece in [*map(Generation, untold), *_take(event, run)]:
                         if isinstance(piece, Delta):

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from bioeval_tui.evaluation.seams import PeerError
-from bioeval_tui.text import MAX_DEPTH, excess_of, size_of
+from bioeval_tui.text import MAX_DEPTH, MAX_VALUES, count_of, excess_of, size_of
 
 MAX_STATE = 5_000_000
 """Maximum size of a state after an answer, in values and characters; a snapshot cannot be larger than an answer."""
@@ -28,6 +28,19 @@ class AgentState:
         """Start with a copy of `value`, which stays as it is."""
         self.value = _copied(value)
         self._left = MAX_MOVED
+        self._told = 0
+
+    def told(self, given: Any) -> None:
+        """Count the values of a snapshot or patch, which are kept in the answer's events.
+
+        Raises:
+            PeerError: those of one answer are too many together; an empty list takes 2 bytes of an answer, and 56 here.
+        """
+        self._told += count_of(given)
+        if self._told > MAX_VALUES:
+            raise PeerError(
+                "agent", f"the agent's states and patches of one answer have more than {MAX_VALUES:,} values"
+            )
 
     def patch(self, operations: Sequence[Mapping[str, Any]]) -> None:
         """Apply a patch.

@@ -441,9 +441,13 @@ def frame(event: str) -> str:
             [frame('{"type": "MESSAGES_SNAPSHOT", "messages": [' + "{}," * 600_000 + "{}]}")],
             "answered JSON with more than 500,000 values",
         ),
+        (
+            [frame('{"type": "STATE_SNAPSHOT", "snapshot": [' + "[]," * 20_000 + "[]]}")] * 26,
+            "states and patches of one answer have more than 500,000 values",
+        ),
         ([frame('{"type": "X", "value": ' + "[" * 900 + "]" * 900 + "}")], "JSON nested deeper than 64"),
     ],
-    ids=["doubled", "deep", "many values", "deep event"],
+    ids=["doubled", "deep", "many values", "many snapshots", "deep event"],
 )
 async def test_a_state_or_event_beyond_the_limits_is_the_agents_failure(
     changes: list[Any], says: str
