@@ -67,9 +67,14 @@ _NEXT_TOKEN = re.compile(rf"{_MARK}|(?<=[.!?])(?:assistant|user)\n\n", re.IGNORE
 _BARE_ROLE = re.compile(r"\s*(?:assistant|user|model)\n+")
 """What is left of Llama 3's template where a server leaves its marks out."""
 _WRAPPED = re.compile(
-    r"<(tool_call|message|user|user_message|response|reply|answer|final|final_answer|output|result|solution|text|assistant)>(.*)</\1>",
+    r"<(tool_call|message|user|user_message|response|reply|answer|final|final_answer|output|result|solution|text|assistant|p)>((?:(?!</\1>).)*)</\1>",
     re.DOTALL | re.IGNORECASE,
 )
+_CALLED = re.compile(r"<(function|parameter)=\w{1,50}>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_BOXED = re.compile(r"(\$?)\\boxed\{(?:\\text\{([^{}]*)\}|([^{}]*))\}\1")
+_NOTE = re.compile(r"\n[ \t]*\(Note: [^()]*\)\Z")
+_BULLET = re.compile(r"[-*•][ \t]+([^\n]*)")
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\Z))|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)', re.DOTALL)
 _FENCE = re.compile(r"(```|~~~)[\w+-]{0,20}[ \t]*\n(.*?)(?:\n?\1|\Z)\s*", re.DOTALL)
 _RULES = re.compile(r"\A-{3,}[ \t]*\n|\n[ \t]*-{3,}\Z")
 _QUOTED_LINES = re.compile(r"(?:>[^\n]*(?:\n|\Z))+")
@@ -271,12 +276,14 @@ def _without_script(text: str, names: Sequence[str], chatbot: str) -> str:
 
 
 def _unfenced(text: str) -> str:
-    for pattern, group in ((_FENCE, 2), (_ONE_LINE_FENCE, 2), (_WRAPPED, 2)):
+    for pattern, group in ((_FENCE, 2), (_ONE_LINE_FENCE, 2), (_WRAPPED, 2), (_CALLED, 2), (_BULLET, 1)):
         if found := pattern.fullmatch(text):
             return found.group(group).strip()
+    if boxed := _BOXED.fullmatch(text):
+        return (boxed[2] or boxed[3] or "").strip()
     if _QUOTED_LINES.fullmatch(text):
         return "\n".join(line[1:].strip() for line in text.splitlines())
-    return _RULES.sub("", text).strip()
+    return _RULES.sub("", _NOTE.sub("", text)).strip()
 
 
 def _unquoted(text: str) -> str:
@@ -328,8 +335,9 @@ def _announces(prose: str) -> bool:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """Yield the JSON value of the text, or the one with which it begins, also with commas too many."""
-    for candidate in (text, re.sub(r",(\s*[}\]])", r"\1", text)):
+    """Yield the JSON value of the text, or the one with which it begins, also with comments or commas too many."""
+    plain = _COMMENT.sub(lambda found: found[1] or "", text)
+    for candidate in (text, plain, re.sub(r",(\s*[}\]])", r"\1", plain)):
         try:
             value, end = json.JSONDecoder(strict=False).raw_decode(candidate)
             if candidate[end:].strip()[:1] in ("", "{", "`", "[", "}"):

@@ -81,7 +81,7 @@ def _kept(match: re.Match[str]) -> str:
 
 def _found(text: str, is_quotation: Callable[[str], bool]) -> FoundScores:
     decoder = json.JSONDecoder(
-        strict=False, parse_constant=_no_constant
+        strict=False, parse_constant=_no_constant, object_hook=_in_small_letters
     )  # raw line breaks in strings are read
     try:
         whole = decoder.decode(text)
@@ -152,9 +152,15 @@ def _collect(value: Any, key: str, found: Entries, depth: int) -> None:
 
 def _decoded(text: str) -> Any:
     try:
-        return json.loads(text, strict=False, parse_constant=_no_constant)
+        return json.loads(text, strict=False, parse_constant=_no_constant, object_hook=_in_small_letters)
     except (ValueError, RecursionError):
         return None
+
+
+def _in_small_letters(given: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with its keys in small letters, unless two would be one."""
+    small = {key.lower(): item for key, item in given.items()}
+    return small if len(small) == len(given) else given
 
 
 def _literal(text: str) -> Any:

@@ -82,6 +82,7 @@ READ = {
     "numbers as text": text({"task": "1", "score": "0.8"}, {"task": "Task 2", "score": "1"}),
     "numbers with a fraction": text({"task": 1.0}, {"task": 2.0}),
     "tasks in order": without("task"),
+    "capitals": re.sub(r'"(\w)(\w+)":', lambda key: f'"{key[1].upper()}{key[2]}":', TEXT),
     "no tone": without("tone"),
     "a tone of 8": text({}, {}, tone=8),
     "a tone in words": text({}, {}, tone="friendly"),

@@ -58,6 +58,16 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         f"```\n{JSON}\n```",
         f"```json\n{JSON}",
         f"Here is the JSON:\n{JSON}",
+        f"{JSON} // the user asks for the price",
+        f'{{ /* in role */\n  "message": "{WORDS}" // short\n}}',
+        f"<function=answer>{JSON}</function>",
+        f"<tool_call>\n<function=answer>\n<parameter=message>\n{WORDS}\n</parameter>\n</function>\n</tool_call>",
+        # Marks of text and mathematics
+        f"<p>{WORDS}</p>",
+        f"\\boxed{{{WORDS}}}",
+        f"$\\boxed{{\\text{{{WORDS}}}}}$",
+        f"- {WORDS}",
+        f"{WORDS}\n\n(Note: The user has not mentioned the dose yet.)",
         f"Here is the answer:\n```json\n{JSON}\n```",
         f"{JSON}\n{JSON}",
         f"{JSON}<|im_end|>",
@@ -315,9 +325,24 @@ async def test_a_message_that_was_cut_off_is_asked_for_again_and_then_its_whole_
     assert caught.value.again == ""
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "<p>It hurts.</p><p>Here.</p>",
+        "- It hurts.\n- I feel sick.",
+        "I take warfarin (Note: since May).",
+        'It says {"dose": 5} // of what?',
+    ],
+)
+async def test_what_may_be_the_users_own_words_is_left_alone(words, evaluator, server, view):
+    server.will(srv.say(words))
+    _, last = await heard(evaluator, view)
+    assert last.content == words
+
+
 LONG = 20_000
 SWEEP = ("<", "{", '{"', '{"message": "', "[", "`", "```\n", '"', "<think>", "</think>", "<|", "<|channel|>", "\n", " ",
-         "a", "a. ", "no. ", ": ", "**", "\\", "\\u", "\\ud83d", "<s>", "'", ",", ", }", '" ', "analysis", "User:\n", "\nUser: ")  # fmt: skip
+         "a", "a. ", "no. ", ": ", "**", "\\", "\\u", "\\ud83d", "<s>", "'", ",", ", }", '" ', "analysis", "//", "/*", "*", "\n(Note: ", "<p>", "\\boxed{", "<function=a>", "User:\n", "\nUser: ")  # fmt: skip
 
 
 @pytest.mark.parametrize(
