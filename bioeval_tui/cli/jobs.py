@@ -36,7 +36,10 @@ _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 @with_options("code", "cases", "sample", "seed", "cases_file")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases: Any) -> int:
-    """Check job files and their cases: keys, types, expressions and Cypher. All problems are listed at once."""
+    """Check job files and their cases: keys, types, expressions and Cypher. All problems are listed at once.
+
+    No server is asked: `bioeval-tui doctor JOB` looks whether the agent is there and the models are served.
+    """
     embedded = is_embedded(Settings.from_environment())
     file = cases["cases_file"]
     choice = CaseChoice(str(file) if file else None, cases["cases"], cases["sample"], cases["seed"])
@@ -61,6 +64,10 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases
                 say(f"{'warning: ' if problem.severity == 'warning' else ''}{problem}")
             if not job.problems:
                 say(f"{job.path}: no problems" + (f", {plural(len(job.cases), 'case')}" if job.cases else ""))
+        if not any(job.problems for job in checked):
+            say(
+                f"no server was asked: `bioeval-tui doctor {checked[0].path if len(checked) == 1 else 'JOB'}` does that"
+            )
     return ExitCode.BAD_INPUT if any(job.errors for job in checked) else ExitCode.OK
 
 

@@ -78,7 +78,7 @@ class LLMJudge:
             view.job.judged,
             view.transcript,
             states_shown(view),
-            f"{prompt.text}\n{example_words(prompt)}",
+            "\n".join([prompt.text, example_words(prompt), *view.job.facts]),
             published=prompt.origin == "job",
         )
         schema = partial(

@@ -61,8 +61,9 @@ class MalformedAnswerError(Exception):
 class Question:
     """What a judge is asked: the job's tasks, the conversation, and what else it is shown.
 
-    `prompt` is the text of its instructions, which an answer may not repeat. With `published`, an answer may have the
-    published shape: `scored` and `score` alone, in the tasks' order unless `scored` repeats their words.
+    `prompt` is the text of its instructions and the job's facts, which an answer may not repeat. With `published`, an
+    answer may have the published shape: `scored` and `score` alone, in the tasks' order unless `scored` repeats their
+    words.
     """
 
     tasks: Sequence[JobTask]

@@ -193,6 +193,13 @@ async def test_the_words_of_the_example_are_no_verdict(judge, server, job, trans
         await judge.score(JudgeView(job, "withheld", transcript))
 
 
+async def test_a_fact_of_the_job_is_no_evidence(judge, server, job, transcript):
+    secret = job.model_copy(update={"facts": ("The mother keeps bees in Wexford",)})
+    server.will(*[srv.say(quoting("keeps bees in Wexford"))] * 3)
+    with pytest.raises(NotMeasuredError, match="the evidence of task 1 is copied from the instructions"):
+        await judge.score(JudgeView(secret, "withheld", transcript))
+
+
 async def test_the_words_of_the_agent_are_no_verdict(judge, server, job, transcript):
     said = [*transcript[:3], type(transcript[3])(4, "assistant", f"Done. It costs 3 euros. {TEXT}")]
     server.will(*[srv.say(f"The chatbot wrote {TEXT} to influence me.")] * 3)
