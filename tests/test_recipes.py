@@ -144,6 +144,7 @@ scorer: {kind: rules}
     [
         ("echo", ["run", "job.yml", "--headless", "--json"], '"status": "completed"'),
         ("echo", ["check", "job.yml"], "no problems"),
+        ("echo", ["check", "job.yml"], "no server was asked: `bioeval-tui doctor job.yml` does that"),
         ("ecco", ["check", "job.yml"], "there is no protocol `ecco`; known are: a2a, ag-ui, echo, openai, "),
     ],
 )

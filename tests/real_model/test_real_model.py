@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from aiohttp import web
 
 from tests.integration.program import events_of, of_kind, recording_in, run, started, wait_for
 from tests.servers.real_model import NAME, RealModel, wait_until
@@ -16,6 +21,7 @@ from tests.servers.whole_runs import WholeRun, hold, with_models
 LINES = ["Does warfarin interact with ibuprofen?", "If I forget a dose, should I double the next one?"]
 MODEL = {"kind": "llm", "model": NAME}
 SHORT = {"max_tokens": 40, "temperature": 0}
+JSON = {"Content-Type": "application/json"}
 LONGEST = 1_500
 """Characters of a user's message, unless the job says otherwise."""
 BESIDE_MS = 5_000
@@ -173,17 +179,52 @@ async def test_a_full_context_is_the_agents_and_named_so(tmp_path: Path) -> None
     assert "no longer fits the context of the model" in end.detail
 
 
-async def test_eight_conversations_on_one_slot_are_no_fault_of_the_agent(tmp_path: Path) -> None:
+@asynccontextmanager
+async def one_slot(model: RealModel, crowd: int) -> AsyncIterator[str]:
+    """Hold requests until a crowd waits; let the model answer the first, and the others only once they have been given up.
+
+    From then on, one request after another is answered.
+    """
+    waits: list[web.Request] = []
+    full, slot = asyncio.Event(), asyncio.Lock()
+
+    async def answer(request: web.Request) -> web.Response:
+        waits.append(request)
+        place, body = len(waits), await request.read()
+        if place == crowd:
+            full.set()
+        await full.wait()
+        if 1 < place <= crowd:
+            await asyncio.Event().wait()  # ends with the connection
+        async with slot, httpx.AsyncClient(timeout=None) as client:
+            told = await client.post(f"{model.url}{request.path}", content=body, headers=JSON)
+        return web.Response(body=told.content, status=told.status_code, headers=JSON)
+
+    app = web.Application()
+    app.router.add_post("/{path:.*}", answer)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def test_eight_conversations_on_one_slot_are_no_fault_of_the_agent(
+    model: RealModel, tmp_path: Path
+) -> None:
     script = {"kind": "scripted", "lines": [{"say": LINES[1]}]}
-    target = {"extraBody": {**SHORT, "max_tokens": 15}}
-    with RealModel(tmp_path / "server.log", context=512, slots=1) as alone:
-        what = job(agent=alone.url, evaluator=script, target=target)
-        one = await held(tmp_path, what)
-        slowest = max(said.latency_ms for said in one.of("message_completed") if said.role == "assistant")
-        # Enough for an answer, also where other things slow it down; too little for the queue of eight.
-        what["target"]["timeoutMs"] = round(5 * slowest)
-        (tmp_path / "crowd").mkdir()
-        found = await held(tmp_path / "crowd", what, concurrency=8, trials=8)
+    # Its length decides nothing but how long the test takes: those that wait are never answered before it is over.
+    target = {"extraBody": {**SHORT, "max_tokens": 15}, "streaming": False, "timeoutMs": 8_000}
+    async with one_slot(model, 8) as url:
+        what = job(agent=url, evaluator=script, target=target)
+        found = await held(tmp_path, what, concurrency=8, trials=8)
+    gave_up = [
+        failure for failure in found.of("request_failed") if "other requests of this program" in failure.error
+    ]
+    assert len(gave_up) >= 7
     assert "agent" not in {fault for _, fault in faults(found)}
     assert not any(failure.counted for failure in found.of("request_failed"))
     assert {scored.failures for scored in found.of("conversation_scored")} == {0}
