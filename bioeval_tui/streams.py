@@ -108,13 +108,18 @@ _outputs: dict[str, _LastingOutput] = {}
 _needs_stdout = True
 
 
+def register_plain_forms() -> None:
+    """Register the error handlers `plain` and `plain-cells`, which write the nearest ASCII form of a character."""
+    codecs.register_error("plain", _as_text)
+    codecs.register_error("plain-cells", _as_cells)
+
+
 def make_lasting() -> None:
     """Replace stdout and stderr by streams that never raise, and open those that are closed.
 
     Without this, the next file that is opened would take the place of a closed stream.
     """
-    codecs.register_error("plain", _as_text)
-    codecs.register_error("plain-cells", _as_cells)
+    register_plain_forms()
     ascii_ = codecs.lookup("ascii")
     renamed = codecs.CodecInfo(*ascii_, ascii_.incrementalencoder, ascii_.incrementaldecoder, name=_ASCII)
     codecs.register(lambda name: renamed if name in (_ASCII, _ASCII.replace("-", "_")) else None)

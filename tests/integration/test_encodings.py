@@ -261,11 +261,14 @@ def test_a_lost_stdout_is_one_sentence(folder: Path, arguments: tuple[str, ...],
 @pytest.mark.parametrize("how", LOST)
 def test_a_gate_whose_stdout_is_lost_exits_by_its_result_and_writes_its_files(folder: Path, how: str) -> None:
     (folder / "gate.yml").write_text(JOB, encoding="utf-8")
+    (folder / "failing.yml").write_text(
+        JOB.replace("pattern: warfarin", "pattern: heparin"), encoding="utf-8"
+    )
     with sample_agent(folder, "--tokens-per-second", "0") as url:
-        arguments = ("run", "gate.yml", "--agent-url", url, "--graph", "none", "--junit", "lost.xml")
-        passed = lost(folder, *arguments, "--fail-under", "0.1", how=how)
-        below = lost(folder, *arguments, "--fail-under", "0.99,supplied:1", "--json", how=how)
-        data = lost(folder, *arguments, "--fail-under", "0.1", "--json", how=how)
+        arguments = ("--agent-url", url, "--graph", "none", "--junit", "lost.xml")
+        passed = lost(folder, "run", "gate.yml", *arguments, "--fail-under", "0.1", how=how)
+        below = lost(folder, "run", "failing.yml", *arguments, "--fail-under", "0.9", "--json", how=how)
+        data = lost(folder, "run", "gate.yml", *arguments, "--fail-under", "0.1", "--json", how=how)
     assert (passed.returncode, below.returncode, data.returncode) == (0, 1, 3), passed.stderr
     assert (folder / "lost.xml").is_file()
     again = [
@@ -303,6 +306,7 @@ def test_a_screen_keeps_its_shape_where_a_character_is_not_in_the_encoding(folde
 
 
 def test_every_character_has_a_plain_form() -> None:
+    streams.register_plain_forms()
     text = "score ≥ 0.5 ± 0.1 → “passed” ✓ · Zoë’s naïve café – 3 × ½ … ┌─┐│ 日本"
     assert text.encode("ascii", "plain").decode() == (
         'score >= 0.5 +/- 0.1 -> "passed" v * Zoe\'s naive cafe - 3 x 1/2 ... +-+| ??'
