@@ -22,8 +22,6 @@ TASK_WEIGHT = 2.0
 ASSERTION_WEIGHT = 4.0
 FAILURE_PENALTY = 0.3
 MOST_PENALTY = 0.5
-NEEDS_BOTH = "needs both conditions"
-"""The text in place of the published mean and the uplift, if only one condition was run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import rows
-from bioeval_tui.report.conclusion import Outcome, conclude
+from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.costs import cost_dict, spent
+from bioeval_tui.report.findings import Outcome
 from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.manner import manner_dicts, manners

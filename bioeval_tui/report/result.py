@@ -33,13 +33,15 @@ from bioeval_tui.record.events import (
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.reviews import ReviewedScores
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
-from bioeval_tui.report import judged_again, rows
+from bioeval_tui.report import rows
 from bioeval_tui.report.conclusion import Conclusion, conclude
-from bioeval_tui.report.gains import Gain, gains
-from bioeval_tui.report.judged_again import JudgedAgain
+from bioeval_tui.report.findings import Gain
+from bioeval_tui.report.gains import gains
+from bioeval_tui.report.judged_again import JudgedAgain, verdicts_replaced
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import Review
+from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.statistics.explained import Needed, needed
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.statistics.samples import FAILED
@@ -495,8 +497,8 @@ class RunResult:
     @property
     def judged_again_words(self) -> str:
         """How many conversations were judged again, and which verdicts count; empty if none were."""
-        found = self.judged_again
-        return judged_again.words(found, len(self._state.conversations)) if found else ""
+        found = verdicts_replaced(self.judged_again, len(self._state.conversations))
+        return sentence(found) if found else ""
 
     @property
     def reviews(self) -> tuple[Review, ...]:
@@ -825,8 +827,8 @@ def _provenance(started: RunStarted) -> list[tuple[str, Any]]:
 def _warnings(run: LoadedRun) -> list[str]:
     """Return the warnings, once each; the same warning of several conversations is one line."""
     found = [warning.message for warning in run.state.warnings]
-    if run.judged_again:
-        found.append(judged_again.words(run.judged_again, len(run.state.conversations)))
+    if again := verdicts_replaced(run.judged_again, len(run.state.conversations)):
+        found.append(sentence(again))
     shared: dict[str, list[str]] = {}
     for talk in run.talks:
         for line in dict.fromkeys(_troubles(talk)):

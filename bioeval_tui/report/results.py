@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.report.conclusion import Outcome, conclude_batch
+from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.document import run_document
+from bioeval_tui.report.findings import Outcome
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.numbers import number

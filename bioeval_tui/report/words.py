@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bioeval_tui import score
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import AssertionChecked, ConversationEnded, TaskScored
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
@@ -14,7 +13,9 @@ from bioeval_tui.report.numbers import DASH as DASH
 from bioeval_tui.report.numbers import number as number
 from bioeval_tui.report.numbers import number3 as number3
 from bioeval_tui.report.numbers import number_up as number_up
+from bioeval_tui.report.numbers import seconds as seconds
 from bioeval_tui.report.numbers import signed as signed_number
+from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.report.statistics.passk import PassK
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from bioeval_tui.report.loading import LoadedRun
 
 SHOWN_K = 5
-PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
 STATUS = {"passed": "passed", "failed": "failed", "not_measured": "could not be measured"}
 FINAL = {
     "passed": "✓ passed",
@@ -62,7 +62,7 @@ def reviewed_words(run: LoadedRun) -> str:
 def why_no_mean(state: RunState) -> str:
     """Return in a sentence why a run has no published mean."""
     if only := state.only_condition:
-        return f"The mean {score.NEEDS_BOTH}, and this run has {state.condition_title(only)} only."
+        return f"The mean {NEEDS_BOTH}, and this run has {state.condition_title(only)} only."
     if state.ended is None:
         return "The run has not ended, so there is no mean."
     return "A conversation could not be used, so there is no mean."
@@ -91,13 +91,6 @@ def verdict(task: TaskScored) -> str:
 def signed(value: float | None) -> str:
     """Return a difference with its sign, or a dash."""
     return DASH if value is None else signed_number(value)
-
-
-def seconds(value_ms: float | None) -> str:
-    """Return milliseconds as seconds, such as `0.49 s`; below 0.1 s, in ms."""
-    if value_ms is None:
-        return DASH
-    return f"{value_ms:.0f} ms" if 0 < value_ms < 99.5 else f"{value_ms / 1000:.2f} s"
 
 
 def signed_seconds(value_ms: float | None) -> str:

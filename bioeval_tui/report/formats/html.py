@@ -31,6 +31,7 @@ from bioeval_tui.report.result import (
     results_of,
     title_of,
 )
+from bioeval_tui.report.sentences import PARTS
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.text import upper_first
 
@@ -91,7 +92,7 @@ def environment() -> Environment:
         "duration": words.duration,
         "who": words.who,
         "value": words.value_text,
-        "part_name": words.PARTS.__getitem__,
+        "part_name": PARTS.__getitem__,
         "status": words.STATUS.__getitem__,
         "dot": {"passed": "●", "failed": "○", "not_measured": "?"}.__getitem__,
         "tone": words.dot_tone,

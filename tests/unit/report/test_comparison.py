@@ -234,7 +234,7 @@ def test_different_jobs_judges_and_unclean_runs_are_noted() -> None:
     b = Recorded([Talk(tasks=(1.0,))], clean=False, started={"job_sha256": "1" * 64, "prompts": {"p": "q"}})
     found = against(a, b)
     assert len([note for note in found.notes if "differ" in note]) == 3
-    assert any("B, not clean" in note for note in found.notes)
+    assert any("B: not clean, " in note for note in found.notes)
     lone = found.conditions[0].tasks[1]
     assert (lone.title, lone.b, lone.difference) == ("task 2", None, None)
 
