@@ -18,7 +18,7 @@ from bioeval_tui.report.gains import gains, lost_points
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
-from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
+from bioeval_tui.report.sentences import LONGEST_LOSS, difference_words, sentence
 from bioeval_tui.report.statistics.paired import Difference
 from bioeval_tui.report.words import ways_out
 from bioeval_tui.text import clean_line, shorten
@@ -73,7 +73,12 @@ def _compared(name: str, a: float | None, b: float | None, found: Difference | N
         return Compared(name, a, b)
     interval = found.estimate.interval
     return Compared(
-        name, a, b, found.words, found.verdict, (interval.low, interval.high) if interval else None
+        name,
+        a,
+        b,
+        difference_words(found),
+        found.verdict,
+        (interval.low, interval.high) if interval else None,
     )
 
 

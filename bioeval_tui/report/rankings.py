@@ -10,7 +10,7 @@ from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import samples
 from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.numbers import number
-from bioeval_tui.report.sentences import sentence
+from bioeval_tui.report.sentences import rank_words, sentence
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
 from bioeval_tui.report.summary import Summary
 
@@ -33,7 +33,7 @@ class ConditionRanking:
     def rows(self) -> list[tuple[str, str, str]]:
         """Agent, mean over the common cases, and its ranks as text."""
         return [
-            (one.name, number(one.mean if self.ranking.cases else None), one.words)
+            (one.name, number(one.mean if self.ranking.cases else None), rank_words(one))
             for one in self.ranking.ranks
         ]
 

@@ -41,10 +41,9 @@ from bioeval_tui.report.judged_again import JudgedAgain, verdicts_replaced
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import Review
-from bioeval_tui.report.sentences import sentence
+from bioeval_tui.report.sentences import FAILED, concurrency_words, sentence
 from bioeval_tui.report.statistics.explained import Needed, needed
 from bioeval_tui.report.statistics.latency import LatencySummary
-from bioeval_tui.report.statistics.samples import FAILED
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import (
     answer_notes,
@@ -448,7 +447,7 @@ class RunResult:
         """How many conversations ran at a time, in words; unknown for an imported run."""
         if self._started.source is not None:
             return "The number of concurrent conversations is unknown"
-        return self.summary.conditions[0].latency.concurrency_words if self.summary.conditions else ""
+        return concurrency_words(self.summary.conditions[0].latency) if self.summary.conditions else ""
 
     @property
     def trial_numbers(self) -> list[int]:

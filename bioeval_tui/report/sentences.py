@@ -16,7 +16,11 @@ from bioeval_tui.report.numbers import FEWEST, number, number_up, seconds, signe
 from bioeval_tui.text import clean_line, plural, shorten, upper_first
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.statistics.estimates import Interval
+    from bioeval_tui.report.statistics.estimates import Estimate, Interval
+    from bioeval_tui.report.statistics.latency import LatencySummary
+    from bioeval_tui.report.statistics.paired import Difference
+    from bioeval_tui.report.statistics.ranks import AgentRank
+    from bioeval_tui.report.statistics.samples import Counted
 
 LONGEST_DETAIL = 140
 LONGEST_TITLE = 60
@@ -26,6 +30,14 @@ NEEDS_BOTH = "needs both conditions"
 """The text in place of the published mean and the uplift, if only one condition was run."""
 PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
 """What readers call the parts of the score."""
+VERDICTS = {"better": "better", "worse": "worse", "same": "the same", "too few": "too few to tell"}
+FAILED = {
+    "agent": "the agent failed",
+    "evaluator": "the simulated user failed",
+    "judge": "the judge failed",
+    "infrastructure": "the measurement failed",
+}
+"""What happened, by whose fault it was."""
 LISTED = 4
 """How many models a sentence lists, the best first."""
 BRIEFS: dict[Outcome, str] = {
@@ -149,7 +161,9 @@ def _(found: of.OneCondition) -> str:
         return f"{says} in each of {used} trials."
     if found.interval is None:
         return f"{says} over {plural(used, 'trial')}, too few for an interval."
-    return f"{says} over {used} trials (95 % interval {_span(found.interval)}, {found.interval.scope})."
+    return (
+        f"{says} over {used} trials (95 % interval {interval_words(found.interval)}, {found.interval.scope})."
+    )
 
 
 @write.register
@@ -357,7 +371,7 @@ def _loss(text: str) -> str:
 def _(found: of.TasksCompared) -> str:
     moved = [f"{PARTS.get(part, part)} {signed(change)}" for part, change in found.moved]
     by_part = f" By part: {', '.join(moved)}." if moved else ""
-    return f"{upper_first(found.title)}: {_tasks(found)}; overall {found.overall.words}.{by_part}"
+    return f"{upper_first(found.title)}: {_tasks(found)}; overall {difference_words(found.overall)}.{by_part}"
 
 
 def _tasks(found: of.TasksCompared) -> str:
@@ -378,7 +392,7 @@ def _(found: of.ChecksCorrected) -> str:
 
 @write.register
 def _(found: of.FellBeyondChance) -> str:
-    return f"{found.condition}: {_checked(found.checked)} fell, {found.found.words}{_p(found.found.p)}"
+    return f"{found.condition}: {_checked(found.checked)} fell, {difference_words(found.found)}{_p(found.found.p)}"
 
 
 @write.register
@@ -421,7 +435,7 @@ def _(found: of.OpenDifference) -> str:
     if found.needed is not None:
         units, power = _units(of_cases=found.of_cases), _percent(found.power)
         more = f"; about {found.needed:,} {units} would show one of {found.effect:g} ({power} power)"
-    return f"A difference from {_span(found.interval)} remains possible{more}."
+    return f"A difference from {interval_words(found.interval)} remains possible{more}."
 
 
 @write.register
@@ -493,7 +507,7 @@ def _(found: of.RunUnfinished) -> str:
 
 @write.register
 def _(found: of.ManyExcluded) -> str:
-    return f"more than {_percent(found.most)} of the conversations could not be used: {found.counted.words}"
+    return f"more than {_percent(found.most)} of the conversations could not be used: {counted_words(found.counted)}"
 
 
 @write.register
@@ -504,8 +518,8 @@ def _(found: of.NothingHeld) -> str:
 @write.register
 def _(found: of.ScoreBasis) -> str:
     if not found.of_mean:
-        return "; ".join(counted.words for _, counted in found.counted)
-    listed = "; ".join(f"{condition} {counted.words}" for condition, counted in found.counted)
+        return "; ".join(counted_words(counted) for _, counted in found.counted)
+    listed = "; ".join(f"{condition} {counted_words(counted)}" for condition, counted in found.counted)
     return f"{NEEDS_BOTH}; {listed}" if len(found.counted) < 2 else listed
 
 
@@ -715,6 +729,71 @@ def next_step(found: NextFinding) -> StepWords:
             )
 
 
+# Estimates
+
+
+def interval_words(found: Interval) -> str:
+    """Return such as `0.61 to 0.83`."""
+    return f"{signless(found.low)} to {signless(found.high)}"
+
+
+def spread_words(found: Estimate) -> str:
+    """Return the interval with its scope, or the points and their range when there are too few for one."""
+    interval, points = found.interval, found.points
+    if interval is not None and found.all_equal:
+        return f"all {len(points)} values are equal, {interval.scope}"
+    if interval is not None:
+        return f"95 % interval {interval_words(interval)}, {interval.scope}"
+    if not points:
+        return "no value"
+    if len(points) == 1:
+        return "one value, no interval"
+    listed = ", ".join(signless(point) for point in points[:FEWEST])
+    return f"{len(points)} values: {listed}; range {signless(min(points))} to {signless(max(points))}"
+
+
+def counted_words(found: Counted) -> str:
+    """Return such as `9 of 10 used (the judge failed in 1)`."""
+    why = ", ".join(
+        f"{FAILED[reason]} in {count}" if reason in FAILED else f"{count} {reason}"
+        for reason, count in found.reasons
+    )
+    return f"{found.used} of {found.held} used" + (f" ({why})" if why else "")
+
+
+def difference_words(found: Difference) -> str:
+    """Return such as `+0.07, 95 % interval −0.01 to 0.15: not yet distinguishable`."""
+    if found.mean is None:
+        return f"not measured ({counted_words(found.estimate.counted)})"
+    mean, end = signed(found.mean), VERDICTS.get(found.verdict, "not yet distinguishable")
+    points, interval = found.estimate.points, found.estimate.interval
+    if len(points) == 1:
+        return f"{mean} in one pair: {end}"
+    low, high = signed(min(points)), signed(max(points))
+    if low == high and (interval is None or found.estimate.all_equal):
+        return f"{mean} in each of {len(points)} pairs: {end}"
+    if interval is None:
+        return f"{mean}, {len(points)} pairs from {low} to {high}: {end}"
+    return f"{mean}, 95 % interval {interval_words(interval)}: {end}{_p(found.p) if found.beyond_interval else ''}"
+
+
+def p_words(p: float) -> str:
+    """Return three decimals, or `< 0.001`."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def rank_words(found: AgentRank) -> str:
+    """Return such as `rank 2–7`, or `rank 1`."""
+    return f"rank {found.best}" if found.best == found.worst else f"rank {found.best}–{found.worst}"
+
+
+def concurrency_words(found: LatencySummary) -> str:
+    """Return such as `1 conversation at a time`."""
+    listed = " and ".join(str(number) for number in found.concurrency)
+    plain = found.concurrency == (1,)
+    return f"{listed} conversation{'' if plain else 's'} at a time" if listed else "concurrency unknown"
+
+
 # Parts of sentences
 
 
@@ -801,7 +880,7 @@ def _over(trials: of.Trials, interval: Interval | None = None, *, all_equal: boo
         return f" ({'one trial' if trials.planned == 1 else only})"
     if all_equal:
         return f" in each of {_used(trials)}"
-    around = f" (95 % interval of the difference {_span(interval)})" if interval is not None else ""
+    around = f" (95 % interval of the difference {interval_words(interval)})" if interval is not None else ""
     return f" over {_used(trials)}{around}"
 
 
@@ -875,15 +954,6 @@ def _spelt(count: int, noun: str) -> str:
 
 def _bracket(detail: str) -> str:
     return f" ({_short(detail)})" if detail else ""
-
-
-def p_words(p: float) -> str:
-    """Return three decimals, or `< 0.001`."""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _span(interval: Interval) -> str:
-    return interval.words
 
 
 def _p(p: float | None) -> str:

@@ -15,7 +15,7 @@ from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rankings import ConditionRanking, rankings
 from bioeval_tui.report.result import TARGET, RunResult, TrialResult, results_of, title_of
-from bioeval_tui.report.sentences import NEEDS_BOTH
+from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.summary_words import summary_lines, tag_lines
 
@@ -75,7 +75,7 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
             for check in result.checks
         ]
         lines += ["", *table(["", "job", "facts", "rule", "bar", "value", ""], rows)]
-    lines += ["", f"{escape(result.counted.words)}.", ""]
+    lines += ["", f"{escape(counted_words(result.counted))}.", ""]
     rows, sentences = [], []
     for run in results_of(runs):
         conditions = [

@@ -13,7 +13,7 @@ from math import fsum, sqrt
 from statistics import fmean
 from typing import Any
 
-from bioeval_tui.report.numbers import FEWEST, signless
+from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
 from bioeval_tui.report.statistics.samples import Counted, Sample, by_cluster, count
 
@@ -25,11 +25,6 @@ class Interval:
     low: float
     high: float
     scope: str = ""
-
-    @property
-    def words(self) -> str:
-        """Such as `0.61 to 0.83`."""
-        return f"{signless(self.low)} to {signless(self.high)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +50,6 @@ class Estimate:
     def all_equal(self) -> bool:
         """Whether several values are one and the same: an interval of no width would claim too much."""
         return len(self.points) > 1 and max(self.points) - min(self.points) < 1e-12
-
-    @property
-    def spread_words(self) -> str:
-        """The interval with its scope, or the points and their range when there are too few for one."""
-        if self.interval is not None and self.all_equal:
-            return f"all {len(self.points)} values are equal, {self.interval.scope}"
-        if self.interval is not None:
-            return f"95 % interval {self.interval.words}, {self.interval.scope}"
-        if not self.points:
-            return "no value"
-        if len(self.points) == 1:
-            return "one value, no interval"
-        listed = ", ".join(signless(point) for point in self.points[:FEWEST])
-        low, high = signless(min(self.points)), signless(max(self.points))
-        return f"{len(self.points)} values: {listed}; range {low} to {high}"
 
 
 def estimate(samples: Sequence[Sample], bounds: tuple[float, float] | None = (0.0, 1.0)) -> Estimate:
@@ -120,13 +100,6 @@ class Proportion:
     total: int
     share: float | None
     interval: Interval | None
-
-    @property
-    def words(self) -> str:
-        """Such as `3 of 4, 95 % interval 0.30 to 0.95`."""
-        if self.interval is None:
-            return "none counted"
-        return f"{self.successes} of {self.total}, 95 % interval {self.interval.words}"
 
 
 def proportion(successes: int, total: int) -> Proportion:

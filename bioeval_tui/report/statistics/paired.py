@@ -8,7 +8,7 @@ from itertools import count
 from math import comb
 from typing import Literal, TypeVar
 
-from bioeval_tui.report.numbers import FEWEST, signed
+from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.estimates import Estimate, estimate
 from bioeval_tui.report.statistics.multiple import holm
 from bioeval_tui.report.statistics.quantiles import LEVEL, t_central_share
@@ -95,27 +95,12 @@ class Difference:
         return "better" if (self.mean > 0) == self.higher_is_better else "worse"
 
     @property
-    def words(self) -> str:
-        """Such as `+0.07, 95 % interval −0.01 to 0.15: not yet distinguishable`."""
-        if self.mean is None:
-            return f"not measured ({self.estimate.counted.words})"
-        points, interval = self.estimate.points, self.estimate.interval
-        ends = {
-            "better": "better",
-            "worse": "worse",
-            "same": "the same",
-            "too few": "too few to tell",
-        }.get(self.verdict, "not yet distinguishable")
-        if len(points) == 1:
-            return f"{signed(self.mean)} in one pair: {ends}"
-        if signed(min(points)) == signed(max(points)) and (interval is None or self.estimate.all_equal):
-            return f"{signed(self.mean)} in each of {len(points)} pairs: {ends}"
-        if interval is None:
-            low, high = signed(min(points)), signed(max(points))
-            return f"{signed(self.mean)}, {len(points)} pairs from {low} to {high}: {ends}"
-        beyond = self.p is not None and self.p > FOUND_AT and not interval.low <= 0 <= interval.high
-        corrected = f" (p {p_words(self.p)})" if beyond and self.p is not None else ""
-        return f"{signed(self.mean)}, 95 % interval {interval.words}: {ends}{corrected}"
+    def beyond_interval(self) -> bool:
+        """Whether the interval leaves out 0 although the corrected p-value does not allow a verdict."""
+        interval = self.estimate.interval
+        if self.p is None or interval is None:
+            return False
+        return self.p > FOUND_AT and not interval.low <= 0 <= interval.high
 
 
 def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit: bool = True) -> Difference:
@@ -142,11 +127,6 @@ def corrected(found: Mapping[Name, Difference]) -> dict[Name, Difference]:
         name: replace(one, p=adjusted.get(name), tests=len(found if one.p is None else p_values))
         for name, one in found.items()
     }
-
-
-def p_words(p: float) -> str:
-    """Return three decimals, or `< 0.001`."""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _p_value(found: Difference, sides: Sequence[tuple[float, float]]) -> float:

@@ -37,11 +37,6 @@ class AgentRank:
     best: int
     worst: int
 
-    @property
-    def words(self) -> str:
-        """Such as `rank 2–7`, or `rank 1`."""
-        return f"rank {self.best}" if self.best == self.worst else f"rank {self.best}–{self.worst}"
-
 
 @dataclass(frozen=True, slots=True)
 class AgentRanking:

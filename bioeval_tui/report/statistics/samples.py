@@ -10,14 +10,6 @@ from typing import TypeVar
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
-FAILED = {
-    "agent": "the agent failed",
-    "evaluator": "the simulated user failed",
-    "judge": "the judge failed",
-    "infrastructure": "the measurement failed",
-}
-"""What happened, by whose fault it was."""
-
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -51,15 +43,6 @@ class Counted:
     def excluded_share(self) -> float:
         """The share of excluded conversations; 0 without any conversation."""
         return self.excluded / self.held if self.held else 0.0
-
-    @property
-    def words(self) -> str:
-        """Such as `9 of 10 used (the judge failed in 1)`."""
-        why = ", ".join(
-            f"{FAILED[reason]} in {count}" if reason in FAILED else f"{count} {reason}"
-            for reason, count in self.reasons
-        )
-        return f"{self.used} of {self.held} used" + (f" ({why})" if why else "")
 
 
 def count(samples: Sequence[Sample]) -> Counted:

@@ -16,6 +16,7 @@ from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.json_report import comparison_dict
 from bioeval_tui.report.loading import LoadedRun, load_run
+from bioeval_tui.report.sentences import counted_words, difference_words
 from bioeval_tui.report.statistics.planning import trials_for_difference
 from bioeval_tui.report.statistics.variance_components import VarianceComponents
 from tests.simulations.comparing import alarms, compared
@@ -105,7 +106,9 @@ def test_a_difference_within_chance_is_not_called_better() -> None:
 
 def test_fewer_than_five_pairs_give_no_conclusion() -> None:
     found = against(Recorded(values(0.5, 0.6)), Recorded(values(0.7, 0.9)))
-    assert found.conditions[0].score.words == "+0.25, 2 pairs from +0.20 to +0.30: too few to tell"
+    assert (
+        difference_words(found.conditions[0].score) == "+0.25, 2 pairs from +0.20 to +0.30: too few to tell"
+    )
 
 
 def test_latencies_at_different_concurrency_are_not_compared() -> None:
@@ -141,7 +144,7 @@ def test_a_changed_target_for_response_times_is_no_regression() -> None:
 def test_unpaired_trials_are_left_out_and_counted() -> None:
     found = against(Recorded(values(0.5, 0.5, 0.5)), Recorded([scoring(0.7), AWAY]))
     assert (
-        found.conditions[0].score.estimate.counted.words
+        counted_words(found.conditions[0].score.estimate.counted)
         == "1 of 3 used (the measurement failed in 1, 1 not run on both sides)"
     )
     assert "A has 3 trials, B 2: only trials with the same number are paired" in found.notes
@@ -178,7 +181,7 @@ def test_trials_of_few_cases_are_not_independent(tmp_path: Path) -> None:
     assert "7 cases would do" in few.undecided
     assert few.advice == ("4 cases cannot tell a difference from chance: 7 would do.",)
     five = compare(run("c", 5, 0.9), run("d", 5, 0.5)).conditions[0].score
-    assert five.words == "−0.40 in each of 50 pairs: too few to tell"
+    assert difference_words(five) == "−0.40 in each of 50 pairs: too few to tell"
     seven = compare(run("e", 7, 0.9), run("f", 7, 0.5))
     tested = seven.conditions[0].score
     assert tested.p == pytest.approx(2 / 2**7 * tested.tests)

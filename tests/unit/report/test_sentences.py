@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import sys
-from dataclasses import is_dataclass
+from collections.abc import Callable
+from dataclasses import is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
@@ -15,8 +17,10 @@ from bioeval_tui.report import advice, conclusion, gains, sentences
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding
 from bioeval_tui.report.sentences import next_step, sentence
-from bioeval_tui.report.statistics.estimates import Interval
-from bioeval_tui.report.statistics.paired import difference, differences
+from bioeval_tui.report.statistics.estimates import Interval, estimate
+from bioeval_tui.report.statistics.latency import summarise
+from bioeval_tui.report.statistics.paired import Difference, difference, differences
+from bioeval_tui.report.statistics.ranks import AgentRank
 from bioeval_tui.report.statistics.samples import Counted, Sample
 from bioeval_tui.tui.live import captions_view
 
@@ -37,10 +41,18 @@ CAUSE = of.Cause("assertion", "a reminder exists", "withheld", 1, among=False)
 MODELS = (of.ModelScore("large", 0.8), of.ModelScore("small", 0.3))
 FIVE_MODELS = (*MODELS, *(of.ModelScore(name, 0.2) for name in "abc"))
 USED = Counted(9, 10, (("judge", 1),))
-SAME = difference(differences([(Sample("job", 0.5), Sample("job", 0.5))]))
-FELL = difference(
-    differences([(Sample("job", 0.9), Sample("job", value)) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2)])
-)
+
+
+def of_values(*values: float) -> list[Sample]:
+    return [Sample("job", value) for value in values]
+
+
+def paired(*pairs: tuple[float, float]) -> Difference:
+    return difference(differences([(Sample("job", one), Sample("job", two)) for one, two in pairs]))
+
+
+SAME = paired((0.5, 0.5))
+FELL = paired(*((0.9, value) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2)))
 
 EXAMPLES: list[tuple[Finding, str]] = [
     (of.NeverStarted(), "The run never started, so nothing was measured."),
@@ -207,6 +219,32 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.EndsWithScore(HIGH, 0, 0, ""), "With the facts the agent scores 1.00: it had no assertions."),
 ]  # fmt: skip
 
+ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
+    (sentences.interval_words, SPAN, "−0.10 to 0.30"),
+    (sentences.spread_words, estimate([]), "no value"),
+    (sentences.spread_words, estimate(of_values(0.5)), "one value, no interval"),
+    (sentences.spread_words, estimate(of_values(0.5, 0.6)), "2 values: 0.50, 0.60; range 0.50 to 0.60"),
+    (sentences.spread_words, estimate(of_values(*[0.5] * 5)), "all 5 values are equal, this job only, 5 trials"),
+    (sentences.spread_words, estimate(of_values(0.4, 0.5, 0.6, 0.5, 0.4)), "95 % interval 0.38 to 0.58, this job only, 5 trials"),
+    (sentences.counted_words, Counted(2, 4, (("judge", 1), ("not run", 1))), "2 of 4 used (the judge failed in 1, 1 not run)"),
+    (sentences.difference_words, paired(), "not measured (0 of 0 used)"),
+    (sentences.difference_words, paired((0.5, 0.5)), "±0.00 in one pair: too few to tell"),
+    (sentences.difference_words, paired((0.4, 0.6), (0.4, 0.6)), "+0.20 in each of 2 pairs: too few to tell"),
+    (sentences.difference_words, paired((0.4, 0.5), (0.4, 0.7)), "+0.20, 2 pairs from +0.10 to +0.30: too few to tell"),
+    (sentences.difference_words, FELL, "−0.76, 95 % interval −0.81 to −0.71: worse"),
+    (sentences.difference_words, replace(FELL, p=0.06), "−0.76, 95 % interval −0.81 to −0.71: not yet distinguishable (p 0.060)"),
+    (sentences.p_words, 0.0004, "< 0.001"),
+    (sentences.p_words, 0.05, "0.050"),
+    (sentences.rank_words, AgentRank("a", 0.5, 1, 1, 1), "rank 1"),
+    (sentences.rank_words, AgentRank("a", 0.5, 2, 2, 7), "rank 2–7"),
+    (sentences.concurrency_words, summarise([], [], [1]), "1 conversation at a time"),
+    (sentences.concurrency_words, summarise([], [], [4, 2]), "2 and 4 conversations at a time"),
+    (sentences.concurrency_words, summarise([], [], []), "concurrency unknown"),
+    (sentences.in_rehearsal, "Knowing two facts", "Rehearsal: knowing two facts"),
+    (sentences.in_rehearsal, "GPT-4 does better", "Rehearsal: GPT-4 does better"),
+    (partial(sentences.under, "facts withheld"), "One pair shows", "Facts withheld: one pair shows"),
+]  # fmt: skip
+
 STEPS: list[tuple[NextFinding, str, str, str]] = [
     (of.WatchNext("job"), "Watch job", "in progress", "Follow the run live."),
     (of.RepeatNext("job", 1, 5), "Run job with 5 trials", "its last run had 1", "1 trial cannot show how much of a score is chance. 5 give"),
@@ -220,6 +258,11 @@ STEPS: list[tuple[NextFinding, str, str, str]] = [
 @pytest.mark.parametrize(("found", "words"), EXAMPLES)
 def test_a_finding_has_its_sentence(found: Finding, words: str) -> None:
     assert sentence(found) == words
+
+
+@pytest.mark.parametrize(("write", "found", "words"), ESTIMATES)
+def test_an_estimate_has_its_words(write: Callable[[Any], str], found: object, words: str) -> None:
+    assert write(found) == words
 
 
 @pytest.mark.parametrize(("found", "what", "more", "about"), STEPS)
@@ -255,7 +298,7 @@ def test_every_type_of_data_belongs_to_a_finding() -> None:
     """A dataclass that is in no union, and in no field of a finding, is one that was forgotten there."""
     pending: list[Any] = [*get_args(Finding), *get_args(NextFinding)]
     used: set[type] = set()
-    names = {**vars(of), "Interval": Interval, "Difference": type(SAME), "Counted": Counted}
+    names = {**vars(of), "Interval": Interval, "Difference": Difference, "Counted": Counted}
     while pending:
         one = pending.pop()
         pending += get_args(one)
@@ -301,8 +344,8 @@ def _lines_run() -> set[int]:
             sentence(found)
         for step, *_ in STEPS:
             next_step(step)
-        sentences.in_rehearsal("Knowing")
-        sentences.under("facts withheld", "One pair")
+        for write, estimated, _ in ESTIMATES:
+            write(estimated)
     finally:
         sys.settrace(before)
     return ran

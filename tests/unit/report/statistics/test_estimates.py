@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui.report.numbers import signed, signless
+from bioeval_tui.report.sentences import counted_words, spread_words
 from bioeval_tui.report.statistics.estimates import estimate, proportion, standard_error
 from bioeval_tui.report.statistics.quantiles import t_central_share, t_quantile
 from bioeval_tui.report.statistics.samples import Sample, count
@@ -49,7 +50,7 @@ def test_one_job_gives_the_t_interval_over_its_trials() -> None:
     assert found.interval is not None
     assert found.interval.low == pytest.approx(0.7 - 2.7764451 * error)
     assert found.interval.high == pytest.approx(0.7 + 2.7764451 * error)
-    assert "this job only" in found.spread_words
+    assert "this job only" in spread_words(found)
 
 
 def test_several_jobs_are_clustered_by_job() -> None:
@@ -59,7 +60,7 @@ def test_several_jobs_are_clustered_by_job() -> None:
     assert found.standard_error == pytest.approx(0.3 / sqrt(2) * sqrt(2))  # s of (0.2, 0.8) over sqrt(2)
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == (0.0, 1.0)  # one degree of freedom: nothing is known
-    assert "clustered by job, 2 jobs" in found.spread_words
+    assert "clustered by job, 2 jobs" in spread_words(found)
 
 
 @given(scores)
@@ -76,27 +77,27 @@ def test_fewer_than_five_values_give_their_range_instead_of_an_interval(values: 
     found = estimate(of(*values))
     assert found.interval is None
     assert found.points == values
-    words = found.spread_words
+    words = spread_words(found)
     assert "interval" not in words or words == "one value, no interval"
     if len(values) > 1:
         assert f"range {min(values):.2f} to {max(values):.2f}" in words
 
 
 def test_equal_values_give_no_interval() -> None:
-    assert estimate(of(*[0.1] * 6)).spread_words == "all 6 values are equal, this job only, 6 trials"
+    assert spread_words(estimate(of(*[0.1] * 6))) == "all 6 values are equal, this job only, 6 trials"
 
 
 def test_excluded_values_are_counted_with_reasons_and_a_mean_with_zeros_is_given() -> None:
     found = estimate([*of(0.8, 0.8, 0.8, None), Sample("job", None, "infrastructure")])
     assert found.mean == pytest.approx(0.8)
     assert found.with_excluded_as_zero == pytest.approx(0.48)
-    assert found.counted.words == "3 of 5 used (the judge failed in 1, the measurement failed in 1)"
+    assert counted_words(found.counted) == "3 of 5 used (the judge failed in 1, the measurement failed in 1)"
     assert found.counted.excluded_share == pytest.approx(0.4)
 
 
 def test_without_usable_values_there_is_no_mean() -> None:
     found = estimate(of(None, None))
-    assert (found.mean, found.interval, found.spread_words) == (None, None, "no value")
+    assert (found.mean, found.interval, spread_words(found)) == (None, None, "no value")
     assert found.with_excluded_as_zero == 0.0
     assert estimate([]).with_excluded_as_zero is None
     assert count([]).excluded_share == 0.0
