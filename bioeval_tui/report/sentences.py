@@ -50,18 +50,36 @@ BRIEFS: dict[Outcome, str] = {
     "no_facts": "no facts to give", "one_condition": "only one condition",
 }  # fmt: skip
 """A run's conclusion in a few words, for a list."""
+TEXTS: dict[type, str] = {
+    of.NeverStarted: "The run never started, so nothing was measured.",
+    of.NoRunMeasured: "No run of this batch could be measured, so nothing can be compared.",
+    of.NothingSubmitted: "Nothing was submitted for {0.task}.",
+    of.NothingPaired: "Nothing can be concluded: no pair of conversations has both scores.",
+    of.PeersDiffer: "the {0.role}s differ: A {0.a}; B {0.b}",
+    of.PromptsDiffer: "the prompts differ",
+    of.RehearsalCompared: "one of the runs is a rehearsal",
+    of.RunOfOneCondition: "{0.run} was run with {0.title} only",
+    of.UncleanRun: "{0.run}: {0.cleanness}, {0.why}",
+    of.RunUnfinished: "{0.run} did not finish",
+    of.NothingHeld: "no conversation was run",
+    of.ConditionNotRun: "the job was not run with facts {0.condition}",
+    of.ConversationsPart: "The conversations differ from here. Until now, they were the same, word for word.",
+    of.AgentAsks: "The agent asks. This user knows no facts, so the agent has to go on without the answer.",
+}  # fmt: skip
+"""The findings whose words need no grammar; `{0.name}` is a field."""
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _NONE_BEST = "No model can be called best"
 
 
 def sentence(found: Finding) -> str:
     """Return a finding in words."""
-    return write(found)
+    text = TEXTS.get(type(found))
+    return write(found) if text is None else text.format(found)
 
 
 @singledispatch
 def write(found: object) -> str:
-    """Write a finding of a registered type.
+    """Write a finding whose words need more than its fields.
 
     Raises:
         TypeError: this type has no writer.
@@ -70,11 +88,6 @@ def write(found: object) -> str:
 
 
 # Why a run has no result
-
-
-@write.register
-def _(found: of.NeverStarted) -> str:
-    return "The run never started, so nothing was measured."
 
 
 @write.register
@@ -247,11 +260,6 @@ def _enough(found: of.TooFewForEffect) -> str:
 
 
 @write.register
-def _(found: of.NoRunMeasured) -> str:
-    return "No run of this batch could be measured, so nothing can be compared."
-
-
-@write.register
 def _(found: of.OneModelOnly) -> str:
     runs = plural(found.runs, "run")
     return f"One agent and model in {runs}: {_listed(found.scores)}; there is no other to compare it with."
@@ -296,11 +304,6 @@ def _(found: of.ModelsWithinChance) -> str:
 
 
 # Submissions
-
-
-@write.register
-def _(found: of.NothingSubmitted) -> str:
-    return f"Nothing was submitted for {found.task}."
 
 
 @write.register
@@ -404,11 +407,6 @@ def _(found: of.RegressionUndecided) -> str:
 
 
 @write.register
-def _(found: of.NothingPaired) -> str:
-    return "Nothing can be concluded: no pair of conversations has both scores."
-
-
-@write.register
 def _(found: of.PairsWithoutInterval) -> str:
     seen = "One pair shows" if found.pairs == 1 else f"{found.pairs} pairs show"
     return f"{seen} what happened, not what to expect: {FEWEST} trials of each run would give an interval."
@@ -452,21 +450,6 @@ def _(found: of.JobsDiffer) -> str:
 
 
 @write.register
-def _(found: of.PeersDiffer) -> str:
-    return f"the {found.role}s differ: A {found.a}; B {found.b}"
-
-
-@write.register
-def _(found: of.PromptsDiffer) -> str:
-    return "the prompts differ"
-
-
-@write.register
-def _(found: of.RehearsalCompared) -> str:
-    return "one of the runs is a rehearsal"
-
-
-@write.register
 def _(found: of.TimingLeftOut) -> str:
     why = ", because the targets for response times differ" if found.targets_differ else ""
     return f"scores here leave out the timing part on both sides{why}"
@@ -487,21 +470,6 @@ def _(found: of.VerdictsReplaced) -> str:
     return f"{what}: the latest verdict of each counts ({judges}), the recorded ones are shown beside them"
 
 
-@write.register
-def _(found: of.RunOfOneCondition) -> str:
-    return f"{found.run} was run with {found.title} only"
-
-
-@write.register
-def _(found: of.UncleanRun) -> str:
-    return f"{found.run}: {found.cleanness}, {found.why}"
-
-
-@write.register
-def _(found: of.RunUnfinished) -> str:
-    return f"{found.run} did not finish"
-
-
 # The gate, the stop rule, ranks and plans
 
 
@@ -511,21 +479,11 @@ def _(found: of.ManyExcluded) -> str:
 
 
 @write.register
-def _(found: of.NothingHeld) -> str:
-    return "no conversation was run"
-
-
-@write.register
 def _(found: of.ScoreBasis) -> str:
     if not found.of_mean:
         return "; ".join(counted_words(counted) for _, counted in found.counted)
     listed = "; ".join(f"{condition} {counted_words(counted)}" for condition, counted in found.counted)
     return f"{NEEDS_BOTH}; {listed}" if len(found.counted) < 2 else listed
-
-
-@write.register
-def _(found: of.ConditionNotRun) -> str:
-    return f"the job was not run with facts {found.condition}"
 
 
 @write.register
@@ -635,16 +593,6 @@ def _(found: of.NowTrue) -> str:
 def _(found: of.FactJustGiven) -> str:
     why = "because the agent asked" if found.asked else "without being asked"
     return f"The user gives fact {found.fact} {why}."
-
-
-@write.register
-def _(found: of.ConversationsPart) -> str:
-    return "The conversations differ from here. Until now, they were the same, word for word."
-
-
-@write.register
-def _(found: of.AgentAsks) -> str:
-    return "The agent asks. This user knows no facts, so the agent has to go on without the answer."
 
 
 @write.register

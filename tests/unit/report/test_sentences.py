@@ -273,7 +273,10 @@ def test_a_next_step_has_its_texts(found: NextFinding, what: str, more: str, abo
 
 
 def test_every_finding_has_a_writer_and_an_example() -> None:
-    written = set(sentences.write.registry) - {object}
+    written = {*sentences.write.registry, *sentences.TEXTS} - {object}
+    assert len(written) == len(sentences.write.registry) - 1 + len(sentences.TEXTS), (
+        "a finding is written twice"
+    )
     assert set(get_args(Finding)) == written, "a finding without a sentence, or a sentence without a finding"
     assert {type(found) for found, _ in EXAMPLES} == written, "a sentence without an example"
     assert {type(found) for found, *_ in STEPS} == set(get_args(NextFinding)), (
