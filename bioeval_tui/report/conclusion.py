@@ -108,6 +108,18 @@ def conclude_grading(report: TaskReport) -> Conclusion:
     )
 
 
+def no_mean(state: RunState) -> of.NoMean:
+    """Return why a run has no mean of both conditions."""
+    only = state.only_condition
+    return of.NoMean(state.condition_title(only) if only else "", state.ended is not None)
+
+
+def same_start(state: RunState) -> of.SameStart | None:
+    """Return what a clean run's conditions were found to share at the start; None of any other run."""
+    shared = state.ended.compared if state.ended is not None and state.clean else ()
+    return of.SameStart(tuple(shared)) if shared else None
+
+
 # Why a run has no result
 
 

@@ -367,6 +367,92 @@ class TooFewForEffect:
     cause: Cause | None
 
 
+# A run at a glance
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionLead:
+    """A condition's score, or why it has none, and how often its tasks were passed."""
+
+    score: SideScore
+    excluded: tuple[str, ...]
+    """Whose faults kept conversations from being scored."""
+    passed: int
+    tasks: int
+    once: bool
+    """Whether each task was tried once, so that `passed` counts tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLead:
+    """The scores of a run and their difference, and whether it means anything."""
+
+    conditions: tuple[ConditionLead, ...]
+    uplift: float | None
+    facts_given: bool
+    cleanness: str
+    why_not_clean: str
+    """Empty of a clean run."""
+    same_start: SameStart | None
+
+
+@dataclass(frozen=True, slots=True)
+class SameStart:
+    """What both conditions were found to share at the start, such as the graph."""
+
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoMean:
+    """A run without the mean of both conditions; `only` is the title of its only one, or empty."""
+
+    only: str
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeedNotApplied:
+    """A seed message that failed, by its number in the job."""
+
+    number: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetupFailed:
+    """A setup that failed, by its number in the job."""
+
+    number: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotScored:
+    """A conversation whose score says why there is none."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WasResumed:
+    """A run that was interrupted and resumed."""
+
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewerEvents:
+    """Events that this version does not know."""
+
+    kinds: tuple[str, ...]
+
+
+RunFinding = (
+    RunLead | SameStart | NoMean | SeedNotApplied | SetupFailed | NotScored | WasResumed | NewerEvents
+)
+
+
 # Which model is best
 
 
@@ -963,7 +1049,7 @@ class RunNext:
 NextFinding = WatchNext | RepeatNext | CompareNext | ReviewNext | RunNext
 
 Finding = (
-    ConclusionFinding | LossFinding | Gain
+    ConclusionFinding | RunFinding | LossFinding | Gain
     | TasksCompared | ChecksCorrected | FellBeyondChance | RegressionUndecided | Advice | RunNote
     | GateFinding | StopDecision | RanksBasis | PartNeeded | IntervalExpected
     | Moment

@@ -53,6 +53,9 @@ BRIEFS: dict[Outcome, str] = {
 TEXTS: dict[type, str] = {
     of.NeverStarted: "The run never started, so nothing was measured.",
     of.NoRunMeasured: "No run of this batch could be measured, so nothing can be compared.",
+    of.SeedNotApplied: "seed {0.number} was not applied: {0.detail}",
+    of.SetupFailed: "setup {0.number} failed: {0.error}",
+    of.NotScored: "not scored: {0.reason}",
     of.NothingSubmitted: "Nothing was submitted for {0.task}.",
     of.NothingPaired: "Nothing can be concluded: no pair of conversations has both scores.",
     of.PeersDiffer: "the {0.role}s differ: A {0.a}; B {0.b}",
@@ -254,6 +257,63 @@ def _enough(found: of.TooFewForEffect) -> str:
     if found.alike:
         return "in a rehearsal, more would score the same"
     return f"{found.needed} would do" if found.cases is not None else f"{found.needed} would give an interval"
+
+
+# A run at a glance
+
+
+@write.register
+def _(found: of.RunLead) -> str:
+    if not found.conditions:
+        return "No conversation was run."
+    text = f"{upper_first('; '.join(map(_condition, found.conditions)))}."
+    if found.uplift is not None and found.facts_given:
+        text += f" The difference is {signed(found.uplift)}."
+    elif found.uplift is not None:
+        text += f" No fact was given, so the difference of {signed(found.uplift)} is not due to the facts."
+    elif found.why_not_clean:
+        text += f" {upper_first(found.why_not_clean)}: {found.cleanness}."
+    return f"{text} The run is clean: {sentence(found.same_start)}." if found.same_start else text
+
+
+def _condition(found: of.ConditionLead) -> str:
+    where = in_side(found.score.side)
+    if found.score.score is None:
+        why = ", ".join(FAILED.get(reason, reason) for reason in found.excluded)
+        return f"{where} the agent could not be scored{f' ({why})' if why else ''}"
+    done = f"tasks passed {found.passed} of {found.tasks} times"
+    if found.once:
+        done = f"{found.passed} of {plural(found.tasks, 'task')} done"
+    return f"{where} the agent scored {number(found.score.score)}{f', {done}' if found.tasks else ''}"
+
+
+@write.register
+def _(found: of.SameStart) -> str:
+    return f"both conditions started from the same {' and '.join(found.shared)}"
+
+
+@write.register
+def _(found: of.NoMean) -> str:
+    if found.only:
+        return f"The mean {NEEDS_BOTH}, and this run has {found.only} only."
+    if not found.ended:
+        return "The run has not ended, so there is no mean."
+    return "A conversation could not be used, so there is no mean."
+
+
+@write.register
+def _(found: of.WasResumed) -> str:
+    return f"the run was interrupted and resumed {plural(found.times, 'time')}"
+
+
+@write.register
+def _(found: of.NewerEvents) -> str:
+    return f"events of a newer version are not shown: {', '.join(found.kinds)}"
+
+
+def seen_in(where: Sequence[str], text: str) -> str:
+    """Return a warning with the conversation that it is about, or in how many it was seen."""
+    return f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {text}"
 
 
 # Which model is best
