@@ -404,6 +404,15 @@ class SameStart:
 
 
 @dataclass(frozen=True, slots=True)
+class NoUplift:
+    """A run that is not known to be clean; `missed` says whether it would have an uplift otherwise."""
+
+    cleanness: str
+    why: str
+    missed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NoMean:
     """A run without the mean of both conditions; `only` is the title of its only one, or empty."""
 
@@ -449,8 +458,8 @@ class NewerEvents:
 
 
 RunFinding = (
-    RunLead | SameStart | NoMean | SeedNotApplied | SetupFailed | NotScored | WasResumed | NewerEvents
-)
+    RunLead | SameStart | NoUplift | NoMean | SeedNotApplied | SetupFailed | NotScored | WasResumed | NewerEvents
+)  # fmt: skip
 
 
 # Which model is best
@@ -880,6 +889,33 @@ class RanksBasis:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentRanksBasis:
+    """What the ranks of agents over tasks rest on: the tasks that all of them have."""
+
+    shared: int
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class BehindNext:
+    """How far an agent is behind the next better one, in percentiles."""
+
+    behind: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class MannerBasis:
+    """What the way in which a simulated user speaks is compared with; `needed` conversations would give intervals."""
+
+    conversations: int
+    needed: int
+    people: str
+    licence: str
+    about: str
+    of_people: int
+
+
+@dataclass(frozen=True, slots=True)
 class PartNeeded:
     """The value that a part of a score would need to reach `target`, else as it was; None if it cannot alone."""
 
@@ -1051,7 +1087,7 @@ NextFinding = WatchNext | RepeatNext | CompareNext | ReviewNext | RunNext
 Finding = (
     ConclusionFinding | RunFinding | LossFinding | Gain
     | TasksCompared | ChecksCorrected | FellBeyondChance | RegressionUndecided | Advice | RunNote
-    | GateFinding | StopDecision | RanksBasis | PartNeeded | IntervalExpected
+    | GateFinding | StopDecision | RanksBasis | AgentRanksBasis | BehindNext | MannerBasis | PartNeeded | IntervalExpected
     | Moment
 )  # fmt: skip
 """Everything that `sentences.sentence` writes. What to do next has several texts: `sentences.next_step` writes those."""

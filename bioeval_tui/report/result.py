@@ -40,6 +40,7 @@ from bioeval_tui.report.findings import (
     Gain,
     NewerEvents,
     NotScored,
+    NoUplift,
     RunLead,
     SameStart,
     SeedNotApplied,
@@ -428,6 +429,13 @@ class RunResult:
     def why_not_clean(self) -> str:
         """Why the run is not clean; empty if it is."""
         return self._state.why_not_clean
+
+    @property
+    def no_uplift(self) -> str:
+        """Why no uplift is shown of a run that is not known to be clean; empty of a clean one."""
+        if self.clean:
+            return ""
+        return sentence(NoUplift(self.cleanness, self.why_not_clean, not self.only_condition))
 
     @property
     def same_start(self) -> SameStart | None:

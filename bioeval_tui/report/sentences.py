@@ -30,7 +30,11 @@ NEEDS_BOTH = "needs both conditions"
 """The text in place of the published mean and the uplift, if only one condition was run."""
 PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
 """What readers call the parts of the score."""
-VERDICTS = {"better": "better", "worse": "worse", "same": "the same", "too few": "too few to tell"}
+VERDICTS: dict[str, str] = {
+    "better": "better", "worse": "worse", "same": "the same", "not distinguishable": "not yet distinguishable",
+    "too few": "too few to tell",
+}  # fmt: skip
+"""What a difference shows."""
 FAILED = {
     "agent": "the agent failed",
     "evaluator": "the simulated user failed",
@@ -290,6 +294,11 @@ def _condition(found: of.ConditionLead) -> str:
 @write.register
 def _(found: of.SameStart) -> str:
     return f"both conditions started from the same {' and '.join(found.shared)}"
+
+
+@write.register
+def _(found: of.NoUplift) -> str:
+    return f"{found.cleanness}: {found.why}{', so no uplift is shown' if found.missed else ''}"
 
 
 @write.register
@@ -594,6 +603,46 @@ def _(found: of.RanksBasis) -> str:
 
 
 @write.register
+def _(found: of.AgentRanksBasis) -> str:
+    if found.shared < found.needed:
+        return f"ranks need {found.needed} tasks that all agents have; there are {found.shared}"
+    return (
+        f"ranks on {found.shared:,} tasks that all agents have, with 95 % confidence in all of them together"
+    )
+
+
+@write.register
+def _(found: of.BehindNext) -> str:
+    mean, interval, pairs = (
+        found.behind.mean,
+        found.behind.estimate.interval,
+        len(found.behind.estimate.points),
+    )
+    if mean is None:
+        return ""
+    verdict = found.behind.verdict
+    shown = f"{signed(mean, 1)} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
+    if interval is None or verdict == "too few":
+        return f"{shown}: {VERDICTS['too few']}"
+    low, high = signed(interval.low, 1), signed(interval.high, 1)
+    return f"{shown}, 95 % interval {low} to {high}: {VERDICTS[verdict]}"
+
+
+@write.register
+def _(found: of.MannerBasis) -> str:
+    few = ""
+    if found.conversations < found.needed:
+        few = (
+            f"{_too_few(of.Units(found.conversations, 'conversation'))} to tell whether this user is like people; "
+            f"{found.needed} would give intervals. "
+        )
+    return (
+        f"{few}people: {found.people} ({found.licence}), {found.about}; mean and the middle 90 % of "
+        f"{found.of_people} conversations; English phrases"
+    )
+
+
+@write.register
 def _(found: of.PartNeeded) -> str:
     name, target = PARTS[found.part], number(found.target)
     if found.value is None:
@@ -773,7 +822,7 @@ def difference_words(found: Difference) -> str:
     """Return such as `+0.07, 95 % interval −0.01 to 0.15: not yet distinguishable`."""
     if found.mean is None:
         return f"not measured ({counted_words(found.estimate.counted)})"
-    mean, end = signed(found.mean), VERDICTS.get(found.verdict, "not yet distinguishable")
+    mean, end = signed(found.mean), VERDICTS[found.verdict]
     points, interval = found.estimate.points, found.estimate.interval
     if len(points) == 1:
         return f"{mean} in one pair: {end}"

@@ -115,9 +115,8 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
             f"{who(brief.evaluator, 'evaluator')} · {who(brief.judge, 'judge')}{prompt}"
         )
     )
-    if not result.clean:
-        no_uplift = "" if result.only_condition else ", no uplift is shown"
-        console.print(Text(f"{result.cleanness}: {result.why_not_clean}{no_uplift}"))
+    if result.no_uplift:
+        console.print(Text(result.no_uplift))
     elif result.compared:
         console.print(Text(f"clean: {result.compared}"))
     if brief.graph:

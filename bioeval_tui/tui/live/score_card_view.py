@@ -102,9 +102,8 @@ def notes(result: RunResult) -> list[Cell]:
     if brief.rehearsal:
         played = words.who(brief.evaluator, "evaluator")
         found.append(Cell(f"rehearsal: {played}, {words.who(brief.judge, 'judge')}", "warn"))
-    if not result.clean:
-        no_uplift = "" if result.only_condition else ", so no uplift is shown"
-        found.append(Cell(f"{result.cleanness}: {result.why_not_clean}{no_uplift}", "warn"))
+    if result.no_uplift:
+        found.append(Cell(result.no_uplift, "warn"))
     unmeasured: dict[str, list[str]] = {}
     for held in result.conversations:
         if held.is_scored and held.score is None:
