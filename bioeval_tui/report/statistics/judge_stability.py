@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, floor, fsum
+from math import floor, fsum
 
 from bioeval_tui.report.statistics.clustered import clustered_mean
 from bioeval_tui.report.statistics.estimates import Interval
@@ -115,16 +115,15 @@ def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str
 
 def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     """Return the one-sided binomial p-value of the flips with the effective number of items, rounded cautiously."""
+    from scipy.stats import binom  # as for the signed ranks
+
     found = clustered_mean(grouped((one.cluster, float(_flipped(one))) for one in answers))
     assert found is not None
     if not found.mean or found.standard_error is None:
         return 1.0
     spread = found.mean * (1 - found.mean) / found.standard_error**2 if found.standard_error else 0.0
     n = min(found.values, floor(spread)) if spread else found.clusters
-    flips = floor(found.mean * n)
-    p = TOLERATED_FLIPS
-    below = fsum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(flips))
-    return min(1.0, max(0.0, 1 - below))
+    return float(binom.sf(floor(found.mean * n) - 1, n, TOLERATED_FLIPS))
 
 
 def _pgrouped(shifts: Iterable[tuple[str, float]]) -> float:

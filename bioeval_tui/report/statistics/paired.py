@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from bioeval_tui.report.numbers import FEWEST, signed
 from bioeval_tui.report.statistics.estimates import Estimate, estimate
 from bioeval_tui.report.statistics.multiple import holm
-from bioeval_tui.report.statistics.quantiles import LEVEL, t_central_share
+from bioeval_tui.report.statistics.quantiles import LEVEL, t_test_p
 from bioeval_tui.report.statistics.samples import Sample
 
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]
@@ -161,9 +161,7 @@ def _p_value(found: Difference, sides: Sequence[tuple[float, float]]) -> float:
     spread = estimated.standard_error > TINY
     if not spread and abs(estimated.mean) <= TINY:
         return 1.0
-    by_t = (
-        1 - t_central_share(estimated.mean / estimated.standard_error, estimated.degrees) if spread else 0.0
-    )
+    by_t = t_test_p(estimated.mean / estimated.standard_error, estimated.degrees) if spread else 0.0
     if not sides:
         return max(by_t, _least_p(units, of_trials=False))
     first, second = ({round(side[which], 12) for side in sides} for which in (0, 1))

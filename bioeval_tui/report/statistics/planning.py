@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from bioeval_tui.report.statistics.power import t_test_power
-from bioeval_tui.report.statistics.quantiles import LEVEL, t_quantile
+from bioeval_tui.report.statistics.quantiles import LEVEL, t_quantile, t_test_power
 from bioeval_tui.report.statistics.variance_components import VarianceComponents
 
 MOST = 100_000

@@ -17,7 +17,7 @@ from bioeval_tui.report.statistics.planning import (
     trials_for_difference,
     trials_for_width,
 )
-from bioeval_tui.report.statistics.power import t_test_power
+from bioeval_tui.report.statistics.quantiles import t_test_power
 from bioeval_tui.report.statistics.variance_components import (
     VarianceComponents,
     paired_components,
