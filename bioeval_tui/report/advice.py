@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import count
-from math import ceil, sqrt
+from math import sqrt
 
 from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.estimates import proportion
 from bioeval_tui.report.statistics.paired import Difference
-from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
-from bioeval_tui.report.statistics.variance_components import ASSUMED
+from bioeval_tui.report.statistics.planning import trials_for_difference
+from bioeval_tui.report.statistics.quantiles import LEVEL, t_quantile
+from bioeval_tui.report.statistics.variance_components import ASSUMED, VarianceComponents
 from bioeval_tui.text import plural
 
 EFFECTS = (0.1, 0.05, 0.02, 0.01)
@@ -43,7 +44,7 @@ def advice(found: Difference) -> str:
         )
         return f"A difference in up to {_unseen(pairs) * 100:.0f} % of trials could have been missed{more}."
     wanted = ((needed(found, effect), effect) for effect in EFFECTS)
-    trials, effect = next(((n, effect) for n, effect in wanted if n > found.units), (0, 0.0))
+    trials, effect = next(((n, effect) for n, effect in wanted if n and n > found.units), (0, 0.0))
     more = (
         f"; about {trials:,} {units} would show one of {effect:g} ({POWER * 100:.0f} % power)"
         if trials
@@ -52,20 +53,11 @@ def advice(found: Difference) -> str:
     return f"A difference from {estimate.interval.words} remains possible{more}."
 
 
-def needed(found: Difference, effect: float) -> int:
-    """Return about how many trials, or cases, show a true difference of `effect` if they vary as much as these.
-
-    Reports are written where SciPy is not installed, so this takes quantiles of the central t distribution;
-    the exact power that `bioeval-tui plan` takes gives the same number or one more or fewer.
-    """
-    estimate = found.estimate
-    assert estimate.standard_error is not None
-    ratio = estimate.standard_error * sqrt(found.units) / effect
-    level = (1 + LEVEL) / 2
-    least = max(2, ceil((ratio * (normal_quantile(level) + normal_quantile(POWER))) ** 2))
-    return next(
-        n for n in count(least) if ratio * (t_quantile(level, n - 1) + t_quantile(POWER, n - 1)) <= sqrt(n)
-    )
+def needed(found: Difference, effect: float) -> int | None:
+    """Return how many trials, or cases, show a true difference of `effect` if they vary as much as these; None if no number."""
+    error = found.estimate.standard_error
+    assert error is not None
+    return trials_for_difference(VarianceComponents(0.0, error**2 * found.units), effect, 1, POWER)
 
 
 def trials_words(trials: int) -> str:
