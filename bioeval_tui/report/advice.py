@@ -6,11 +6,9 @@ from itertools import count
 from math import sqrt
 
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.estimates import proportion
-from bioeval_tui.report.statistics.paired import Difference
-from bioeval_tui.report.statistics.planning import trials_for_difference
-from bioeval_tui.report.statistics.quantiles import LEVEL, t_quantile
-from bioeval_tui.report.statistics.variance_components import ASSUMED, VarianceComponents
+from bioeval_tui.report.statistics.differences import Difference
+from bioeval_tui.report.statistics.estimates import LEVEL, proportion, t_quantile
+from bioeval_tui.report.statistics.planning import ASSUMED, VarianceComponents, trials_for_difference
 from bioeval_tui.text import plural
 
 EFFECTS = (0.1, 0.05, 0.02, 0.01)

@@ -17,9 +17,9 @@ from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.numbers import signed
-from bioeval_tui.report.statistics.paired import Difference, difference
+from bioeval_tui.report.statistics.differences import Difference, difference
+from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, rank
-from bioeval_tui.report.statistics.samples import Sample
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.gains import LONGEST, gains, lost_points
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
-from bioeval_tui.report.statistics.paired import Difference
+from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.words import ways_out
 from bioeval_tui.text import clean_line, shorten
 

@@ -15,9 +15,7 @@ from bioeval_tui.report.compared import Change
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.run_differences import difference_notes, targets_differ, timing_refused
-from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate
-from bioeval_tui.report.statistics.explained import reweighted
-from bioeval_tui.report.statistics.paired import (
+from bioeval_tui.report.statistics.differences import (
     FOUND_AT,
     Difference,
     corrected,
@@ -25,9 +23,9 @@ from bioeval_tui.report.statistics.paired import (
     differences,
     p_words,
 )
-from bioeval_tui.report.statistics.samples import Sample, grouped
+from bioeval_tui.report.statistics.estimates import Estimate, Proportion, Sample, estimate, grouped
 from bioeval_tui.report.words import PARTS, signed
-from bioeval_tui.score import Composite, contributions
+from bioeval_tui.score import Composite, contributions, reweighted
 from bioeval_tui.text import plural, upper_first
 
 TINY = 1e-9

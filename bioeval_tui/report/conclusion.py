@@ -18,8 +18,8 @@ from bioeval_tui.report import rows, samples
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.numbers import FEWEST, number, signed
-from bioeval_tui.report.statistics.paired import Difference, difference, differences
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.statistics.differences import Difference, difference, differences
+from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.score import contributions, penalty_of
 from bioeval_tui.text import clean_line, plural, shorten, upper_first

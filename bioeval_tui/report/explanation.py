@@ -15,8 +15,8 @@ from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.report.formats.charts import composite_bar
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.explained import Needed, needed, reweighted
 from bioeval_tui.report.words import PARTS, number, number_up
+from bioeval_tui.score import Needed, needed, reweighted
 
 BAR_WIDTH = 50
 _SIGNS = {"timing": "─", "task": "═", "assertion": "━", "penalty": "╌"}

@@ -14,9 +14,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import samples
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.estimates import estimate
-from bioeval_tui.report.statistics.passk import pass_k
-from bioeval_tui.report.statistics.samples import Counted, Sample, count
+from bioeval_tui.report.statistics.estimates import Counted, Sample, count, estimate, pass_k
 from bioeval_tui.report.summary import by_job, groups
 
 MOST_EXCLUDED = 0.10

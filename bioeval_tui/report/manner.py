@@ -11,8 +11,15 @@ from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import samples
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.realism import Measure, Realism, UserTranscript, realism
-from bioeval_tui.report.statistics.realism_reference import REFERENCES, Band, RealismReference
+from bioeval_tui.report.statistics.realism import (
+    REFERENCES,
+    Band,
+    Measure,
+    Realism,
+    RealismReference,
+    UserTranscript,
+    realism,
+)
 from bioeval_tui.text import plural
 
 LABELS = {

@@ -40,9 +40,8 @@ from bioeval_tui.report.judged_again import JudgedAgain
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import Review
-from bioeval_tui.report.statistics.explained import Needed, needed
+from bioeval_tui.report.statistics.estimates import FAILED
 from bioeval_tui.report.statistics.latency import LatencySummary
-from bioeval_tui.report.statistics.samples import FAILED
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import (
     answer_notes,
@@ -56,6 +55,7 @@ from bioeval_tui.report.words import (
     why_no_mean,
     why_no_score,
 )
+from bioeval_tui.score import Needed, needed
 from bioeval_tui.text import clean_line, plural, upper_first
 
 TARGET = 0.8

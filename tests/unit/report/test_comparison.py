@@ -15,8 +15,7 @@ from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.json_report import comparison_dict
 from bioeval_tui.report.loading import LoadedRun, load_run
-from bioeval_tui.report.statistics.planning import trials_for_difference
-from bioeval_tui.report.statistics.variance_components import VarianceComponents
+from bioeval_tui.report.statistics.planning import VarianceComponents, trials_for_difference
 from tests.simulations.comparing import alarms, compared
 from tests.unit.report.recorded import Recorded, Talk, import_scores, scoring
 

@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui.report.numbers import signed, signless
-from bioeval_tui.report.statistics.estimates import estimate, proportion, standard_error
-from bioeval_tui.report.statistics.quantiles import t_quantile, t_test_p
-from bioeval_tui.report.statistics.samples import Sample, count
+from bioeval_tui.report.statistics.differences import t_test_p
+from bioeval_tui.report.statistics.estimates import (
+    Sample,
+    count,
+    estimate,
+    proportion,
+    standard_error,
+    t_quantile,
+)
 
 scores = st.lists(st.floats(0, 1), min_size=2, max_size=30)
 
