@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from itertools import count
-from math import ceil, sqrt
+from math import sqrt
 
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Advice
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.estimates import proportion
-from bioeval_tui.report.statistics.paired import Difference
-from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
-from bioeval_tui.report.statistics.variance_components import ASSUMED
+from bioeval_tui.report.statistics.differences import Difference
+from bioeval_tui.report.statistics.estimates import LEVEL, proportion, t_quantile
+from bioeval_tui.report.statistics.planning import ASSUMED, VarianceComponents, trials_for_difference
 
 EFFECTS = (0.1, 0.05, 0.02, 0.01)
 """The differences to plan for: the first one that the pairs so far cannot be expected to show."""
@@ -36,25 +35,17 @@ def advice(found: Difference) -> Advice | None:
         enough = next(n for n in count(pairs) if _unseen(n) < RARE)
         return of.UnseenDifference(_unseen(pairs), RARE, enough if enough > pairs else None, of_cases)
     for effect in EFFECTS:
-        if (wanted := needed(found, effect)) > found.units:
+        wanted = needed(found, effect)
+        if wanted and wanted > found.units:
             return of.OpenDifference(estimate.interval, wanted, effect, POWER, of_cases)
     return of.OpenDifference(estimate.interval, None, 0.0, POWER, of_cases)
 
 
-def needed(found: Difference, effect: float) -> int:
-    """Return about how many trials, or cases, show a true difference of `effect` if they vary as much as these.
-
-    Reports are written where SciPy is not installed, so this takes quantiles of the central t distribution;
-    the exact power that `bioeval-tui plan` takes gives the same number or one more or fewer.
-    """
-    estimate = found.estimate
-    assert estimate.standard_error is not None
-    ratio = estimate.standard_error * sqrt(found.units) / effect
-    level = (1 + LEVEL) / 2
-    least = max(2, ceil((ratio * (normal_quantile(level) + normal_quantile(POWER))) ** 2))
-    return next(
-        n for n in count(least) if ratio * (t_quantile(level, n - 1) + t_quantile(POWER, n - 1)) <= sqrt(n)
-    )
+def needed(found: Difference, effect: float) -> int | None:
+    """Return how many trials, or cases, show a true difference of `effect` if they vary as much as these; None if no number."""
+    error = found.estimate.standard_error
+    assert error is not None
+    return trials_for_difference(VarianceComponents(0.0, error**2 * found.units), effect, 1, POWER)
 
 
 def expected_interval(trials: int) -> of.IntervalExpected:

@@ -18,9 +18,9 @@ from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.paired import Difference, difference
+from bioeval_tui.report.statistics.differences import Difference, difference
+from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, rank
-from bioeval_tui.report.statistics.samples import Sample
 
 
 @dataclass(frozen=True, slots=True)

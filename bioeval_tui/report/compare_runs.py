@@ -19,7 +19,7 @@ from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.report.sentences import LONGEST_LOSS, difference_words, sentence
-from bioeval_tui.report.statistics.paired import Difference
+from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.words import ways_out
 from bioeval_tui.text import clean_line, shorten
 

@@ -17,17 +17,15 @@ from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.run_differences import run_notes, targets_differ, times_not_compared
 from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
-from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate
-from bioeval_tui.report.statistics.explained import reweighted
-from bioeval_tui.report.statistics.paired import (
+from bioeval_tui.report.statistics.differences import (
     FOUND_AT,
     Difference,
     corrected,
     difference,
     differences,
 )
-from bioeval_tui.report.statistics.samples import Sample, grouped
-from bioeval_tui.score import Composite, contributions
+from bioeval_tui.report.statistics.estimates import Estimate, Proportion, Sample, estimate, grouped
+from bioeval_tui.score import Composite, contributions, reweighted
 
 TINY = 1e-9
 PENALTY = "penalty"

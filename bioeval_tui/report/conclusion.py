@@ -21,8 +21,8 @@ from bioeval_tui.report.findings import ConclusionFinding, Outcome
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.paired import Difference, difference, differences
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.statistics.differences import Difference, difference, differences
+from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.score import contributions, penalty_of
 

@@ -25,7 +25,7 @@ from bioeval_tui.report.manner import manner_dicts, manners
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.samples import tag_samples, task_tries
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.passk import pass_series
+from bioeval_tui.report.statistics.estimates import pass_series
 from bioeval_tui.report.words import why_no_score
 
 Score = float | None

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from bioeval_tui.record.names import Condition
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.statistics.estimates import Interval
-    from bioeval_tui.report.statistics.paired import Difference
-    from bioeval_tui.report.statistics.samples import Counted
+    from bioeval_tui.report.statistics.differences import Difference
+    from bioeval_tui.report.statistics.estimates import Counted, Interval
 
 Outcome = Literal[
     "not_started", "unfinished", "cancelled", "not_run",

@@ -18,9 +18,7 @@ from bioeval_tui.report import samples
 from bioeval_tui.report.findings import GateFinding
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
-from bioeval_tui.report.statistics.estimates import Estimate, estimate
-from bioeval_tui.report.statistics.passk import pass_k
-from bioeval_tui.report.statistics.samples import Counted, Sample, count
+from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
 from bioeval_tui.report.summary import by_job, groups
 
 MOST_EXCLUDED = 0.10

@@ -13,8 +13,15 @@ from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.realism import Measure, Realism, UserTranscript, realism
-from bioeval_tui.report.statistics.realism_reference import REFERENCES, Band, RealismReference
+from bioeval_tui.report.statistics.realism import (
+    REFERENCES,
+    Band,
+    Measure,
+    Realism,
+    RealismReference,
+    UserTranscript,
+    realism,
+)
 
 LABELS = {
     "words_per_turn": "words per turn",

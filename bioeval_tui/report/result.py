@@ -55,7 +55,6 @@ from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import Review
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
-from bioeval_tui.report.statistics.explained import Needed, needed
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import (
@@ -66,6 +65,7 @@ from bioeval_tui.report.words import (
     ways_out,
     why_no_score,
 )
+from bioeval_tui.score import Needed, needed
 from bioeval_tui.text import clean_line, plural
 
 TARGET = 0.8

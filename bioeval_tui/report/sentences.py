@@ -16,11 +16,10 @@ from bioeval_tui.report.numbers import FEWEST, number, number_up, seconds, signe
 from bioeval_tui.text import clean_line, plural, shorten, upper_first
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.statistics.estimates import Estimate, Interval
+    from bioeval_tui.report.statistics.differences import Difference
+    from bioeval_tui.report.statistics.estimates import Counted, Estimate, Interval
     from bioeval_tui.report.statistics.latency import LatencySummary
-    from bioeval_tui.report.statistics.paired import Difference
     from bioeval_tui.report.statistics.ranks import AgentRank
-    from bioeval_tui.report.statistics.samples import Counted
 
 LONGEST_DETAIL = 140
 LONGEST_TITLE = 60

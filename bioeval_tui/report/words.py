@@ -15,7 +15,7 @@ from bioeval_tui.report.numbers import number3 as number3
 from bioeval_tui.report.numbers import number_up as number_up
 from bioeval_tui.report.numbers import seconds as seconds
 from bioeval_tui.report.numbers import signed as signed_number
-from bioeval_tui.report.statistics.passk import PassK
+from bioeval_tui.report.statistics.estimates import PassK
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 
 if TYPE_CHECKING:

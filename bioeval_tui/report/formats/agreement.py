@@ -21,8 +21,7 @@ from bioeval_tui.report.agreement import (
 )
 from bioeval_tui.report.correction import Correction
 from bioeval_tui.report.sentences import difference_words
-from bioeval_tui.report.statistics.agreement import Agreement
-from bioeval_tui.report.statistics.judge_agreement import Figure, JudgeAgreement
+from bioeval_tui.report.statistics.agreement import Agreement, Figure, JudgeAgreement
 from bioeval_tui.report.words import number
 from bioeval_tui.text import as_cell, plural, shorten
 

@@ -17,8 +17,8 @@ from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.report.statistics.paired import Difference, difference, differences
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.statistics.differences import Difference, difference, differences
+from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.summary import summarise_runs
 from tests.unit.report.recorded import Recorded, Talk, import_scores
 

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from bioeval_tui import score as composite
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.report.sentences import concurrency_words, difference_words
-from bioeval_tui.report.statistics.explained import needed, reweighted
+from bioeval_tui.report.statistics.differences import difference, differences
+from bioeval_tui.report.statistics.estimates import Sample, Tries, pass_hat, pass_k, pass_series
 from bioeval_tui.report.statistics.latency import percentile, summarise
-from bioeval_tui.report.statistics.paired import difference, differences
-from bioeval_tui.report.statistics.passk import Tries, pass_hat, pass_k, pass_series
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.score import needed, reweighted
 
 
 @given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, 8))))

@@ -1,4 +1,4 @@
-"""Paired differences: supplied − withheld, or run B − run A, of one trial."""
+"""Paired differences: supplied − withheld, or run B − run A, of one trial; many of them with Holm's correction."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from math import comb
 from typing import Literal, TypeVar
 
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.estimates import Estimate, estimate
-from bioeval_tui.report.statistics.multiple import holm
-from bioeval_tui.report.statistics.quantiles import LEVEL, t_central_share
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.statistics.estimates import LEVEL, Estimate, Sample, estimate
 
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]
 Name = TypeVar("Name", bound=Hashable)
@@ -141,9 +138,7 @@ def _p_value(found: Difference, sides: Sequence[tuple[float, float]]) -> float:
     spread = estimated.standard_error > TINY
     if not spread and abs(estimated.mean) <= TINY:
         return 1.0
-    by_t = (
-        1 - t_central_share(estimated.mean / estimated.standard_error, estimated.degrees) if spread else 0.0
-    )
+    by_t = t_test_p(estimated.mean / estimated.standard_error, estimated.degrees) if spread else 0.0
     if not sides:
         return max(by_t, _least_p(units, of_trials=False))
     first, second = ({round(side[which], 12) for side in sides} for which in (0, 1))
@@ -161,3 +156,30 @@ def _least_p(pairs: int, *, of_trials: bool) -> float:
     2 / 4ⁿ at most. Signs of n paired differences are all the same with 2 / 2ⁿ.
     """
     return 2.0 / float(4 if of_trials else 2) ** pairs
+
+
+def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
+    """Return each test's p-value adjusted by Holm's method, in the order given.
+
+    Rejecting every test whose adjusted p-value is at most α keeps the chance of even one false rejection
+    (the family-wise error rate) at α or below, however the tests depend on each other.
+
+    Raises:
+        ValueError: a p-value is not in [0, 1].
+    """
+    for name, p in p_values.items():
+        if not 0 <= p <= 1:
+            raise ValueError(f"the p-value of {name} is {p}, not in [0, 1]")
+    adjusted: dict[Name, float] = {}
+    largest = 0.0
+    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
+        largest = max(largest, min(1.0, p * (len(p_values) - rank)))
+        adjusted[name] = largest
+    return {name: adjusted[name] for name in p_values}
+
+
+def t_test_p(t: float, degrees: int) -> float:
+    """Return the two-sided p-value of Student's t test."""
+    from scipy.special import stdtr  # commands start without it, as for t_quantile
+
+    return 2 * float(stdtr(degrees, -abs(t)))
