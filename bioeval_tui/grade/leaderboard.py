@@ -14,7 +14,6 @@ from bioeval_tui.errors import InputError
 from bioeval_tui.grade.files.tables import read_as_published
 from bioeval_tui.grade.medals import medal_places
 from bioeval_tui.grade.rounding import numpy_round
-from bioeval_tui.installation import GRADING, need
 from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
@@ -229,8 +228,6 @@ def load_leaderboard(
     Raises:
         InputError: there is no such file, or it cannot be read as a leaderboard.
     """
-    need("reading a leaderboard", GRADING[:1])
-
     try:
         frame = read_as_published(path)
     except FileNotFoundError:

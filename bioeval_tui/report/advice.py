@@ -1,16 +1,16 @@
-"""What a difference between two runs leaves open, and how many trials would tell: one sentence, made by rules."""
+"""What a difference between two runs leaves open, how many trials would tell, and what so many may be expected to show."""
 
 from __future__ import annotations
 
 from itertools import count
-from math import ceil, sqrt
+from math import sqrt
 
+from bioeval_tui.report import findings as of
+from bioeval_tui.report.findings import Advice
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.estimates import proportion
-from bioeval_tui.report.statistics.paired import Difference
-from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
-from bioeval_tui.report.statistics.variance_components import ASSUMED
-from bioeval_tui.text import plural
+from bioeval_tui.report.statistics.differences import Difference
+from bioeval_tui.report.statistics.estimates import LEVEL, proportion, t_quantile
+from bioeval_tui.report.statistics.planning import ASSUMED, VarianceComponents, trials_for_difference
 
 EFFECTS = (0.1, 0.05, 0.02, 0.01)
 """The differences to plan for: the first one that the pairs so far cannot be expected to show."""
@@ -19,64 +19,41 @@ RARE = 0.1
 """The share of trials in which a difference may be missed, to plan for."""
 
 
-def advice(found: Difference) -> str:
-    """Return what cannot be concluded from a difference yet; empty if it is beyond chance."""
+def advice(found: Difference) -> Advice | None:
+    """Return what cannot be concluded from a difference yet; None if it is beyond chance."""
     estimate, pairs = found.estimate, found.units
     if not estimate.points:
-        return "Nothing can be concluded: no pair of conversations has both scores."
+        return of.NothingPaired()
     if estimate.interval is None:
-        seen = "One pair shows" if len(estimate.points) == 1 else f"{len(estimate.points)} pairs show"
-        return (
-            f"{seen} what happened, not what to expect: {FEWEST} trials of each run would give an interval."
-        )
+        return of.PairsWithoutInterval(len(estimate.points))
     if found.verdict == "too few":
-        return f"{plural(pairs, found.unit)} cannot tell a difference from chance: {found.needed} would do."
+        return of.PairsWithinChance(of.Units(pairs, found.unit), found.needed)
     if found.verdict in ("better", "worse"):
-        return ""
-    units = "cases" if estimate.clusters > 1 else "trials of each run"
+        return None
+    of_cases = estimate.clusters > 1
     if found.verdict == "same":
         enough = next(n for n in count(pairs) if _unseen(n) < RARE)
-        more = (
-            f"; {enough} {units} without one would leave less than {RARE * 100:.0f} %"
-            if enough > pairs
-            else ""
-        )
-        return f"A difference in up to {_unseen(pairs) * 100:.0f} % of trials could have been missed{more}."
-    wanted = ((needed(found, effect), effect) for effect in EFFECTS)
-    trials, effect = next(((n, effect) for n, effect in wanted if n > found.units), (0, 0.0))
-    more = (
-        f"; about {trials:,} {units} would show one of {effect:g} ({POWER * 100:.0f} % power)"
-        if trials
-        else ""
-    )
-    return f"A difference from {estimate.interval.words} remains possible{more}."
+        return of.UnseenDifference(_unseen(pairs), RARE, enough if enough > pairs else None, of_cases)
+    for effect in EFFECTS:
+        wanted = needed(found, effect)
+        if wanted and wanted > found.units:
+            return of.OpenDifference(estimate.interval, wanted, effect, POWER, of_cases)
+    return of.OpenDifference(estimate.interval, None, 0.0, POWER, of_cases)
 
 
-def needed(found: Difference, effect: float) -> int:
-    """Return about how many trials, or cases, show a true difference of `effect` if they vary as much as these.
-
-    Reports are written where SciPy is not installed, so this takes quantiles of the central t distribution;
-    the exact power that `bioeval-tui plan` takes gives the same number or one more or fewer.
-    """
-    estimate = found.estimate
-    assert estimate.standard_error is not None
-    ratio = estimate.standard_error * sqrt(found.units) / effect
-    level = (1 + LEVEL) / 2
-    least = max(2, ceil((ratio * (normal_quantile(level) + normal_quantile(POWER))) ** 2))
-    return next(
-        n for n in count(least) if ratio * (t_quantile(level, n - 1) + t_quantile(POWER, n - 1)) <= sqrt(n)
-    )
+def needed(found: Difference, effect: float) -> int | None:
+    """Return how many trials, or cases, show a true difference of `effect` if they vary as much as these; None if no number."""
+    error = found.estimate.standard_error
+    assert error is not None
+    return trials_for_difference(VarianceComponents(0.0, error**2 * found.units), effect, 1, POWER)
 
 
-def trials_words(trials: int) -> str:
+def expected_interval(trials: int) -> of.IntervalExpected:
     """Return whether so many trials give an interval, and how wide it is to be expected."""
     enough = max(trials, FEWEST)
     deviation = sqrt(ASSUMED.within)
     half = t_quantile((1 + LEVEL) / 2, enough - 1) * deviation / sqrt(enough)
-    about = f"an interval of about ±{half:.2f}, if trials vary by {deviation:.2f}"
-    if trials >= FEWEST:
-        return f"{trials} trials give {about}"
-    return f"{plural(trials, 'trial')}: no interval; {FEWEST} give {about}"
+    return of.IntervalExpected(trials, FEWEST, half, deviation)
 
 
 def _unseen(pairs: int) -> float:

@@ -16,10 +16,11 @@ from typing import Any
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.report.numbers import signed
-from bioeval_tui.report.statistics.paired import Difference, difference
+from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
+from bioeval_tui.report.sentences import sentence
+from bioeval_tui.report.statistics.differences import Difference, difference
+from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, rank
-from bioeval_tui.report.statistics.samples import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +65,7 @@ class Standing:
     @property
     def behind_words(self) -> str:
         """Such as `−4.2 percentiles, 95 % interval −7.0 to −1.4: worse`; empty for the first."""
-        found = self.behind
-        if found is None or found.mean is None:
-            return ""
-        interval = found.estimate.interval
-        pairs = len(found.estimate.points)
-        shown = f"{signed(found.mean, 1)} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
-        if interval is None or found.verdict == "too few":
-            return f"{shown}: too few to tell"
-        ends = {"better": "better", "worse": "worse", "same": "the same"}.get(
-            found.verdict, "not yet distinguishable"
-        )
-        return f"{shown}, 95 % interval {signed(interval.low, 1)} to {signed(interval.high, 1)}: {ends}"
+        return sentence(BehindNext(self.behind)) if self.behind else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
@@ -108,9 +98,7 @@ class Standings:
     @property
     def words(self) -> str:
         """The basis of the ranks."""
-        if self.shared < FEWEST_CASES:
-            return f"ranks need {FEWEST_CASES} tasks that all agents have; there are {self.shared}"
-        return f"ranks on {self.shared:,} tasks that all agents have, with 95 % confidence in all of them together"
+        return sentence(AgentRanksBasis(self.shared, FEWEST_CASES))
 
 
 def agent_of(report: TaskReport) -> str:

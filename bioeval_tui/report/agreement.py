@@ -19,11 +19,17 @@ from bioeval_tui.record.overlay import Overlay, judgings, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.report.rows import task_titles
-from bioeval_tui.report.statistics.agreement import Agreement, agreement
-from bioeval_tui.report.statistics.alpha import krippendorff_alpha, units_of
-from bioeval_tui.report.statistics.judge_agreement import JudgeAgreement, RatedTwice, judge_agreement
-from bioeval_tui.report.statistics.paired import Difference, difference, differences
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.statistics.agreement import (
+    Agreement,
+    JudgeAgreement,
+    RatedTwice,
+    agreement,
+    judge_agreement,
+    krippendorff_alpha,
+    units_of,
+)
+from bioeval_tui.report.statistics.differences import Difference, difference, differences
+from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.text import clean_line, plural
 
 NO_PROMPT = "no prompt"

@@ -14,10 +14,12 @@ from bioeval_tui.report.comparison import ConditionComparison, compare
 from bioeval_tui.report.conclusion import conclude, conclude_batch
 from bioeval_tui.report.costs import spent
 from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.gains import LONGEST, gains, lost_points
+from bioeval_tui.report.gains import gains, lost_points
 from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
-from bioeval_tui.report.statistics.paired import Difference
+from bioeval_tui.report.sentences import LONGEST_LOSS, difference_words, sentence
+from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.words import ways_out
 from bioeval_tui.text import clean_line, shorten
 
@@ -71,7 +73,12 @@ def _compared(name: str, a: float | None, b: float | None, found: Difference | N
         return Compared(name, a, b)
     interval = found.estimate.interval
     return Compared(
-        name, a, b, found.words, found.verdict, (interval.low, interval.high) if interval else None
+        name,
+        a,
+        b,
+        difference_words(found),
+        found.verdict,
+        (interval.low, interval.high) if interval else None,
     )
 
 
@@ -124,9 +131,9 @@ def preview(path: Path) -> RunPreview:
         found.sentence,
         names[talk.key.condition] + which,
         lost_points(talk, possible[:LOSSES]),
-        tuple((gain.what, gain.words) for gain in possible),
+        tuple((sentence(gain), signed(gain.by)) for gain in possible),
         ways_out(talk),
-        () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST)) for m in said[-LAST:]),
+        () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in said[-LAST:]),
         names,
         found.brief,
         trials,

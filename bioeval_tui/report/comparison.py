@@ -9,26 +9,23 @@ from statistics import fmean
 
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows, samples
 from bioeval_tui.report.advice import advice
 from bioeval_tui.report.compared import Change
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.run_differences import difference_notes, targets_differ, timing_refused
-from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate
-from bioeval_tui.report.statistics.explained import reweighted
-from bioeval_tui.report.statistics.paired import (
+from bioeval_tui.report.run_differences import run_notes, targets_differ, times_not_compared
+from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
+from bioeval_tui.report.statistics.differences import (
     FOUND_AT,
     Difference,
     corrected,
     difference,
     differences,
-    p_words,
 )
-from bioeval_tui.report.statistics.samples import Sample, grouped
-from bioeval_tui.report.words import PARTS, signed
-from bioeval_tui.score import Composite, contributions
-from bioeval_tui.text import plural, upper_first
+from bioeval_tui.report.statistics.estimates import Estimate, Proportion, Sample, estimate, grouped
+from bioeval_tui.score import Composite, contributions, reweighted
 
 TINY = 1e-9
 PENALTY = "penalty"
@@ -85,7 +82,7 @@ class PartComparison:
     @property
     def title(self) -> str:
         """Such as `from timing`."""
-        return f"from {PARTS.get(self.name, self.name)}"
+        return part_title(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,81 +122,86 @@ class ConditionComparison:
     cost_b: Spent
 
     @property
-    def sentence(self) -> str:
-        """The conclusion of the comparison, in one sentence."""
+    def summary(self) -> of.TasksCompared:
+        """How many tasks moved, what of it comes from which part, and the difference of the scores."""
         known = [task.difference.mean for task in self.tasks if task.difference is not None]
         means = [mean for mean in known if mean is not None]
-        better = sum(mean > TINY for mean in means)
-        worse = sum(mean < -TINY for mean in means)
-        if not means:
-            tasks = "no task can be compared"
-        elif not better and not worse:
-            tasks = f"B scores the same on {plural(len(means), 'task')}"
-        else:
-            tasks = f"B scores higher on {better} of {plural(len(means), 'task')}"
-            tasks += f" and lower on {worse}" if worse else ""
-        moved = [
-            f"{PARTS.get(part.name, part.name)} {signed(part.difference.mean)}"
+        better, worse = sum(mean > TINY for mean in means), sum(mean < -TINY for mean in means)
+        moved = tuple(
+            (part.name, part.difference.mean)
             for part in self.parts
             if part.difference.mean is not None and round(part.difference.mean, 2)
-        ]
-        by_part = f" By part: {', '.join(moved)}." if moved else ""
-        return f"{upper_first(self.title)}: {tasks}; overall {self.score.words}.{by_part}"
+        )
+        return of.TasksCompared(self.title, len(means), better, worse, self.score, moved)
+
+    @property
+    def sentence(self) -> str:
+        """The conclusion of the comparison, in one sentence."""
+        return sentence(self.summary)
 
     @property
     def advice(self) -> str:
         """What the difference of the scores leaves open, and how many trials would tell; empty if it is beyond chance."""
-        return advice(self.score)
+        found = advice(self.score)
+        return sentence(found) if found else ""
 
     @property
     def corrected(self) -> str:
         """Which tasks and assertions differ; empty unless two or more could be told from chance."""
-        told, tested = [], 0
-        for name, found in self._details:
-            if found.verdict not in ("too few", "not measured"):
-                tested += 1
-                if found.p is not None and found.p <= FOUND_AT:
-                    told.append(f"{name} (p {p_words(found.p)})")
-        if tested < 2:
+        tested = [
+            (what, found) for what, found in self._details if found.verdict not in ("too few", "not measured")
+        ]
+        if len(tested) < 2:
             return ""
-        what = f"significantly different: {', '.join(told)}" if told else "none is significantly different"
-        return f"{upper_first(self.title)}: of {tested} tasks and assertions, corrected for looking at all (Holm), {what}."
+        different = tuple(
+            (what, found.p) for what, found in tested if found.p is not None and found.p <= FOUND_AT
+        )
+        return sentence(of.ChecksCorrected(self.title, len(tested), different))
 
     @property
-    def regressions(self) -> tuple[str, ...]:
-        """Whatever is worse in B beyond chance, in words."""
-        parts = [(f"the score {part.title}", part.difference) for part in self.parts if part.name in GATED]
+    def falls(self) -> tuple[of.FellBeyondChance, ...]:
+        """Whatever is worse in B beyond chance."""
+        parts = [
+            (of.Checked("part", part.name), part.difference) for part in self.parts if part.name in GATED
+        ]
         return tuple(
-            f"{self.title}: {what} fell, {found.words}{_p_of(found)}"
-            for what, found in (("the score", self.score), *parts, *self._details)
+            of.FellBeyondChance(self.title, what, found)
+            for what, found in ((of.Checked("score"), self.score), *parts, *self._details)
             if found.verdict == "worse"
         )
 
     @property
-    def _details(self) -> list[tuple[str, Difference]]:
-        named = [(f"task “{one.title}”", one.difference) for one in self.tasks]
-        named += [(f"assertion “{one.title}”", one.difference) for one in self.assertions]
-        return [(name, found) for name, found in named if found is not None]
-
-
-def _p_of(found: Difference) -> str:
-    return "" if found.p is None else f" (p {p_words(found.p)})"
+    def _details(self) -> list[tuple[of.Checked, Difference]]:
+        named = [(of.Checked("task", one.title), one.difference) for one in self.tasks]
+        named += [(of.Checked("assertion", one.title), one.difference) for one in self.assertions]
+        return [(what, found) for what, found in named if found is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Run B against run A. `timing_refused` says why response times are not compared; empty if they are."""
+    """Run B against run A. `times` says why response times are not compared; None if they are."""
 
     a: LoadedRun
     b: LoadedRun
     conditions: tuple[ConditionComparison, ...]
-    timing_refused: str
-    notes: tuple[str, ...]
+    times: of.TimesNotCompared | None
+    differences: tuple[of.RunNote, ...]
+    """How the runs differ besides their results."""
+
+    @property
+    def timing_refused(self) -> str:
+        """Why response times are not compared, in words; empty if they are."""
+        return sentence(self.times) if self.times else ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the runs differ besides their results, in words."""
+        return tuple(map(sentence, self.differences))
 
     @property
     def regressions(self) -> tuple[str, ...]:
-        """What is worse in B than in A beyond chance, by condition."""
-        return tuple(line for found in self.conditions for line in found.regressions)
+        """What is worse in B than in A beyond chance, by condition, in words."""
+        return tuple(sentence(fall) for found in self.conditions for fall in found.falls)
 
     @property
     def undecided(self) -> str:
@@ -208,21 +210,16 @@ class Comparison:
         if not few:
             return ""
         least = min(few, key=lambda found: found.units)
-        needed = least.needed
-        enough = f"{needed} trials of each run (--repeat {needed})" if least.of_trials else f"{needed} cases"
-        pairs = f"{plural(least.units, least.unit)} that both runs scored"
-        return f"cannot tell whether B is worse: {pairs} may differ by chance alone; {enough} would do"
+        units = of.Units(least.units, least.unit)
+        return sentence(of.RegressionUndecided(units, least.needed, least.of_trials))
 
     @property
     def advice(self) -> tuple[str, ...]:
         """What the differences leave open, by condition; one sentence where all leave the same."""
-        told = [found.advice for found in self.conditions]
-        if len(set(told)) == 1:
-            return tuple(filter(None, told[:1]))
-        pairs = zip(self.conditions, told, strict=True)
-        return tuple(
-            f"{upper_first(found.title)}: {text[:1].lower()}{text[1:]}" for found, text in pairs if text
-        )
+        told = [(found.title, found.advice) for found in self.conditions]
+        if len({text for _, text in told}) == 1:
+            return tuple(filter(None, (told[0][1],)))
+        return tuple(under(title, text) for title, text in told if text)
 
     @property
     def measured(self) -> bool:
@@ -232,10 +229,10 @@ class Comparison:
 
 def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
     """Compare two runs: conditions that both have, tasks and assertions matched by title, trials by number."""
-    refused = timing_refused(a, b)
+    times = times_not_compared(a, b)
     shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
-    conditions = _corrected([_condition(a, b, condition, bool(refused)) for condition in shared])
-    return Comparison(a, b, conditions, refused, tuple(difference_notes(a, b)))
+    conditions = _corrected([_condition(a, b, condition, times is not None) for condition in shared])
+    return Comparison(a, b, conditions, times, run_notes(a, b))
 
 
 def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: bool) -> ConditionComparison:

@@ -24,8 +24,8 @@ from bioeval_tui.report.statistics.prediction_powered import (
     NotCorrectable,
     Sampling,
     corrected_mean,
+    draw_reviews,
 )
-from bioeval_tui.report.statistics.review_sampling import draw_reviews
 from bioeval_tui.text import compact_json, plural
 
 Strata = Literal["verdict", "condition", "job"]

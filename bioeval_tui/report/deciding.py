@@ -10,9 +10,9 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.record.events import ConversationScored, RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.report.numbers import signless
+from bioeval_tui.report.findings import StopDecision
+from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.statistics.sequential import ConfidenceSequence
-from bioeval_tui.text import plural
 
 DIFFERENCE = "difference"
 """The decision for a batch of two models: which of them is better."""
@@ -77,34 +77,24 @@ class Decider:
         return self._sequence.decision != "undecided"
 
     @property
-    def words(self) -> str:
-        """The state of the decision, in one sentence."""
-        rounds = plural(self._sequence.rounds, "round")
-        left_out = f"; {plural(self._left_out, 'round')} left out, since a conversation could not be measured"
-        tail = left_out if self._left_out else ""
-        if not self._sequence.rounds:
-            return f"undecided: no round could be measured{tail}"
-        interval = self._sequence.interval()
-        width = f"[{signless(interval.low)}, {signless(interval.high)}], valid at every look"
-        if not self.decided:
-            return f"undecided after {rounds}: {self._subject} lies in {width}{tail}"
-        above = self._sequence.decision == "above"
-        if self._is_difference:
-            first, second = self._models
-            better, worse = (second, first) if above else (first, second)
-            return f"decided after {rounds}: {better} is better than {worse}; {self._subject} lies in {width}{tail}"
-        side = "above" if above else "below"
-        return f"decided after {rounds}: {self._subject} is {side} {self._bar:g}; it lies in {width}{tail}"
+    def found(self) -> StopDecision:
+        """The state of the decision, and what it is about."""
+        sequence = self._sequence
+        return StopDecision(
+            sequence.rounds,
+            self._left_out,
+            sequence.interval() if sequence.rounds else None,
+            sequence.decision,
+            self._bar,
+            self._needed,
+            tuple(Path(path).stem for path in dict.fromkeys(run.job_path for run in self._runs)),
+            tuple(model or "no model" for model in self._models[::-1]) if self._is_difference else (),
+        )
 
     @property
-    def _subject(self) -> str:
-        jobs = len({run.job_path for run in self._runs})
-        over = f" over {plural(jobs, 'job')}" if jobs > 1 else f" of {Path(self._runs[0].job_path).stem}"
-        if self._is_difference:
-            return f"{self._models[1]} − {self._models[0]}, facts {self._needed[0]}{over},"
-        return (
-            f"{'the mean of both conditions' if len(self._needed) > 1 else f'facts {self._needed[0]}'}{over}"
-        )
+    def words(self) -> str:
+        """The state of the decision, in one sentence."""
+        return sentence(self.found)
 
     def _complete(self, trial: int) -> bool:
         held = (self._scores.get((run.run_id, trial), {}) for run in self._runs)

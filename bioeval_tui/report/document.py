@@ -16,15 +16,17 @@ from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import rows
-from bioeval_tui.report.conclusion import Outcome, conclude
+from bioeval_tui.report.conclusion import conclude, no_mean
 from bioeval_tui.report.costs import cost_dict, spent
+from bioeval_tui.report.findings import Outcome
 from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.manner import manner_dicts, manners
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.samples import tag_samples, task_tries
-from bioeval_tui.report.statistics.passk import pass_series
-from bioeval_tui.report.words import why_no_mean, why_no_score
+from bioeval_tui.report.sentences import sentence
+from bioeval_tui.report.statistics.estimates import pass_series
+from bioeval_tui.report.words import why_no_score
 
 Score = float | None
 
@@ -297,7 +299,7 @@ def document_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]
         status=ended.status if ended else "interrupted",
         detail=ended.detail if ended else "",
         score=ended.mean if ended else None,
-        why_no_score=None if ended and ended.mean is not None else why_no_mean(state),
+        why_no_score=None if ended and ended.mean is not None else sentence(no_mean(state)),
         clean=_clean(state),
         compared=list(ended.compared) if ended else [],
         rehearsal=started.rehearsal if started else False,

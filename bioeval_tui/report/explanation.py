@@ -13,10 +13,12 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.state import ConversationKey
+from bioeval_tui.report.findings import PartNeeded
 from bioeval_tui.report.formats.charts import composite_bar
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.explained import Needed, needed, reweighted
-from bioeval_tui.report.words import PARTS, number, number_up
+from bioeval_tui.report.sentences import PARTS, sentence
+from bioeval_tui.report.words import number
+from bioeval_tui.score import Needed, needed, reweighted
 
 BAR_WIDTH = 50
 _SIGNS = {"timing": "─", "task": "═", "assertion": "━", "penalty": "╌"}
@@ -153,14 +155,7 @@ def part_words(part: ScorePart) -> str:
 
 def needed_words(item: Needed, target: float) -> str:
     """Return the required value of a part if all others stay the same."""
-    name = PARTS[item.part]
-    if item.value is None:
-        return f"{name} alone cannot reach {target:.2f}: even 1.00 gives {item.best:.2f}"
-    if item.value <= item.now:
-        return (
-            f"{name} could fall from {item.now:.2f} to {number_up(item.value)} and still reach {target:.2f}"
-        )
-    return f"to reach {target:.2f}, {name} would have to rise from {item.now:.2f} to {number_up(item.value)}"
+    return sentence(PartNeeded(item.part, item.now, item.value, item.best, target))
 
 
 def bar_text(parts: Sequence[ScorePart], penalty: float) -> str:

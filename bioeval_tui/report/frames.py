@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from bioeval_tui import installation
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import paired
@@ -75,10 +74,8 @@ def to_frame(runs: Sequence[LoadedRun], name: TableName) -> pandas.DataFrame:
 
     Raises:
         UsageError: the table does not exist.
-        NotMeasuredError: pandas is not installed; the message has the command that installs it.
     """
     columns, cells = _columns(runs, name)
-    installation.need("to_frame", ("pandas",))
     import pandas  # reading results without data frames does not wait for it
 
     return pandas.DataFrame(
@@ -94,10 +91,8 @@ def to_arrow(runs: Sequence[LoadedRun], name: TableName) -> pyarrow.Table:
 
     Raises:
         UsageError: the table does not exist.
-        NotMeasuredError: pyarrow is not installed; the message has the command that installs it.
     """
     columns, cells = _columns(runs, name)
-    installation.need("to_arrow", ("pyarrow",))
     import pyarrow  # as pandas above
 
     types = {

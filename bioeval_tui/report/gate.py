@@ -5,18 +5,20 @@ Exit 1: checked and below. Exit 3: could not be checked, or more than 10 % of th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bioeval_tui import score
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.report import findings as of
 from bioeval_tui.report import samples
+from bioeval_tui.report.findings import GateFinding
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.estimates import estimate
-from bioeval_tui.report.statistics.passk import pass_k
-from bioeval_tui.report.statistics.samples import Counted, Sample, count
+from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
+from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
 from bioeval_tui.report.summary import by_job, groups
 
 MOST_EXCLUDED = 0.10
@@ -70,7 +72,7 @@ class GateRules:
         for name, bar in self.under.items():
             asked = f"{name}:{bar:g} needs facts {name}"
             if name == "mean":
-                asked = f"{bar:g} asks for the mean of both, which {score.NEEDS_BOTH}"
+                asked = f"{bar:g} asks for the mean of both, which {NEEDS_BOTH}"
             if name not in held and (name != "mean" or len(held) < len(CONDITIONS)):
                 raise UsageError(
                     f"--fail-under {asked}, but {who} has facts {only} only; give {only}:{bar:g}, or run both"
@@ -79,16 +81,26 @@ class GateRules:
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """One threshold checked for one job (and condition)."""
+    """One threshold checked for one job (and condition), and what the result rests on."""
 
     job: str
     model: str | None
     rule: str
     status: Status
-    words: str
+    basis: GateFinding
     value: float | None = None
     bar: float | None = None
     condition: Condition | None = None
+
+    @property
+    def words(self) -> str:
+        """What the result rests on, in words."""
+        return sentence(self.basis)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check for JSON."""
+        names = ("job", "model", "rule", "status", "words", "value", "bar", "condition")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +120,13 @@ class GateResult:
             "held": self.counted.held,
             "excluded": dict(self.counted.reasons),
             "notes": list(self.notes),
-            "checks": [asdict(check) for check in self.checks],
+            "checks": [check.to_dict() for check in self.checks],
         }
 
 
 def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
     """Check the runs against the rules, separately for each job, agent and model, so that none hides another."""
-    planned = [sample for run in runs for sample in _planned(run)]
-    counted = count(planned)
+    counted = count([sample for run in runs for sample in _planned(run)])
     checks: list[GateCheck] = []
     for group in groups(runs):
         for same in by_job(group).values():
@@ -123,24 +134,29 @@ def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
             checks += _pass_k(same, rules)
             if rules.on_assertion:
                 checks += _assertions(same)
-    notes = []
-    code = ExitCode.OK
-    if any(check.status == "failed" for check in checks):
-        code = ExitCode.BELOW
-    if counted.excluded_share > MOST_EXCLUDED or not counted.used:
-        code = ExitCode.NOT_MEASURED
-        notes.append(
-            f"more than 10 % of the conversations could not be used: {counted.words}" if counted.held
-            else "no conversation was run"
-        )  # fmt: skip
-    if any(check.status == "not_measured" for check in checks):
-        code = ExitCode.NOT_MEASURED
+    too_few = counted.excluded_share > MOST_EXCLUDED or not counted.used
+    notes: list[of.ManyExcluded | of.NothingHeld | of.UncleanRun] = []
+    if too_few:
+        notes.append(of.ManyExcluded(counted, MOST_EXCLUDED) if counted.held else of.NothingHeld())
+    notes += _unclean(runs)
+    code = _exit_code({check.status for check in checks}, unmeasured=too_few)
+    return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys(map(sentence, notes))))
+
+
+def _exit_code(statuses: Collection[Status], *, unmeasured: bool) -> ExitCode:
+    if unmeasured or "not_measured" in statuses:
+        return ExitCode.NOT_MEASURED
+    return ExitCode.BELOW if "failed" in statuses else ExitCode.OK
+
+
+def _unclean(runs: Sequence[LoadedRun]) -> Iterator[of.UncleanRun]:
+    """Yield the runs that are not known to be clean, by job and, if there are several, by model."""
     several = len({run.started.model for run in runs}) > 1
     for run in runs:
         if not run.state.clean:
             model = f" · {run.started.model}" if several and run.started.model else ""
-            notes.append(f"{run.started.job_name}{model}: {run.state.cleanness}, {run.state.why_not_clean}")
-    return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys(notes)))
+            name = f"{run.started.job_name}{model}"
+            yield of.UncleanRun(name, run.state.cleanness, run.state.why_not_clean)
 
 
 def _parts(options: Sequence[str]) -> list[str]:
@@ -170,33 +186,32 @@ def _planned(run: LoadedRun, only: Condition | None = None) -> list[Sample]:
 
 def _under(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
-    conditions = samples.conditions(runs)
     values = {
         condition: estimate([sample for run in runs for sample in _planned(run, condition)])
-        for condition in conditions
+        for condition in samples.conditions(runs)
     }
     found = []
     for name, bar in rules.under.items():
         if name == "mean":
-            means = [values[condition].mean for condition in CONDITIONS if condition in values]
-            known = [mean for mean in means if mean is not None]
-            value = sum(known) / len(known) if len(known) == len(CONDITIONS) else None
-            # One conversation a condition: exactly the published number, rounding and all.
-            if value is not None and all(values[c].counted.used == 1 for c in conditions):
-                value = score.mean_of(known)
-            counted = "; ".join(f"{c} {values[c].counted.words}" for c in conditions)
-            if len(conditions) < len(CONDITIONS):
-                counted = f"{score.NEEDS_BOTH}; {counted}"
-            found.append(_check(first, "mean of both", value, bar, counted))
+            basis = of.ScoreBasis(tuple((each, values[each].counted) for each in values), of_mean=True)
+            found.append(_check(first, "mean of both", _mean(values), bar, basis))
         elif name in values:
-            condition = name
-            estimated = values[condition]
-            found.append(
-                _check(first, "score", estimated.mean, bar, estimated.counted.words, condition=condition)
-            )
+            only = of.ScoreBasis(((name, values[name].counted),))
+            found.append(_check(first, "score", values[name].mean, bar, only, condition=name))
         else:
-            found.append(_check(first, "score", None, bar, f"the job was not run with facts {name}"))
+            found.append(_check(first, "score", None, bar, of.ConditionNotRun(name)))
     return found
+
+
+def _mean(values: Mapping[Condition, Estimate]) -> float | None:
+    """Return the mean of both conditions; None if one has none, or was not run."""
+    known = [found.mean for found in values.values() if found.mean is not None]
+    if len(known) < len(CONDITIONS):
+        return None
+    # One conversation a condition: exactly the published number, rounding and all.
+    if all(found.counted.used == 1 for found in values.values()):
+        return score.mean_of(known)
+    return sum(known) / len(known)
 
 
 def _pass_k(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
@@ -208,9 +223,10 @@ def _pass_k(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
             result = pass_k(tries, k)
             most = min((task.trials for task in tries), default=0)
             value = None if result.undefined else result.value
-            why = f"{k} trials are needed, there are {most}" if tries else "the job has no tasks"
-            words = f"over {result.tasks} tasks" if value is not None else why
-            found.append(_check(first, f"pass^{k}", value, bar, words, condition=condition))
+            basis = of.PassShareBasis(
+                len(tries) if value is None else result.tasks, k, most, value is not None
+            )
+            found.append(_check(first, f"pass^{k}", value, bar, basis, condition=condition))
     return found
 
 
@@ -218,30 +234,33 @@ def _assertions(runs: list[LoadedRun]) -> list[GateCheck]:
     found = []
     for run in runs:
         for talk in run.talks:
+            if talk.score is None or talk.score.score is None:
+                continue
             for check in talk.final_checks.values():
-                if check.status == "passed" or (talk.score is None or talk.score.score is None):
-                    continue
-                found.append(
-                    GateCheck(
-                        run.started.job_name,
-                        run.started.model,
+                if check.status != "passed":
+                    rule, missed = (
                         f"assertion “{check.title}”",
-                        "failed",
-                        f"{talk.trial_words}: {check.reason or 'failed'}",
-                        condition=talk.key.condition,
+                        of.AssertionMissed(talk.trial_words, check.reason),
                     )
-                )
+                    found.append(
+                        GateCheck(run.started.job_name, run.started.model, rule, "failed", missed, condition=talk.key.condition)
+                    )  # fmt: skip
     return found
 
 
 def _check(
-    first: Any,
+    first: RunStarted,
     rule: str,
     value: float | None,
     bar: float,
-    words: str,
+    basis: GateFinding,
     *,
     condition: Condition | None = None,
 ) -> GateCheck:
-    status: Status = "not_measured" if value is None else "passed" if value >= bar - 1e-12 else "failed"
-    return GateCheck(first.job_name, first.model, rule, status, words, value, bar, condition)
+    return GateCheck(first.job_name, first.model, rule, _status(value, bar), basis, value, bar, condition)
+
+
+def _status(value: float | None, bar: float) -> Status:
+    if value is None:
+        return "not_measured"
+    return "passed" if value >= bar - 1e-12 else "failed"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from bioeval_tui.evaluation.wiring.judge_test import CHANGES, CONTROLS, UNCHANGED, JudgeAsked
+from bioeval_tui.report.statistics.estimates import grouped
 from bioeval_tui.report.statistics.judge_stability import AskedAgain, Stability, judge_stability
-from bioeval_tui.report.statistics.samples import grouped
 
 TOO_LOW = 0.1
 """Recorded conversations with a lower mean score cannot show whether a judge reacts."""

@@ -9,7 +9,8 @@ from typing import Any
 from bioeval_tui.record.events import ConversationScored, TaskScored, TranscriptScored
 from bioeval_tui.record.overlay import Overlay, judgings
 from bioeval_tui.record.state import ConversationKey, RunState
-from bioeval_tui.text import clean_line, plural
+from bioeval_tui.report.findings import VerdictsReplaced
+from bioeval_tui.text import clean_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +96,15 @@ def _prompts(state: RunState) -> dict[str, str]:
     return {name: recorded[name]} if name in recorded else {}
 
 
-def words(found: Mapping[ConversationKey, JudgedAgain], held: int) -> str:
-    """Return which verdicts count, in one sentence; empty if nothing was judged again."""
+def verdicts_replaced(
+    found: Mapping[ConversationKey, JudgedAgain], held: int, *, run: str = ""
+) -> VerdictsReplaced | None:
+    """Return which verdicts count of `held` conversations; None if nothing was judged again."""
     if not found:
-        return ""
-    what = f"{len(found)} of {plural(held, 'conversation')} judged again"
+        return None
     latest = [again.rows[-1] for again in found.values()]
-    if not latest[0].counts:
-        return f"{what}: the recorded verdicts count, the later ones are shown beside them"
-    judges = ", ".join(sorted({row.judge for row in latest}))
-    return f"{what}: the latest verdict of each counts ({judges}), the recorded ones are shown beside them"
+    judges = tuple(sorted({row.judge for row in latest}))
+    return VerdictsReplaced(len(found), held, latest[0].counts, judges, run)
 
 
 def judged_again_dicts(found: Mapping[ConversationKey, JudgedAgain]) -> list[dict[str, Any]]:

@@ -9,11 +9,19 @@ from typing import Any
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import samples
+from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.realism import Measure, Realism, UserTranscript, realism
-from bioeval_tui.report.statistics.realism_reference import REFERENCES, Band, RealismReference
-from bioeval_tui.text import plural
+from bioeval_tui.report.sentences import sentence
+from bioeval_tui.report.statistics.realism import (
+    REFERENCES,
+    Band,
+    Measure,
+    Realism,
+    RealismReference,
+    UserTranscript,
+    realism,
+)
 
 LABELS = {
     "words_per_turn": "words per turn",
@@ -88,16 +96,11 @@ class RunManner:
     @property
     def note(self) -> str:
         """What it is compared with and, with too few conversations, why no value has an interval."""
-        few = ""
-        if self.conversations < FEWEST:
-            verb = "is" if self.conversations == 1 else "are"
-            few = (
-                f"{plural(self.conversations, 'conversation')} {verb} too few to tell whether this user is like "
-                f"people; {FEWEST} would give intervals. "
+        people = self.reference
+        return sentence(
+            MannerBasis(
+                self.conversations, FEWEST, people.name, people.licence, people.about, people.conversations
             )
-        return (
-            f"{few}people: {self.reference.name} ({self.reference.licence}), {self.reference.about}; mean and the middle "
-            f"90 % of {self.reference.conversations} conversations; English phrases"
         )
 
 

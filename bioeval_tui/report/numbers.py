@@ -36,3 +36,10 @@ def signed(value: float, decimals: int = 2) -> str:
 def number_up(value: float) -> str:
     """Return two decimals, rounded up, because a required value must be sufficient."""
     return f"{ceil(value * 100 - 1e-9) / 100:.2f}"
+
+
+def seconds(value_ms: float | None) -> str:
+    """Return milliseconds as seconds, such as `0.49 s`; below 0.1 s, in ms."""
+    if value_ms is None:
+        return DASH
+    return f"{value_ms:.0f} ms" if 0 < value_ms < 99.5 else f"{value_ms / 1000:.2f} s"

@@ -14,17 +14,15 @@ from bioeval_tui.report import samples
 from bioeval_tui.report.costs import spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.planning import (
+    ASSUMED,
     Costs,
     Plan,
+    VarianceComponents,
+    paired_components,
     plans_for_difference,
     plans_for_width,
     trials_for_difference,
     trials_for_width,
-)
-from bioeval_tui.report.statistics.variance_components import (
-    ASSUMED,
-    VarianceComponents,
-    paired_components,
     variance_components,
 )
 from bioeval_tui.text import plural

@@ -8,10 +8,11 @@ from typing import Any
 
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import samples
+from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.numbers import number
+from bioeval_tui.report.sentences import rank_words, sentence
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
 from bioeval_tui.report.summary import Summary
-from bioeval_tui.text import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +27,13 @@ class ConditionRanking:
     @property
     def note(self) -> str:
         """The basis of the ranks, in one sentence."""
-        cases = plural(self.ranking.cases, "common case")
-        if self.ranking.cases < FEWEST_CASES:
-            return f"{cases}: too few to tell the agents apart, {FEWEST_CASES} are needed"
-        left = (
-            f"; {self.ranking.left_out} that not all agents have are left out"
-            if self.ranking.left_out
-            else ""
-        )
-        return f"with 95 % confidence, all true ranks are in these intervals; {cases}{left}"
+        return sentence(RanksBasis(self.ranking.cases, self.ranking.left_out, FEWEST_CASES))
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
         """Agent, mean over the common cases, and its ranks as text."""
         return [
-            (one.name, number(one.mean if self.ranking.cases else None), one.words)
+            (one.name, number(one.mean if self.ranking.cases else None), rank_words(one))
             for one in self.ranking.ranks
         ]
 

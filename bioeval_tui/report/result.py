@@ -33,30 +33,40 @@ from bioeval_tui.record.events import (
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.reviews import ReviewedScores
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
-from bioeval_tui.report import judged_again, rows
-from bioeval_tui.report.conclusion import Conclusion, conclude
-from bioeval_tui.report.gains import Gain, gains
-from bioeval_tui.report.judged_again import JudgedAgain
+from bioeval_tui.report import rows
+from bioeval_tui.report.conclusion import Conclusion, conclude, no_mean, same_start
+from bioeval_tui.report.findings import (
+    ConditionLead,
+    Gain,
+    NewerEvents,
+    NotScored,
+    NoUplift,
+    RunLead,
+    SameStart,
+    SeedNotApplied,
+    SetupFailed,
+    Side,
+    SideScore,
+    WasResumed,
+)
+from bioeval_tui.report.gains import gains
+from bioeval_tui.report.judged_again import JudgedAgain, verdicts_replaced
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import Review
-from bioeval_tui.report.statistics.explained import Needed, needed
+from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
 from bioeval_tui.report.statistics.latency import LatencySummary
-from bioeval_tui.report.statistics.samples import FAILED
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import (
     answer_notes,
     cause,
-    compared_words,
     ending,
-    number,
     reviewed_words,
-    signed,
     ways_out,
-    why_no_mean,
     why_no_score,
 )
-from bioeval_tui.text import clean_line, plural, upper_first
+from bioeval_tui.score import Needed, needed
+from bioeval_tui.text import clean_line, plural
 
 TARGET = 0.8
 """The default target score."""
@@ -398,7 +408,7 @@ class RunResult:
     @property
     def why_no_mean(self) -> str:
         """Why there is no mean, as a sentence; empty if there is one."""
-        return "" if self.mean is not None else why_no_mean(self._state)
+        return "" if self.mean is not None else sentence(no_mean(self._state))
 
     @cached_property
     def conclusion(self) -> Conclusion:
@@ -421,14 +431,26 @@ class RunResult:
         return self._state.why_not_clean
 
     @property
+    def no_uplift(self) -> str:
+        """Why no uplift is shown of a run that is not known to be clean; empty of a clean one."""
+        if self.clean:
+            return ""
+        return sentence(NoUplift(self.cleanness, self.why_not_clean, not self.only_condition))
+
+    @property
+    def same_start(self) -> SameStart | None:
+        """What a clean run's conditions were found to share at the start; None of any other run."""
+        return same_start(self._state)
+
+    @property
     def compared(self) -> str:
-        """What a clean run's conditions were found to share at the start; empty of any other run."""
-        return compared_words(self._state)
+        """The same in words; empty where it is None."""
+        return sentence(self.same_start) if self.same_start else ""
 
     @cached_property
     def lead(self) -> str:
         """The scores, their difference, and what makes the conditions comparable, in up to three sentences."""
-        return _lead(self)
+        return sentence(_lead(self))
 
     @property
     def gave_facts(self) -> bool:
@@ -446,7 +468,7 @@ class RunResult:
         """How many conversations ran at a time, in words; unknown for an imported run."""
         if self._started.source is not None:
             return "The number of concurrent conversations is unknown"
-        return self.summary.conditions[0].latency.concurrency_words if self.summary.conditions else ""
+        return concurrency_words(self.summary.conditions[0].latency) if self.summary.conditions else ""
 
     @property
     def trial_numbers(self) -> list[int]:
@@ -495,8 +517,8 @@ class RunResult:
     @property
     def judged_again_words(self) -> str:
         """How many conversations were judged again, and which verdicts count; empty if none were."""
-        found = self.judged_again
-        return judged_again.words(found, len(self._state.conversations)) if found else ""
+        found = verdicts_replaced(self.judged_again, len(self._state.conversations))
+        return sentence(found) if found else ""
 
     @property
     def reviews(self) -> tuple[Review, ...]:
@@ -748,33 +770,26 @@ def _quotations(talk: ConversationState, message: MessageState) -> tuple[Quotati
 # The lead
 
 
-def _lead(result: RunResult) -> str:
-    parts = [_condition_words(condition) for condition in result.summary.conditions]
-    if not parts:
-        return "No conversation was run."
-    text = upper_first("; ".join(parts)) + "."
+def _lead(result: RunResult) -> RunLead:
     uplift = result.summary.uplift.mean if result.summary.uplift else None
-    if uplift is not None and result.gave_facts:
-        text += f" The difference is {signed(uplift)}."
-    elif uplift is not None:
-        text += f" No fact was given, so the difference of {signed(uplift)} is not due to the facts."
-    elif not result.clean:
-        text += f" {upper_first(result.why_not_clean)}: {result.cleanness}."
-    return f"{text} The run is clean: {result.compared}." if result.compared else text
+    return RunLead(
+        tuple(map(_condition_lead, result.summary.conditions)),
+        uplift,
+        result.gave_facts,
+        result.cleanness,
+        result.why_not_clean,
+        result.same_start,
+    )
 
 
-def _condition_words(condition: ConditionSummary) -> str:
-    named = condition.title != f"facts {condition.condition}"
-    where = f"in “{condition.title}”" if named else f"with the {condition.title}"
-    if condition.score.mean is None:
-        why = ", ".join(FAILED.get(reason, reason) for reason, _ in condition.score.counted.reasons)
-        return f"{where} the agent could not be scored" + (f" ({why})" if why else "")
-    passed = sum(tries.successes for tries in condition.tries)
-    total = sum(tries.trials for tries in condition.tries)
-    one = all(tries.trials == 1 for tries in condition.tries)
-    done = f"{passed} of {plural(total, 'task')} done" if one else f"tasks passed {passed} of {total} times"
-    tasks = f", {done}" if total else ""
-    return f"{where} the agent scored {number(condition.score.mean)}{tasks}"
+def _condition_lead(condition: ConditionSummary) -> ConditionLead:
+    return ConditionLead(
+        SideScore(Side(condition.condition, condition.title), condition.score.mean),
+        tuple(reason for reason, _ in condition.score.counted.reasons),
+        sum(tries.successes for tries in condition.tries),
+        sum(tries.trials for tries in condition.tries),
+        all(tries.trials == 1 for tries in condition.tries),
+    )
 
 
 # About the run
@@ -825,29 +840,27 @@ def _provenance(started: RunStarted) -> list[tuple[str, Any]]:
 def _warnings(run: LoadedRun) -> list[str]:
     """Return the warnings, once each; the same warning of several conversations is one line."""
     found = [warning.message for warning in run.state.warnings]
-    if run.judged_again:
-        found.append(judged_again.words(run.judged_again, len(run.state.conversations)))
+    if again := verdicts_replaced(run.judged_again, len(run.state.conversations)):
+        found.append(sentence(again))
     shared: dict[str, list[str]] = {}
     for talk in run.talks:
         for line in dict.fromkeys(_troubles(talk)):
             shared.setdefault(line, []).append(
                 f"{run.state.condition_title(talk.key.condition)}, {talk.trial_words}"
             )
-    for line, where in shared.items():
-        found.append(f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {line}")
-    found += [f"{problem}" for problem in run.problems]
+    found += [seen_in(where, line) for line, where in shared.items()]
+    found += map(str, run.problems)
     if run.state.resumed:
-        found.append(f"the run was interrupted and resumed {plural(run.state.resumed, 'time')}")
+        found.append(sentence(WasResumed(run.state.resumed)))
     if run.state.unknown:
-        kinds = ", ".join(sorted({event.kind for event in run.state.unknown}))
-        found.append(f"events of a newer version are not shown: {kinds}")
+        found.append(sentence(NewerEvents(tuple(sorted({event.kind for event in run.state.unknown})))))
     return list(dict.fromkeys(found))
 
 
 def _troubles(talk: ConversationState) -> list[str]:
     lines = [warning.message for warning in talk.warnings]
-    lines += [f"seed {s.index + 1} was not applied: {s.detail}" for s in talk.seeds if not s.applied]
-    lines += [f"setup {s.index + 1} failed: {s.error}" for s in talk.setups if s.error]
+    lines += [sentence(SeedNotApplied(s.index + 1, s.detail)) for s in talk.seeds if not s.applied]
+    lines += [sentence(SetupFailed(s.index + 1, s.error)) for s in talk.setups if s.error]
     if talk.score is not None and talk.score.score is None and talk.score.reason:
-        lines.append(f"not scored: {talk.score.reason}")
+        lines.append(sentence(NotScored(talk.score.reason)))
     return lines

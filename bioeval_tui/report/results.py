@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.report.conclusion import Outcome, conclude_batch
+from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.document import run_document
+from bioeval_tui.report.findings import Outcome
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.numbers import number
-from bioeval_tui.report.statistics.paired import Difference
+from bioeval_tui.report.sentences import difference_words, spread_words
+from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import why_no_score
 
@@ -140,8 +142,8 @@ class Results:
     def _score_cells(summary: Summary) -> Iterator[str]:
         for name in CONDITIONS:
             found = next((found for found in summary.conditions if found.condition == name), None)
-            yield "not run" if found is None else f"{number(found.score.mean)} ({found.score.spread_words})"
-        yield summary.uplift.words if summary.uplift else "not run"
+            yield "not run" if found is None else f"{number(found.score.mean)} ({spread_words(found.score)})"
+        yield difference_words(summary.uplift) if summary.uplift else "not run"
 
     def _only(self) -> LoadedRun:
         if len(self.loaded) != 1:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bioeval_tui.report import judged_again
+from bioeval_tui.report import findings as of
+from bioeval_tui.report.findings import RunNote
+from bioeval_tui.report.judged_again import verdicts_replaced
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rows import target_ms
-from bioeval_tui.text import clean_line, plural
+from bioeval_tui.text import clean_line
 
 _LISTED, _LONGEST = 3, 40
 """How many differences between two jobs a note lists, and the most characters of each path and value."""
 
 
-def timing_refused(a: LoadedRun, b: LoadedRun) -> str:
-    """Return why response times of the two runs are not compared; empty if they are."""
+def times_not_compared(a: LoadedRun, b: LoadedRun) -> of.TimesNotCompared | None:
+    """Return why response times of the two runs are not compared; None if they are."""
     one, two = a.started.concurrency, b.started.concurrency
-    if one == two:
-        return ""
-    held = f"A ran {plural(one, 'conversation')} at a time with its agent, B {two}"
-    return f"timing is not compared: {held}"
+    return None if one == two else of.TimesNotCompared(one, two)
 
 
 def targets_differ(a: LoadedRun, b: LoadedRun) -> bool:
@@ -28,53 +27,52 @@ def targets_differ(a: LoadedRun, b: LoadedRun) -> bool:
     return target_ms(a.state) != target_ms(b.state)
 
 
-def difference_notes(a: LoadedRun, b: LoadedRun) -> list[str]:
+def run_notes(a: LoadedRun, b: LoadedRun) -> tuple[RunNote, ...]:
     """Return what differs between the runs besides their results, and what is missing from either."""
+    return (*_setup_notes(a, b), *_notes_on("A", a, b), *_notes_on("B", b, a), *_trial_notes(a, b))
+
+
+def _setup_notes(a: LoadedRun, b: LoadedRun) -> Iterator[RunNote]:
     one, two = a.started, b.started
-    notes = []
     if one.job_sha256 != two.job_sha256:
-        told = _job_differences(one.job, two.job) or "only in layout or comments"
-        notes.append(f"the job files differ ({told}): tasks and assertions are matched by their titles")
+        yield _jobs_differ(one.job, two.job)
     if a.state.judge != b.state.judge:
-        notes.append(f"the judges differ: A {a.state.judge}; B {b.state.judge}")
+        yield of.PeersDiffer("judge", a.state.judge, b.state.judge)
     if a.state.evaluator != b.state.evaluator:
-        notes.append(f"the evaluators differ: A {a.state.evaluator}; B {b.state.evaluator}")
+        yield of.PeersDiffer("evaluator", a.state.evaluator, b.state.evaluator)
     if one.prompts != two.prompts:
-        notes.append("the prompts differ")
+        yield of.PromptsDiffer()
     if one.rehearsal != two.rehearsal:
-        notes.append("one of the runs is a rehearsal")
-    if timing_refused(a, b) or targets_differ(a, b):
-        why = ", because the targets for response times differ" if targets_differ(a, b) else ""
-        notes.append(f"scores here leave out the timing part on both sides{why}")
-    for name, run in (("A", a), ("B", b)):
-        if run.judged_again:
-            notes.append(f"{name}: {judged_again.words(run.judged_again, len(run.state.conversations))}")
-        only = run.state.only_condition
-        if only and set(one.conditions) != set(two.conditions):
-            notes.append(f"{name} was run with {run.state.condition_title(only)} only")
-        if not run.state.clean:
-            notes.append(f"{name}, {run.state.cleanness}: {run.state.why_not_clean}")
-        if run.state.ended is None or run.state.ended.status != "completed":
-            notes.append(f"{name} did not finish")
+        yield of.RehearsalCompared()
+    if times_not_compared(a, b) or targets_differ(a, b):
+        yield of.TimingLeftOut(targets_differ(a, b))
+
+
+def _notes_on(name: str, run: LoadedRun, other: LoadedRun) -> Iterator[RunNote]:
+    if again := verdicts_replaced(run.judged_again, len(run.state.conversations), run=name):
+        yield again
+    only = run.state.only_condition
+    if only and set(run.started.conditions) != set(other.started.conditions):
+        yield of.RunOfOneCondition(name, run.state.condition_title(only))
+    if not run.state.clean:
+        yield of.UncleanRun(name, run.state.cleanness, run.state.why_not_clean)
+    if run.state.ended is None or run.state.ended.status != "completed":
+        yield of.RunUnfinished(name)
+
+
+def _trial_notes(a: LoadedRun, b: LoadedRun) -> Iterator[RunNote]:
     if len(a.trials) != len(b.trials):
-        notes.append(
-            f"A has {plural(len(a.trials), 'trial')}, B {len(b.trials)}: only trials with the same number are paired"
-        )
-    return notes
+        yield of.TrialsDiffer(len(a.trials), len(b.trials))
 
 
-def _job_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
-    """Return such as `aspirationalAverage: A 1500, B 300; tasks[0].weight: A none, B 2; and 3 more`."""
+def _jobs_differ(a: Mapping[str, Any], b: Mapping[str, Any]) -> of.JobsDiffer:
     one, two = _leaves(a), _leaves(b)
-    changed = [
-        path for path in (*one, *(path for path in two if path not in one)) if one.get(path) != two.get(path)
-    ]
-    listed = [
-        f"{clean_line(path, _LONGEST)}: A {_leaf_words(one.get(path))}, B {_leaf_words(two.get(path))}"
+    changed = [path for path in dict.fromkeys((*one, *two)) if one.get(path) != two.get(path)]
+    listed = tuple(
+        (clean_line(path, _LONGEST), _leaf_text(one.get(path)), _leaf_text(two.get(path)))
         for path in changed[:_LISTED]
-    ]
-    rest = len(changed) - len(listed)
-    return "; ".join([*listed, *([f"and {rest} more"] if rest else [])])
+    )
+    return of.JobsDiffer(listed, len(changed) - len(listed))
 
 
 def _leaves(value: Any, path: str = "") -> dict[str, Any]:
@@ -88,5 +86,5 @@ def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     return {at: leaf for name, item in parts for at, leaf in _leaves(item, name).items()}
 
 
-def _leaf_words(value: Any) -> str:
+def _leaf_text(value: Any) -> str:
     return "none" if value is None else clean_line(str(value), _LONGEST)

@@ -8,9 +8,7 @@ from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rows import task_of, task_titles
-from bioeval_tui.report.statistics.estimates import Proportion, proportion
-from bioeval_tui.report.statistics.passk import Tries
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.statistics.estimates import Proportion, Sample, Tries, proportion
 from bioeval_tui.score import rubric_score
 
 ALL_ITEMS = "all items"

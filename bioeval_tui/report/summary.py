@@ -9,11 +9,19 @@ from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
 from bioeval_tui.report import rows, samples
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.estimates import Estimate, Proportion, estimate, proportion
+from bioeval_tui.report.statistics.differences import Difference, corrected, difference, differences
+from bioeval_tui.report.statistics.estimates import (
+    Estimate,
+    PassK,
+    Proportion,
+    Sample,
+    Tries,
+    estimate,
+    grouped,
+    pass_series,
+    proportion,
+)
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
-from bioeval_tui.report.statistics.paired import Difference, corrected, difference, differences
-from bioeval_tui.report.statistics.passk import PassK, Tries, pass_series
-from bioeval_tui.report.statistics.samples import Sample, grouped
 
 
 @dataclass(frozen=True, slots=True)

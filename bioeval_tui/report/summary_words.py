@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bioeval_tui.report import words
+from bioeval_tui.report.sentences import concurrency_words, counted_words, difference_words, spread_words
 from bioeval_tui.report.statistics.estimates import Estimate
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary
@@ -22,9 +23,9 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         ]
     found += cost_lines(summary)
     if summary.uplift is not None and summary.uplift.mean is not None:
-        found.append(("uplift from the facts", summary.uplift.words))
+        found.append(("uplift from the facts", difference_words(summary.uplift)))
         found += [
-            (f"uplift of “{uplift.title}”", uplift.difference.words)
+            (f"uplift of “{uplift.title}”", difference_words(uplift.difference))
             for uplift in summary.task_uplifts
             if uplift.difference.mean is not None
         ]
@@ -54,11 +55,11 @@ def latency_words(found: LatencySummary) -> str:
         ("median first token", found.first_token_ms),
     )  # fmt: skip
     listed = ", ".join(f"{name} {words.seconds(value)}" for name, value in times)
-    return f"response time {listed} ({found.concurrency_words})"
+    return f"response time {listed} ({concurrency_words(found)})"
 
 
 def _estimate(score: Estimate) -> str:
     error = "" if score.standard_error is None else f", standard error {words.number3(score.standard_error)}"
     beside = score.with_excluded_as_zero
     zeros = f"; {words.number(beside)} with the excluded as 0" if score.counted.excluded else ""
-    return f"{words.number(score.mean)} ({score.spread_words}; {score.counted.words}{error}{zeros})"
+    return f"{words.number(score.mean)} ({spread_words(score)}; {counted_words(score.counted)}{error}{zeros})"

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bioeval_tui import score
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import AssertionChecked, ConversationEnded, TaskScored
-from bioeval_tui.record.state import ConversationState, MessageState, RunState
+from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.costs import PeerCost, Spent
 from bioeval_tui.report.numbers import DASH as DASH
 from bioeval_tui.report.numbers import number as number
 from bioeval_tui.report.numbers import number3 as number3
 from bioeval_tui.report.numbers import number_up as number_up
+from bioeval_tui.report.numbers import seconds as seconds
 from bioeval_tui.report.numbers import signed as signed_number
-from bioeval_tui.report.statistics.passk import PassK
+from bioeval_tui.report.statistics.estimates import PassK
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 
 if TYPE_CHECKING:
     from bioeval_tui.report.loading import LoadedRun
 
 SHOWN_K = 5
-PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
 STATUS = {"passed": "passed", "failed": "failed", "not_measured": "could not be measured"}
 FINAL = {
     "passed": "✓ passed",
@@ -59,15 +58,6 @@ def reviewed_words(run: LoadedRun) -> str:
     return f"{', '.join(told)}; by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"
 
 
-def why_no_mean(state: RunState) -> str:
-    """Return in a sentence why a run has no published mean."""
-    if only := state.only_condition:
-        return f"The mean {score.NEEDS_BOTH}, and this run has {state.condition_title(only)} only."
-    if state.ended is None:
-        return "The run has not ended, so there is no mean."
-    return "A conversation could not be used, so there is no mean."
-
-
 CUT_OFF = "cut off at its model's length limit"
 EMPTY = "empty answer"
 
@@ -75,12 +65,6 @@ EMPTY = "empty answer"
 def answer_notes(message: MessageState) -> list[str]:
     """Return what a reader of an answer should know of it: that it is empty, or was cut off."""
     return [note for note, holds in ((EMPTY, message.is_empty), (CUT_OFF, message.cut_off)) if holds]
-
-
-def compared_words(state: RunState) -> str:
-    """Return what a clean run's conditions were found to share at the start; empty of any other run."""
-    found = state.ended.compared if state.ended is not None and state.clean else ()
-    return f"both conditions started from the same {' and '.join(found)}" if found else ""
 
 
 def verdict(task: TaskScored) -> str:
@@ -91,13 +75,6 @@ def verdict(task: TaskScored) -> str:
 def signed(value: float | None) -> str:
     """Return a difference with its sign, or a dash."""
     return DASH if value is None else signed_number(value)
-
-
-def seconds(value_ms: float | None) -> str:
-    """Return milliseconds as seconds, such as `0.49 s`; below 0.1 s, in ms."""
-    if value_ms is None:
-        return DASH
-    return f"{value_ms:.0f} ms" if 0 < value_ms < 99.5 else f"{value_ms / 1000:.2f} s"
 
 
 def signed_seconds(value_ms: float | None) -> str:

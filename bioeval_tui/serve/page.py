@@ -6,8 +6,6 @@ from importlib import resources
 from string import Template
 from typing import NamedTuple
 
-from bioeval_tui.installation import need
-
 
 class Asset(NamedTuple):
     """A file of the page."""
@@ -65,11 +63,6 @@ def read_asset(name: str) -> tuple[bytes, str] | None:
     """Return an asset's bytes and content type; None for a name that is not one of them."""
     asset = ASSETS.get(name)
     return (_read(asset.package, asset.path), asset.kind) if asset else None
-
-
-def check_installed() -> None:
-    """Raise `NotMeasuredError` when the browser's terminal is not installed."""
-    need("serving", ["textual-serve"])
 
 
 def _read(package: str, path: str) -> bytes:

@@ -246,9 +246,8 @@ async def serving(options: ServeOptions, complain: Callable[[str], None]) -> Asy
     """Serve until the context ends, which ends all sessions; yields the link.
 
     Raises:
-        UsageError: host and port cannot be used, or textual-serve is not installed.
+        UsageError: host and port cannot be used.
     """
-    page.check_installed()
     listener = _listen(options)
     port = listener.getsockname()[1]
     server = Server(options, port, complain)

@@ -7,8 +7,7 @@ from random import Random
 from statistics import fmean
 
 from bioeval_tui.report.statistics.estimates import proportion
-from bioeval_tui.report.statistics.prediction_powered import JudgedItem, corrected_mean
-from bioeval_tui.report.statistics.review_sampling import draw_reviews
+from bioeval_tui.report.statistics.prediction_powered import JudgedItem, corrected_mean, draw_reviews
 
 TRUE_POSITIVES, FALSE_POSITIVES, FALSE_NEGATIVES, TRUE_NEGATIVES = 15_933, 5_481, 3_871, 4_225
 """gpt-4o-mini's verdicts against physicians', as published."""

@@ -8,7 +8,7 @@ from math import sqrt
 from random import Random
 from statistics import median
 
-from bioeval_tui.report.statistics.quantiles import t_quantile
+from bioeval_tui.report.statistics.estimates import t_quantile
 from bioeval_tui.report.statistics.sequential import ConfidenceSequence
 
 Round = Callable[[Random, float], list[float]]

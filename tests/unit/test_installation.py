@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui import installation
-from bioeval_tui.errors import NotMeasuredError, UsageError
+from bioeval_tui.errors import UsageError
 
 
 @pytest.fixture
@@ -76,14 +76,6 @@ def test_a_clone_is_synced_with_the_extra_that_has_the_package(
     assert installation.install_command(["kaggle"], "kaggle") == f"uv sync --project {prefix} --extra kaggle"
 
 
-def test_a_missing_requirement_is_one_sentence(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation, "missing", lambda packages: list(packages))
-    with pytest.raises(NotMeasuredError, match=r"^grading needs pandas and kaggle: install with `.*`$"):
-        installation.need("grading", ["pandas", "kaggle"])
-    monkeypatch.setattr(installation, "missing", lambda packages: [])
-    installation.need("grading", ["pandas", "kaggle"])
-
-
 def test_only_missing_requirements_of_this_program_are_explained() -> None:
     assert installation.package_of("yaml.constructor") == "pyyaml"
     assert installation.package_of("sklearn") == "scikit-learn"
@@ -92,7 +84,7 @@ def test_only_missing_requirements_of_this_program_are_explained() -> None:
 
 
 def test_every_requirement_maps_to_its_module() -> None:
-    assert installation.missing([*installation.required(), *installation.GRADING, "textual-serve"]) == []
+    assert installation.missing(installation.required()) == []
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui import installation
 from bioeval_tui.errors import JobError, Problem, UsageError
 from bioeval_tui.text import clean_line, clean_value, plural
 
@@ -234,7 +233,6 @@ def _as_json(data: str | bytes) -> Any:
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    installation.need("reading a Parquet file", ("pyarrow",))
     from pyarrow import ArrowException, parquet  # half a second that no other table waits for
 
     shown = clean_line(str(path))

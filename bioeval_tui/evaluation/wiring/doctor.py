@@ -57,7 +57,6 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
         ),
         ("local models", _local_models, True),
         ("neo4j", _neo4j, graph_is_set),
-        ("web view", _web_view, False),
         ("grading", _grading, False),
         ("optional extras", _extras, False),
         ("plug-ins", _plugins, False),
@@ -92,7 +91,7 @@ def _python(settings: Settings) -> Finding:
 
 
 def _installation(settings: Settings) -> Finding:
-    """Name the installer of this environment, and missing packages that everything needs."""
+    """Name the installer of this environment, and required packages that are missing from it."""
     words = {
         "clone": f"a clone in {home_relative(installation.clone() or Path())}, run by uv",
         "uv tool": "a uv tool",
@@ -252,24 +251,7 @@ def _neo4j(settings: Settings) -> Finding:
     return Finding("neo4j", "works", "answers a query")
 
 
-def _web_view(settings: Settings) -> Finding:
-    absent = installation.missing(["textual-serve"])
-    if absent:
-        return Finding(
-            "web view",
-            "broken",
-            "textual-serve is not installed",
-            f"`{installation.install_command(absent)}`",
-        )
-    return Finding("web view", "works", "`bioeval-tui serve` opens it")
-
-
 def _grading(settings: Settings) -> Finding:
-    absent = installation.missing(installation.GRADING)
-    if absent:
-        return Finding(
-            "grading", "broken", f"without {', '.join(absent)}", f"`{installation.install_command(absent)}`"
-        )
     entries = Grading(settings).registry().entries()
     broken = [entry for entry in entries if entry.problem is not None]
     said = f"{len(entries)} tasks" + (f", {len(broken)} of them broken" if broken else "")

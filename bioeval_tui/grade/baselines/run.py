@@ -24,7 +24,6 @@ import numpy as np
 from bioeval_tui.errors import InputError
 from bioeval_tui.files import write_whole
 from bioeval_tui.grade.tasks.task import Task
-from bioeval_tui.installation import GRADING, need
 from bioeval_tui.text import clean_line
 
 KINDS = ("simple", "majority", "random", "ridge")
@@ -50,7 +49,6 @@ def run_baselines(
     Raises:
         InputError: the task is not prepared, has no training data to learn from, or a kind is unknown.
     """
-    need("a baseline", GRADING)
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S-GMT")
     name = task.id.replace("/", "-")
     written = []

@@ -38,7 +38,6 @@ from bioeval_tui.grade.outcomes import (
     problem_from_dict,
 )
 from bioeval_tui.grade.tasks.registry import Registry, UnknownTaskError
-from bioeval_tui.installation import GRADING, need
 
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
@@ -83,8 +82,6 @@ class GraderPool:
         isolate: Isolate = "task",
         python: str | None = None,
     ) -> None:
-        if python is None:
-            need("grading", GRADING)
         hide_process()
         self._registry = registry = registry or Registry()
         self.workers = workers or _cores()

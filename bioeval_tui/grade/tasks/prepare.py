@@ -25,7 +25,6 @@ from bioeval_tui.grade.tasks.sources import get_source
 from bioeval_tui.grade.tasks.sources.base import BoardRow, DataSource, HumanRow
 from bioeval_tui.grade.tasks.sources.builtin import BuiltinSource
 from bioeval_tui.grade.tasks.task import Task
-from bioeval_tui.installation import GRADING, need
 from bioeval_tui.text import clean_line
 
 STAMP = ".verified"
@@ -64,9 +63,7 @@ def prepare_task(
         SourceError: the data is not available (no network, missing package or credentials).
         PrepareError: the preparer failed, or its files differ from the checksums.
         InputError: config.yaml or checksums.yaml is wrong.
-        NotMeasuredError: packages that grading needs are not installed.
     """
-    need("preparing a task", GRADING)
     prepared = task.public_dir.parent
     checksums = read_checksums(task.checksums)
     listed = any(checksums.get(part) for part in ("public", "private"))

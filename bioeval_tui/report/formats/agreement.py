@@ -20,8 +20,8 @@ from bioeval_tui.report.agreement import (
     RatedTask,
 )
 from bioeval_tui.report.correction import Correction
-from bioeval_tui.report.statistics.agreement import Agreement
-from bioeval_tui.report.statistics.judge_agreement import Figure, JudgeAgreement
+from bioeval_tui.report.sentences import difference_words
+from bioeval_tui.report.statistics.agreement import Agreement, Figure, JudgeAgreement
 from bioeval_tui.report.words import number
 from bioeval_tui.text import as_cell, plural, shorten
 
@@ -136,7 +136,7 @@ def change_words(found: AgreementChange) -> list[str]:
     return [
         f"against {plural(after.n, 'task')} that people scored: {verdict}",
         told,
-        f"change of the difference: {found.closer.words}",
+        f"change of the difference: {difference_words(found.closer)}",
     ]
 
 

@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui import score as composite
 from bioeval_tui.consoles import write_lines
 from bioeval_tui.record import events
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.record.state import Change, RunState
 from bioeval_tui.report.result import ConversationResult, RunResult
+from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.report.summary_words import cost_lines, summary_lines, tag_lines
 from bioeval_tui.report.words import (
     CUT_OFF,
@@ -115,9 +115,8 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
             f"{who(brief.evaluator, 'evaluator')} · {who(brief.judge, 'judge')}{prompt}"
         )
     )
-    if not result.clean:
-        no_uplift = "" if result.only_condition else ", no uplift is shown"
-        console.print(Text(f"{result.cleanness}: {result.why_not_clean}{no_uplift}"))
+    if result.no_uplift:
+        console.print(Text(result.no_uplift))
     elif result.compared:
         console.print(Text(f"clean: {result.compared}"))
     if brief.graph:
@@ -205,7 +204,7 @@ def _tally(found: Counter[tuple[Condition, str]], condition: Condition) -> str:
 def score_line(result: RunResult) -> str:
     """Return both conditions' scores, then their mean, on one line; of one condition its score."""
     heads = [f"{result.condition_name(name)} {number(score)}" for name, score in result.scores.items()]
-    mean = composite.NEEDS_BOTH if result.only_condition else number(result.mean)
+    mean = NEEDS_BOTH if result.only_condition else number(result.mean)
     return "   ".join([*heads, f"mean of both {mean}"])
 
 

@@ -31,6 +31,13 @@ from bioeval_tui.report.result import (
     results_of,
     title_of,
 )
+from bioeval_tui.report.sentences import (
+    PARTS,
+    concurrency_words,
+    counted_words,
+    difference_words,
+    spread_words,
+)
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.text import upper_first
 
@@ -91,7 +98,7 @@ def environment() -> Environment:
         "duration": words.duration,
         "who": words.who,
         "value": words.value_text,
-        "part_name": words.PARTS.__getitem__,
+        "part_name": PARTS.__getitem__,
         "status": words.STATUS.__getitem__,
         "dot": {"passed": "●", "failed": "○", "not_measured": "?"}.__getitem__,
         "tone": words.dot_tone,
@@ -99,6 +106,10 @@ def environment() -> Environment:
         "final_words": words.FINAL.__getitem__,
         "medal_word": words.medal_word,
         "next_words": words.next_words,
+        "spread_words": spread_words,
+        "counted_words": counted_words,
+        "difference_words": difference_words,
+        "concurrency_words": concurrency_words,
         "standing": words.standing,
         "sure_words": words.sure_words,
         "medal_scale": charts.medal_scale,

@@ -22,7 +22,7 @@ from bioeval_tui.record.state import ConversationKey, ConversationState, Message
 from bioeval_tui.report.formats.inspect_events import sample_events, stop_reason
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.samples import grouped
+from bioeval_tui.report.statistics.estimates import grouped
 
 FORMAT_VERSION = 2
 STATUSES = {"completed": "success", "cancelled": "cancelled", "failed": "error"}

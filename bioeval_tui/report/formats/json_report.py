@@ -15,9 +15,10 @@ from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rankings import ranking_dicts, rankings
+from bioeval_tui.report.sentences import difference_words, spread_words
+from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.statistics.estimates import Estimate, Interval, Proportion
 from bioeval_tui.report.statistics.latency import LatencySummary
-from bioeval_tui.report.statistics.paired import Difference
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 
 VERSION = 1
@@ -68,7 +69,7 @@ def estimate_dict(estimate: Estimate | None) -> dict[str, Any] | None:
         "held": estimate.counted.held,
         "excluded": dict(estimate.counted.reasons),
         "mean_with_excluded_as_0": estimate.with_excluded_as_zero,
-        "words": estimate.spread_words,
+        "words": spread_words(estimate),
     }
 
 
@@ -79,7 +80,7 @@ def difference_dict(difference: Difference | None) -> dict[str, Any] | None:
     return {
         **(estimate_dict(difference.estimate) or {}),
         "verdict": difference.verdict,
-        "words": difference.words,
+        "words": difference_words(difference),
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bioeval_tui import score as composite
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking.current import masking
@@ -16,6 +15,7 @@ from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rankings import ConditionRanking, rankings
 from bioeval_tui.report.result import TARGET, RunResult, TrialResult, results_of, title_of
+from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.summary_words import summary_lines, tag_lines
 
@@ -75,7 +75,7 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
             for check in result.checks
         ]
         lines += ["", *table(["", "job", "facts", "rule", "bar", "value", ""], rows)]
-    lines += ["", f"{escape(result.counted.words)}.", ""]
+    lines += ["", f"{escape(counted_words(result.counted))}.", ""]
     rows, sentences = [], []
     for run in results_of(runs):
         conditions = [
@@ -84,7 +84,7 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
         ]
         job = " · ".join(filter(None, (run.brief.job, run.brief.model if several else None)))
         cost = escape(words.cost_words(run.summary.spent))
-        mean = composite.NEEDS_BOTH if run.only_condition else words.number(run.mean)
+        mean = NEEDS_BOTH if run.only_condition else words.number(run.mean)
         rows.append([escape(job), *conditions, mean, cost, escape(run.run_id)])
         sentences.append((job, run.conclusion.sentence))
     head = ["job", "facts withheld", "facts supplied", "mean of both", "cost", "run"]

@@ -17,6 +17,7 @@ from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.formats.html import environment, policy
 from bioeval_tui.report.formats.markdown_text import escape, table
 from bioeval_tui.report.formats.tables import cell
+from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.words import DASH, medal_word, next_words
 
 COLUMNS = (
@@ -89,8 +90,8 @@ def agent_rows(found: Standings) -> list[list[str]]:
             DASH if one.medal_share_graded is None else f"{100 * one.medal_share_graded:.1f} %",
             f"{one.percentile:.1f}",
             DASH if one.percentile_graded is None else f"{one.percentile_graded:.1f}",
-            one.rank.words,
-            one.rank_graded.words,
+            rank_words(one.rank),
+            rank_words(one.rank_graded),
             one.behind_words or DASH,
         ]
         for one in found.agents

@@ -20,7 +20,7 @@ from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.samples import talks
-from bioeval_tui.report.statistics.samples import grouped
+from bioeval_tui.report.statistics.estimates import grouped
 from bioeval_tui.text import compact_json
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

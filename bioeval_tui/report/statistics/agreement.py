@@ -1,22 +1,40 @@
-"""How far two raters agree: Cohen's kappa, weighted kappa, Krippendorff's alpha, mean absolute difference.
+"""How far raters agree: kappa, alpha and mean differences of any raters, and a judge against people with intervals.
 
 Scores are in [0, 1]. Kappa uses passed or not passed (Cohen 1960); weighted kappa the scores rounded to tenths, with
-quadratic weights (Cohen 1968; Fleiss and Cohen 1973); alpha the scores themselves, on an interval scale (Krippendorff
-2011). A value is None if the formula divides by zero: too few ratings, or no variation.
+linear or quadratic weights (Cohen 1968; Fleiss and Cohen 1973); alpha the scores themselves (Krippendorff, Computing
+Krippendorff's Alpha-Reliability, 2011). A value is None if the formula divides by zero: too few ratings, or no
+variation. Both take counts of equal units, so that a bootstrap of a thousand draws is fast, and stand here because
+scikit-learn's kappa takes twenty times as long, and PyPI's `krippendorff` is under the GPL, unlike this program.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from functools import partial
+from math import fsum, sqrt
+from random import Random
+from statistics import NormalDist, fmean
+from typing import Any, Literal, TypeVar
 
-from bioeval_tui.report.statistics.alpha import krippendorff_alpha
-from bioeval_tui.report.statistics.kappa import weighted_kappa
+from bioeval_tui.report.statistics.estimates import (
+    LEVEL,
+    Interval,
+    clustered_mean,
+    grouped,
+    proportion,
+    t_quantile,
+)
 
 GRADES = 10
 """Weighted kappa has this many steps from 0 to 1."""
+
+DRAWS = 1000
+"""Number of resamples of the clusters."""
+
+FEWEST_CLUSTERS = 10
+"""Minimum number of clusters for an interval; fewer do not represent other clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +62,298 @@ def agreement(a: Sequence[tuple[float, bool]], b: Sequence[tuple[float, bool]]) 
     return Agreement(
         n=len(a),
         kappa=weighted_kappa(Counter((x, y) for (_, x), (_, y) in zip(a, b, strict=True))),
-        weighted_kappa=weighted_kappa(Counter((grade(x), grade(y)) for x, y in pairs), "quadratic"),
+        weighted_kappa=weighted_kappa(Counter((_tenths(x), _tenths(y)) for x, y in pairs), "quadratic"),
         alpha=krippendorff_alpha(Counter(pairs)),
         mean_absolute_difference=fmean(map(abs, gaps)) if gaps else None,
         bias=fmean(gaps) if gaps else None,
     )
 
 
-def grade(score: float) -> int:
-    """Return the sum of the distances over all ordered pairs of values, without forming the pairs."""
+def _tenths(score: float) -> int:
+    """Return the category of a score for weighted kappa."""
     return round(score * GRADES)
+
+
+Weights = Literal["none", "linear", "quadratic"]
+
+Pairs = Mapping[tuple[float, ...], int]
+"""How often the first rater said a and the second b, by (a, b). Categories are numbers; their distances count where weighted."""
+
+
+def weighted_kappa(pairs: Pairs, weights: Weights = "none") -> float | None:
+    """Return 1 − observed / expected disagreement; None for fewer than two units or a single category.
+
+    A disagreement of a and b weighs 1 without weights, |a − b| with linear and (a − b)² with quadratic ones.
+    """
+    n = sum(pairs.values())
+    first: Counter[float] = Counter()
+    second: Counter[float] = Counter()
+    for (a, b), count in pairs.items():
+        first[a] += count
+        second[b] += count
+    if n < 2 or len({a for a in first if first[a]} | {b for b in second if second[b]}) < 2:
+        return None
+    observed = fsum(count * _distance(a, b, weights) for (a, b), count in pairs.items())
+    expected = fsum(
+        count * other * _distance(a, b, weights) for a, count in first.items() for b, other in second.items()
+    )
+    return 1 - n * observed / expected if expected else None
+
+
+def _distance(a: float, b: float, weights: Weights) -> float:
+    if weights == "none":
+        return float(a != b)
+    return abs(a - b) if weights == "linear" else (a - b) ** 2
+
+
+Scale = Literal["nominal", "ordinal", "interval"]
+
+Units = Mapping[tuple[float, ...], int]
+"""The number of units with these values. A unit's values are in any order, without missing ones."""
+
+
+def units_of(ratings: Mapping[str, Mapping[Any, float]]) -> Counter[tuple[float, ...]]:
+    """Return the units of a table from rater to unit to value."""
+    by_unit = grouped(pair for rated in ratings.values() for pair in rated.items())
+    return Counter(tuple(sorted(values)) for values in by_unit.values())
+
+
+def krippendorff_alpha(units: Units, scale: Scale = "interval") -> float | None:
+    """Return alpha: 1 is perfect agreement, 0 agreement by chance.
+
+    Units with fewer than two values don't count. None when fewer than two units are left, or when all values are the
+    same.
+    """
+    pairable = {values: count for values, count in units.items() if len(values) > 1 and count}
+    counts: Counter[float] = Counter()
+    for values, count in pairable.items():
+        for value in values:
+            counts[value] += count
+    if sum(pairable.values()) < 2 or len(counts) < 2:
+        return None
+    if scale == "nominal":
+        observed = fsum(
+            count * _unequal(Counter(values)) / (len(values) - 1) for values, count in pairable.items()
+        )
+        expected = float(_unequal(counts))
+    else:
+        place = _mid_ranks(counts) if scale == "ordinal" else _centred(counts)
+        observed = fsum(
+            count * _squares([(place[value], 1) for value in values]) / (len(values) - 1)
+            for values, count in pairable.items()
+        )
+        expected = _squares([(place[value], count) for value, count in counts.items()])
+    return 1 - (counts.total() - 1) * observed / expected
+
+
+def _unequal(counts: Counter[float]) -> int:
+    """Return how many ordered pairs of values are unequal."""
+    total = counts.total()
+    return sum(count * (total - count) for count in counts.values())
+
+
+def _squares(counted: Sequence[tuple[float, int]]) -> float:
+    """Return the sum of squared differences over all ordered pairs of values, each given with its count."""
+    total = sum(count for _, count in counted)
+    first = fsum(count * value for value, count in counted)
+    second = fsum(count * value * value for value, count in counted)
+    return 2 * (total * second - first * first)
+
+
+def _centred(counts: Counter[float]) -> dict[float, float]:
+    mean = fsum(count * value for value, count in counts.items()) / counts.total()
+    return {value: value - mean for value in counts}
+
+
+def _mid_ranks(counts: Counter[float]) -> dict[float, float]:
+    """Return the mean rank of each value, centred; their differences are the ordinal metric's distances."""
+    below, found = 0, {}
+    for value in sorted(counts):
+        found[value] = below + (counts[value] - counts.total()) / 2
+        below += counts[value]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class RatedTwice:
+    """One unit that the judge and people rated. `cluster` is its conversation; scores lie in [0, 1]."""
+
+    cluster: str
+    judge_score: float
+    judge_passed: bool
+    people_score: float
+    people_passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A value with its 95 % interval. Each is None where it is undefined or too little is known."""
+
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How often judge and people said passed or not passed; the people's verdicts count as correct."""
+
+    true_positives: int
+    false_positives: int
+    false_negatives: int
+    true_negatives: int
+
+    @property
+    def total(self) -> int:
+        """How many units both rated."""
+        return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement:
+    """A judge against people. `alpha` is on an interval scale, `alpha_ordinal` uses only the order of scores."""
+
+    confusion: Confusion
+    clusters: int
+    sensitivity: Figure
+    specificity: Figure
+    kappa: Figure
+    kappa_linear: Figure
+    kappa_quadratic: Figure
+    alpha: Figure
+    alpha_ordinal: Figure
+
+
+def judge_agreement(units: Sequence[RatedTwice], seed: int = 0, draws: int = DRAWS) -> JudgeAgreement:
+    """Return how far the judge agrees with people.
+
+    Sensitivity and specificity have Wilson intervals with the effective number of units; kappa and alpha
+    have bootstrap intervals that draw whole conversations (see `bootstrap_interval`).
+    """
+    passed = _Paired(units, seed, draws, lambda unit: (float(unit.judge_passed), float(unit.people_passed)))
+    grades = _Paired(units, seed, draws, lambda unit: (_tenths(unit.judge_score), _tenths(unit.people_score)))
+    scores = _Paired(units, seed, draws, lambda unit: (unit.judge_score, unit.people_score))
+    return JudgeAgreement(
+        confusion=confusion((unit.judge_passed, unit.people_passed) for unit in units),
+        clusters=len({unit.cluster for unit in units}),
+        sensitivity=_share((unit.cluster, unit.judge_passed) for unit in units if unit.people_passed),
+        specificity=_share((unit.cluster, not unit.judge_passed) for unit in units if not unit.people_passed),
+        kappa=passed.figure(weighted_kappa),
+        kappa_linear=grades.figure(partial(weighted_kappa, weights="linear")),
+        kappa_quadratic=grades.figure(partial(weighted_kappa, weights="quadratic")),
+        alpha=scores.figure(krippendorff_alpha),
+        alpha_ordinal=scores.figure(partial(krippendorff_alpha, scale="ordinal")),
+    )
+
+
+def confusion(pairs: Iterable[tuple[bool, bool]]) -> Confusion:
+    """Count (judge passed, people passed)."""
+    counts = Counter(pairs)
+    return Confusion(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
+
+
+class _Paired:
+    """The two ratings of each unit, by cluster, and figures of them."""
+
+    def __init__(
+        self,
+        units: Sequence[RatedTwice],
+        seed: int,
+        draws: int,
+        ratings: Callable[[RatedTwice], tuple[float, float]],
+    ) -> None:
+        clusters: dict[str, Counter[tuple[float, ...]]] = {}
+        for unit in units:
+            clusters.setdefault(unit.cluster, Counter())[ratings(unit)] += 1
+        self._clusters = list(clusters.values())
+        self._seed, self._draws = seed, draws
+
+    def figure(self, statistic: Callable[[Mapping[tuple[float, ...], int]], float | None]) -> Figure:
+        value = statistic(sum(self._clusters, Counter()))
+        if value is None:
+            return Figure(None, None)
+        return Figure(
+            value, bootstrap_interval(self._clusters, statistic, seed=self._seed, draws=self._draws)
+        )
+
+
+def _share(right: Iterable[tuple[str, bool]]) -> Figure:
+    found = clustered_mean(grouped((cluster, float(yes)) for cluster, yes in right))
+    if found is None:
+        return Figure(None, None)
+    if found.clusters == found.values:  # nothing is clustered: the plain interval
+        return Figure(found.mean, proportion(round(found.mean * found.values), found.values).interval)
+    return Figure(found.mean, found.wilson_interval())
+
+
+_Unit = TypeVar("_Unit", bound=Hashable)
+
+_normal = NormalDist()
+
+
+def bootstrap_interval(
+    clusters: Sequence[Mapping[_Unit, int]],
+    statistic: Callable[[Mapping[_Unit, int]], float | None],
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> Interval | None:
+    """Return the 95 % BCa interval of a statistic of units, drawing clusters with replacement.
+
+    BCa corrects the percentiles for bias and for an error that depends on the value (Efron 1987), with the acceleration
+    from leaving out one cluster at a time; they are then widened like Student's t for that number of clusters
+    (Hesterberg 2015), because a bootstrap of few clusters is too narrow.
+
+    Args:
+        clusters: for each cluster, how often it contains each unit.
+        statistic: the statistic of a multiset of units; draws in which it is None are left out.
+        seed: the same seed gives the same interval.
+        draws: how many times the clusters are drawn.
+
+    None with fewer than ten clusters, or if the statistic is undefined in more than a tenth of the draws.
+    Source: Davison and Hinkley, Bootstrap Methods and their Application (1997), 3.8 and 5.3.
+    """
+    if len(clusters) < FEWEST_CLUSTERS:
+        return None
+    whole = _merged(clusters)
+    value = statistic(whole)
+    random = Random(seed)  # noqa: S311 - resampling, nothing secret
+    drawn = (statistic(_merged(random.choices(clusters, k=len(clusters)))) for _ in range(draws))
+    found = sorted(each for each in drawn if each is not None)
+    if value is None or len(found) < 0.9 * draws:
+        return None
+    below = sum(each < value for each in found) + sum(each == value for each in found) / 2
+    bias = _normal.inv_cdf(min(1 - 0.5 / len(found), max(0.5 / len(found), below / len(found))))
+    acceleration = _acceleration(clusters, whole, statistic)
+    size = len(clusters)
+    z = sqrt(size / (size - 1)) * t_quantile((1 + LEVEL) / 2, size - 1)
+    low, high = (_percentile(found, bias, acceleration, side * z) for side in (-1, 1))
+    return Interval(low, high, f"{size} clusters, drawn {draws} times")
+
+
+def _percentile(found: Sequence[float], bias: float, acceleration: float, z: float) -> float:
+    share = _normal.cdf(bias + (bias + z) / max(0.1, 1 - acceleration * (bias + z)))
+    return found[round(share * (len(found) - 1))]
+
+
+def _acceleration(
+    clusters: Sequence[Mapping[_Unit, int]],
+    whole: Mapping[_Unit, int],
+    statistic: Callable[[Mapping[_Unit, int]], float | None],
+) -> float:
+    """Return the skewness of the values without one cluster, over 6; 0 where they are all the same."""
+    left = []
+    for cluster in clusters:
+        value = statistic({unit: count - cluster.get(unit, 0) for unit, count in whole.items()})
+        if value is not None:
+            left.append(value)
+    mean = fmean(left) if left else 0.0
+    squares = fsum((mean - value) ** 2 for value in left)
+    return fsum((mean - value) ** 3 for value in left) / (6 * squares**1.5) if squares > 1e-18 else 0.0
+
+
+def _merged(clusters: Sequence[Mapping[_Unit, int]]) -> dict[_Unit, int]:
+    units: dict[_Unit, int] = {}
+    for cluster in clusters:
+        for unit, count in cluster.items():
+            units[unit] = units.get(unit, 0) + count
+    return units

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, floor, fsum
+from math import floor, fsum, sqrt
+from statistics import NormalDist
 
-from bioeval_tui.report.statistics.clustered import clustered_mean
-from bioeval_tui.report.statistics.estimates import Interval
-from bioeval_tui.report.statistics.multiple import holm
-from bioeval_tui.report.statistics.samples import grouped
-from bioeval_tui.report.statistics.signed_rank import signed_rank_p
+from bioeval_tui.report.statistics.differences import holm
+from bioeval_tui.report.statistics.estimates import Interval, clustered_mean, grouped
 
 REPEAT = "repeat"
 """The name of the unchanged repeat."""
@@ -27,6 +25,9 @@ ACCUSED_AT = 0.005
 
 TOLERATED_FLIPS = 0.10
 """The share of verdicts that a judge may flip when asked the same thing twice."""
+
+MOST_EXACT = 100
+"""With more differences than this the signed-rank test uses the normal approximation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +83,14 @@ def judge_stability(asked: Iterable[AskedAgain]) -> dict[str, Stability]:
         if change == REPEAT:
             raw[f"flips {change}"] = _p_of_flips(answers)
             continue
-        raw[f"shift {change}"] = _pgrouped((one.cluster, one.shift) for one in answers)
+        raw[f"shift {change}"] = _signed_rank_of_clusters((one.cluster, one.shift) for one in answers)
         more = [
             (one.cluster, abs(one.shift) - abs(repeat.shift))
             for one in answers
             if (repeat := repeats.get((one.cluster, one.item)))
         ]
         if more:
-            raw[f"disagreement {change}"] = _pgrouped(more)
+            raw[f"disagreement {change}"] = _signed_rank_of_clusters(more)
     corrected = holm(raw)
     return {change: _stability(change, answers, corrected) for change, answers in by_change.items()}
 
@@ -115,21 +116,44 @@ def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str
 
 def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     """Return the one-sided binomial p-value of the flips with the effective number of items, rounded cautiously."""
+    from scipy.stats import binom  # as for the signed ranks
+
     found = clustered_mean(grouped((one.cluster, float(_flipped(one))) for one in answers))
     assert found is not None
     if not found.mean or found.standard_error is None:
         return 1.0
     spread = found.mean * (1 - found.mean) / found.standard_error**2 if found.standard_error else 0.0
     n = min(found.values, floor(spread)) if spread else found.clusters
-    flips = floor(found.mean * n)
-    p = TOLERATED_FLIPS
-    below = fsum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(flips))
-    return min(1.0, max(0.0, 1 - below))
+    return float(binom.sf(floor(found.mean * n) - 1, n, TOLERATED_FLIPS))
 
 
-def _pgrouped(shifts: Iterable[tuple[str, float]]) -> float:
+def _signed_rank_of_clusters(shifts: Iterable[tuple[str, float]]) -> float:
     return signed_rank_p([fsum(values) for values in grouped(shifts).values()])
 
 
 def _flipped(one: AskedAgain) -> bool:
     return one.passed_before != one.passed_after
+
+
+def signed_rank_p(differences: Sequence[float]) -> float:
+    """Return the two-sided p-value of "the differences lie symmetrically about 0"; zeros are left out.
+
+    Up to 100 differences the distribution over all 2ⁿ signs is exact, also where ranks are tied, which
+    `scipy.stats.wilcoxon` is not. Values before and after a meaningless change are exchangeable, so their differences
+    are symmetric whatever their distribution.
+    """
+    import numpy as np  # with SciPy a second that only this test waits for
+    from scipy.stats import rankdata
+
+    known = np.array([round(x, 12) for x in differences if abs(x) > 1e-12])
+    ranks = (2 * rankdata(np.abs(known))).astype(int)  # mid-ranks, doubled: whole numbers
+    total = int(ranks.sum())
+    positive = int(ranks[known > 0].sum())
+    larger = max(positive, total - positive)
+    if len(known) > MOST_EXACT:
+        z = (larger - total / 2) / (sqrt((ranks**2).sum()) / 2)
+        return min(1.0, 2 * NormalDist().cdf(-z))
+    chances = np.ones(1)  # of each sum of the positive ranks
+    for rank in ranks:
+        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+    return min(1.0, 2 * float(chances[larger:].sum()))

@@ -24,13 +24,6 @@ class LatencySummary:
     streamed: int
     concurrency: tuple[int, ...]
 
-    @property
-    def concurrency_words(self) -> str:
-        """Such as `1 conversation at a time`."""
-        listed = " and ".join(str(number) for number in self.concurrency)
-        plain = self.concurrency == (1,)
-        return f"{listed} conversation{'' if plain else 's'} at a time" if listed else "concurrency unknown"
-
 
 def percentile(values: Sequence[float], share: float) -> float | None:
     """Return the smallest value that at least `share` of the values do not exceed (nearest rank)."""

@@ -1,6 +1,8 @@
 """The number of cases and trials to detect a difference, or for an interval of a given width.
 
-A mean over n cases with m trials each has the variance (between + within / m) / n; the same holds for a
+A score is mean + case + trial. The variances between cases and between the trials of a case come from a one-way
+analysis of variance with random effects, for unbalanced data (Searle, Casella and McCulloch, Variance Components,
+1992, 3.6). A mean over n cases with m trials each has the variance (between + within / m) / n; the same holds for a
 difference of two agents with the components of the difference (`VarianceComponents.of_difference`,
 `paired_components`). The tests and intervals are those of docs/statistics.md: clustered by case, with
 cases − 1 degrees of freedom; with one case, over its trials only, which does not apply to other cases.
@@ -8,13 +10,97 @@ cases − 1 degrees of freedom; with one case, over its trials only, which does 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from functools import lru_cache
+from math import fsum, sqrt
+from statistics import fmean
 
-from bioeval_tui.report.statistics.power import t_test_power
-from bioeval_tui.report.statistics.quantiles import LEVEL, t_quantile
-from bioeval_tui.report.statistics.variance_components import VarianceComponents
+from bioeval_tui.report.statistics.estimates import LEVEL, t_quantile
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceComponents:
+    """Variances between cases and within a case (between its trials), and the data of the estimate.
+
+    `cases` and `trials` are 0 for assumed variances.
+    """
+
+    between: float
+    within: float
+    cases: int = 0
+    trials: int = 0
+
+    def of_difference(self, correlation: float = 0.0) -> VarianceComponents:
+        """Return the components of the difference between two agents that both have these components.
+
+        `correlation` is that of the two agents' case means: 0 for different cases, near 1 when both find
+        the same cases hard. Trials of the two never correlate.
+
+        Raises:
+            ValueError: the correlation is not in [-1, 1].
+        """
+        if not -1 <= correlation <= 1:
+            raise ValueError(f"a correlation must be from -1 to 1, not {correlation}")
+        return VarianceComponents(
+            2 * self.between * (1 - correlation), 2 * self.within, self.cases, self.trials
+        )
+
+
+ASSUMED = VarianceComponents(0.03, 0.04)
+"""Assumed without a run: standard deviations of 0.17 between cases and 0.20 between trials of a case."""
+
+
+def variance_components(groups: Mapping[str, Sequence[float]]) -> VarianceComponents | None:
+    """Return the components of one agent's scores, given by case; a negative estimate is 0.
+
+    With a single case `between` is 0: nothing is known of other cases. Without a second trial of any case
+    everything counts as `between`. None for fewer than two values.
+    """
+    cases = [values for values in groups.values() if values]
+    n = sum(len(values) for values in cases)
+    if n < 2:
+        return None
+    within = _within(cases)
+    if len(cases) < 2:
+        return VarianceComponents(0.0, within or 0.0, 1, n)
+    mean = fsum(fsum(values) for values in cases) / n
+    squares = fsum(len(values) * (fmean(values) - mean) ** 2 for values in cases)
+    size = (n - fsum(len(values) ** 2 for values in cases) / n) / (len(cases) - 1)
+    between = (squares / (len(cases) - 1) - (within or 0.0)) / size
+    return VarianceComponents(max(0.0, between), within or 0.0, len(cases), n)
+
+
+def paired_components(
+    a: Mapping[str, Sequence[float]], b: Mapping[str, Sequence[float]]
+) -> VarianceComponents | None:
+    """Return the components of B − A on the cases that both have, where trials are not paired one by one.
+
+    `within` is the variance of one trial of B minus one trial of A; `between` is the variance of the difference from
+    case to case. None for fewer than two common cases.
+    """
+    common = [case for case in a if a[case] and b.get(case)]
+    if len(common) < 2:
+        return None
+    within_a = _within(a[case] for case in common) or 0.0
+    within_b = _within(b[case] for case in common) or 0.0
+    gaps = [fmean(b[case]) - fmean(a[case]) for case in common]
+    mean = fmean(gaps)
+    spread = fsum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
+    noise = fmean(within_a / len(a[case]) + within_b / len(b[case]) for case in common)
+    trials = sum(len(a[case]) + len(b[case]) for case in common)
+    return VarianceComponents(max(0.0, spread - noise), within_a + within_b, len(common), trials)
+
+
+def _within(cases: Iterable[Sequence[float]]) -> float | None:
+    """Return the pooled variance within cases; None when no case has a second value."""
+    squares, degrees = 0.0, 0
+    for values in cases:
+        mean = fmean(values)
+        squares += fsum((value - mean) ** 2 for value in values)
+        degrees += len(values) - 1
+    return squares / degrees if degrees else None
+
 
 MOST = 100_000
 """More cases (or trials) than this are not planned."""
@@ -50,7 +136,7 @@ class Plan:
     hours: float | None
 
 
-def standard_error(components: VarianceComponents, cases: int, trials: int) -> float:
+def design_error(components: VarianceComponents, cases: int, trials: int) -> float:
     """Return the standard error of the mean over `cases` with `trials` each. With one case, only variation between trials counts."""
     between = components.between if cases > 1 else 0.0
     return sqrt((between + components.within / trials) / cases)
@@ -61,7 +147,7 @@ def design_power(components: VarianceComponents, effect: float, cases: int, tria
     degrees = _degrees(cases, trials)
     if degrees < 1:
         return 0.0
-    error = standard_error(components, cases, trials)
+    error = design_error(components, cases, trials)
     return t_test_power(round(abs(effect) / error, 9), degrees) if error else 1.0
 
 
@@ -70,7 +156,7 @@ def design_width(components: VarianceComponents, cases: int, trials: int) -> flo
     degrees = _degrees(cases, trials)
     if degrees < 1:
         return None
-    return 2 * t_quantile((1 + LEVEL) / 2, degrees) * standard_error(components, cases, trials)
+    return 2 * t_quantile((1 + LEVEL) / 2, degrees) * design_error(components, cases, trials)
 
 
 def plans_for_difference(
@@ -177,3 +263,18 @@ def _fewest(least: int, enough: Callable[[int], bool]) -> int | None:
 
 def _degrees(cases: int, trials: int) -> int:
     return cases - 1 if cases > 1 else trials - 1
+
+
+@lru_cache(maxsize=4096)
+def t_test_power(noncentrality: float, degrees: int) -> float:
+    """Return the chance that a two-sided t test at 5 % rejects.
+
+    Args:
+        noncentrality: the true effect over the standard error of its estimate.
+        degrees: degrees of freedom of that standard error.
+    """
+    from scipy.special import nctdtr  # commands start without it, as for t_quantile
+
+    critical = t_quantile((1 + LEVEL) / 2, degrees)
+    below, above = (float(nctdtr(degrees, noncentrality, end)) for end in (-critical, critical))
+    return min(1.0, below + 1 - above)

@@ -3,7 +3,7 @@
 Prediction-powered inference with power tuning, PPI++ (Angelopoulos, Duchi and Zrnic 2023), for a mean. The
 estimate is λ · (the judge's mean over what nobody reviewed) + the mean of (people − λ · judge) over what was
 reviewed. λ is chosen for the smallest variance: 0 ignores the judge, 1 trusts it fully. The interval is valid
-for any bias of the judge, as long as the reviews are a random sample.
+for any bias of the judge, as long as the reviews are a random sample, which `draw_reviews` draws.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
+from random import Random
 from statistics import fmean
 from typing import Literal
 
-from bioeval_tui.report.statistics.estimates import Interval
-from bioeval_tui.report.statistics.quantiles import LEVEL, normal_quantile, t_quantile
-from bioeval_tui.report.statistics.samples import grouped
+from bioeval_tui.report.statistics.estimates import LEVEL, Interval, Z, grouped, t_quantile
 
 FEWEST_REVIEWS = 30
 """With fewer reviews, the normal approximation is invalid and there is no correction."""
@@ -276,7 +275,7 @@ def _strata(items: Sequence[JudgedItem]) -> Mapping[str, list[JudgedItem]]:
 def _quantile(clustered: Sequence[_Part]) -> float:
     share = (1 + LEVEL) / 2
     if not clustered:
-        return normal_quantile(share)
+        return Z
     clusters = sum(part.clusters or 0 for part in clustered)
     return t_quantile(share, max(1, clusters - len(clustered)))
 
@@ -288,3 +287,37 @@ def _error(weights: Sequence[float], variances: Sequence[float]) -> float:
 def _interval(centre: float, half: float, reviews: int, items: int) -> Interval:
     scope = f"{reviews} reviews of {items}"
     return Interval(max(0.0, centre - half), min(1.0, centre + half), scope)
+
+
+def draw_reviews(strata: Mapping[str, str], n: int, seed: int) -> list[str]:
+    """Return n item ids in the order to review them, drawn without replacement.
+
+    Args:
+        strata: item id to its stratum; one stratum for all is a plain random sample. Every stratum gives a
+            share of its size (largest remainders), so that the whole is proportional.
+        n: how many to draw; all when there are fewer.
+        seed: the same ids and seed give the same draw, in whatever order the ids come.
+
+    Raises:
+        ValueError: `n` is below 1.
+    """
+    if n < 1:
+        raise ValueError(f"{n} reviews cannot be drawn")
+    random = Random(seed)  # noqa: S311 - sampling, nothing secret
+    by_stratum = grouped((strata[item], item) for item in sorted(strata))
+    drawn = []
+    for stratum, size in sorted(_allocation({s: len(ids) for s, ids in by_stratum.items()}, n).items()):
+        drawn += random.sample(by_stratum[stratum], size)
+    random.shuffle(drawn)
+    return drawn
+
+
+def _allocation(sizes: Mapping[str, int], n: int) -> dict[str, int]:
+    total = sum(sizes.values())
+    n = min(n, total)
+    exact = {stratum: n * size / total for stratum, size in sizes.items()}
+    given = {stratum: int(share) for stratum, share in exact.items()}
+    by_remainder = sorted(sizes, key=lambda stratum: (given[stratum] - exact[stratum], stratum))
+    for stratum in by_remainder[: n - sum(given.values())]:
+        given[stratum] += 1
+    return given

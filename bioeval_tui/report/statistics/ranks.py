@@ -18,7 +18,7 @@ from operator import mul
 from random import Random
 from statistics import fmean
 
-from bioeval_tui.report.statistics.quantiles import LEVEL
+from bioeval_tui.report.statistics.estimates import LEVEL
 
 DRAWS = 1000
 """Number of draws of signs."""
@@ -36,11 +36,6 @@ class AgentRank:
     place: int
     best: int
     worst: int
-
-    @property
-    def words(self) -> str:
-        """Such as `rank 2–7`, or `rank 1`."""
-        return f"rank {self.best}" if self.best == self.worst else f"rank {self.best}–{self.worst}"
 
 
 @dataclass(frozen=True, slots=True)

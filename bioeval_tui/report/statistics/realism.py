@@ -1,21 +1,56 @@
 """Statistics on how the simulated user speaks, without a model.
 
-Every figure is a mean with a 95 % interval that is clustered by conversation, from five conversations on. They only describe. To judge whether a
-user is like people, compare with reference figures of human conversations (`realism_reference`), which are measured in
-the same way.
+Every figure is a mean with a 95 % interval that is clustered by conversation, from five conversations on. They only
+describe. To judge whether a user is like people, compare with the figures of people (`REFERENCES`), measured in the
+same way on published conversations. Figures alone are shipped, no text; `scripts/realism-reference` measures them again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
+from statistics import fmean
 
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.clustered import clustered_mean
-from bioeval_tui.report.statistics.estimates import Interval
-from bioeval_tui.report.statistics.realism_phrases import HEDGE, OUT_OF_ROLE, STOP_WORDS
+from bioeval_tui.report.statistics.estimates import Interval, clustered_mean
+from bioeval_tui.report.statistics.latency import percentile
+
+_HEDGES = (
+    "a bit", "almost", "apparently", "approximately", "could be", "fairly", "guess", "hard to say", "i believe",
+    "i feel like", "i suppose", "i think", "kind of", "kinda", "likely", "maybe", "might", "more or less", "mostly",
+    "not certain", "not really sure", "not sure", "or so", "or something", "perhaps", "possibly", "presumably",
+    "probably", "roughly", "seem", "seemed", "seems", "somehow", "something like", "somewhat", "sort of", "sorta",
+    "unsure",
+)  # fmt: skip
+"""Hedges of Hyland, Metadiscourse (2005), that occur in speech, and their spoken forms. Words that hedge only now
+and then ("about", "may", "quite") are not among them."""
+
+HEDGE = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(_HEDGES, key=len, reverse=True))) + r")\b")
+
+OUT_OF_ROLE = re.compile(
+    r"\bas an? (?:ai|artificial|large language|language model|virtual|simulated|assistant)\b"
+    r"|\bi(?:'m| am) (?:just |only )?an? (?:ai|language model|chatbot|virtual|simulated)\b"
+    r"|\blanguage model\b"
+    r"|\b(?:the|this|my) (?:vignette|case description|case vignette|system prompt|prompt|scenario)\b"
+    r"|\b(?:provided|given) (?:information|facts|text|case)\b"
+    r"|\bhow (?:can|may) i (?:help|assist) you\b"
+    r"|\bi(?:'m| am) here to (?:help|assist)\b"
+    r"|\bthe patient(?:'s)?\b"
+)
+"""Speaking as a model or assistant, of the script, or of oneself as "the patient"."""
+
+STOP_WORDS: Collection[str] = frozenset(
+    re.findall(
+        r"\w+",
+        """a about after all also an and any are as at be been but by can did do does for from had has have he her his i if in
+    into is it its just me my no not of on or our out she so some such than that the their them then there these
+    they this to up was we were what when which who will with would you your""",
+    )
+)
+"""Words without information about a fact."""
+
 
 TOLD = 0.5
 """A fact counts as given if the message has at least this share of its content words."""
@@ -160,3 +195,57 @@ def _measure(values: Sequence[tuple[float, ...]], *, share: bool = True) -> Meas
         return Measure(found.mean, None, found.clusters)
     interval = found.wilson_interval() if share else found.t_interval(0.0, inf)
     return Measure(found.mean, interval, found.clusters)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The mean over conversations, and the range of the middle 90 % of conversations."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class RealismReference:
+    """Ranges of one published data set, by the names of `Realism`'s fields. Unknown ones are missing."""
+
+    name: str
+    source: str
+    licence: str
+    conversations: int
+    about: str
+    bands: dict[str, Band]
+
+
+REFERENCES = (
+    RealismReference(
+        name="PriMock57",
+        source="Papadopoulos Korfiatis et al., PriMock57: A Dataset Of Primary Care Mock Consultations, ACL 2022;"
+        " github.com/babylonhealth/primock57 at cd2ac70",
+        licence="CC BY 4.0",
+        conversations=57,
+        about="people playing patients, with clinicians, over a video call: spoken, so with many short turns",
+        bands={
+            "words_per_turn": Band(12.7229, 5.3878, 26.9038),
+            "questions": Band(0.0599, 0.0, 0.1667),
+            "hedges": Band(2.8001, 0.8333, 5.0388),
+            "repetition": Band(0.0388, 0.0116, 0.0927),
+            "out_of_role": Band(0.0, 0.0, 0.0),
+        },
+    ),
+)
+"""Ranges of conversations between people, which have no list of facts, so the first answer cannot be compared."""
+
+
+def bands(transcripts: Iterable[UserTranscript]) -> dict[str, Band]:
+    """Return the bands of conversations: each gives the mean of its turns."""
+    manners = [manner_of(transcript) for transcript in transcripts]
+    found = {}
+    for name in ("words", "facts_in_first_answer", "questions", "hedges", "repetition", "out_of_role"):
+        values = [fmean(each) for manner in manners if (each := getattr(manner, name))]
+        low, high = percentile(values, 0.05), percentile(values, 0.95)
+        if low is not None and high is not None:
+            field = "words_per_turn" if name == "words" else name
+            found[field] = Band(round(fmean(values), 4), round(low, 4), round(high, 4))
+    return found

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
+from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES
 from bioeval_tui.report.statistics.ranks import rank as ranking_of
 from bioeval_tui.text import clean, plural, shorten
@@ -272,7 +273,7 @@ def standings(glances: Sequence[Glance]) -> str:
                 )
         found = ranking_of(scores) if len(scores) > 1 else None
         if found is not None and found.cases >= FEWEST_CASES:
-            ranks = ", ".join(f"{one.name} {one.words}" for one in found.ranks)
+            ranks = ", ".join(f"{one.name} {rank_words(one)}" for one in found.ranks)
             found_ranks.append(f"{condition_of(glances, condition)}: {ranks}")
     return "; ".join(found_ranks)
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.numbers import signed
-from bioeval_tui.report.statistics.estimates import Estimate, estimate
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.batch.batch_view import Glance, Rank, condition_of, distinct
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score, score_tone

@@ -16,7 +16,6 @@ from bioeval_tui.errors import BioevalError, NotMeasuredError
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.tasks.prepare import remove_drafts
-from bioeval_tui.installation import GRADING, need
 from bioeval_tui.isolation import program_command
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
@@ -50,7 +49,6 @@ class Benchmarks:
         """Return a task's description and leaderboard."""
         task = self._grading.registry().get_task(task_id)
         try:
-            need("a leaderboard", GRADING)
             # pandas: the list of tasks does not need it.
             from bioeval_tui.grade.humans import load_humans
             from bioeval_tui.grade.tasks.board import leaderboard_of

@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.report.findings import CompareNext, NextFinding, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.numbers import FEWEST, number
+from bioeval_tui.report.sentences import next_step
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.runs.runs_view import AGENT_FAILED, NO_SCORE, STATUS, status_of
 from bioeval_tui.tui.shared.cells_view import Cell, bulleted, joined, score_tone
@@ -120,79 +122,77 @@ def next_steps(
     """Return suggestions derived from the runs, their conclusions and the jobs, most urgent first."""
     if not runs:
         return first_steps()
-    found = [
-        _next(
-            f"Watch {run.job}",
-            "in progress",
-            "Follow the run live.",
-            does="open",
-            on=(run.run_id,),
-            run=run,
-        )
-        for run in runs
-        if run.status == "running"
-    ]
     ended = [run for run in runs if run.status == "completed" and run.measured]
-    newest = next(iter(ended), None)
-    before = next((run for run in ended[1:] if newest and run.job == newest.job), None)
-    known = previews.get(newest.run_id) if newest is not None else None
-    job = next((job for job in jobs if newest and job.name == newest.job and job.runnable), None)
-    few = known is not None and 0 < known.trials < FEWEST and newest in last_runs(runs)
-    # The scripts and rules of a rehearsal give the same scores each time, and so may its agent.
-    if newest is not None and job is not None and known is not None and few and not newest.rehearsal:
-        found.append(
-            _next(
-                f"Run {newest.job} with {FEWEST} trials",
-                f"its last run had {known.trials}",
-                f"{plural(known.trials, 'trial')} cannot show how much of a score is chance. {FEWEST} give a "
-                "95 % interval for each score, and for what the facts add.",
-                command=f"bioeval-tui run {home_relative(job.path)} --repeat {FEWEST}",
-                does="job",
-                on=(str(job.path), str(FEWEST)),
-                run=newest,
-            )
-        )
-    if newest is not None and before is not None and newest.scores != before.scores:
-        found.append(
-            _next(
-                f"Compare the last two runs of {newest.job}",
-                f"{_mean(before)} → {_mean(newest)}",
-                "Compare tasks, assertions and response times, see which differences are statistically "
-                "supported, and read the passages behind each of them side by side.",
-                command=f"bioeval-tui runs compare {before.run_id} {newest.run_id}",
-                does="compare",
-                on=(before.run_id, newest.run_id),
-                run=newest,
-            )
-        )
-    unreviewed = next((run for run in ended if not run.rehearsal and not run.reviewers), None)
-    if unreviewed is not None:
-        found.append(
-            _next(
-                f"Review the judge of {unreviewed.job}",
-                "not reviewed yet",
-                "Read each judged task with the passages that the judge quotes, then accept the score, or "
-                "give another and say why.",
-                command=f"bioeval-tui review {unreviewed.run_id}",
-                does="review",
-                on=(unreviewed.run_id,),
-                run=unreviewed,
-            )
-        )
-    never_run = next((job for job in jobs if job.runnable and not job.runs), None)
-    if never_run is not None:
-        found.append(
-            _next(
-                f"Run {never_run.name}",
-                "never run yet",
-                f"{'A sample' if never_run.sample else home_relative(never_run.path)}: {plural(never_run.tasks or 0, 'task')}, {plural(never_run.facts or 0, 'fact')}, "
-                f"{plural(never_run.assertions or 0, 'assertion')}. A dialog lets you choose how to run it.",
-                does="job",
-                on=(str(never_run.path), "1"),
-                parts=never_run.about,
-            )
-        )
+    found = [_watch(run) for run in runs if run.status == "running"]
+    if ended:
+        in_question = ended[0] in last_runs(runs)
+        found += _repeat(ended[0], jobs, previews) if in_question else []
+        found += _compare(ended)
+    found += _review(ended)
+    found += _run_first(jobs)
     return [*found[:NEXT], first_steps()[2]]
+
+
+def _suggest(
+    finding: NextFinding,
+    *,
+    command: str = "",
+    does: Does,
+    on: tuple[str, ...],
+    run: RunSummary | None = None,
+    parts: Iterable[tuple[str, str]] = (),
+) -> HomeEntry:
+    words = next_step(finding)
+    return _next(words.what, words.more, words.about, command=command, does=does, on=on, run=run, parts=parts)
+
+
+def _watch(run: RunSummary) -> HomeEntry:
+    return _suggest(WatchNext(run.job), does="open", on=(run.run_id,), run=run)
+
+
+def _repeat(
+    newest: RunSummary, jobs: Sequence[JobItem], previews: Mapping[str, RunPreview]
+) -> list[HomeEntry]:
+    """Suggest more trials of the newest run's job, unless they would give the same scores again."""
+    job = next((job for job in jobs if job.name == newest.job and job.runnable), None)
+    known = previews.get(newest.run_id)
+    # The scripts and rules of a rehearsal give the same scores each time, and so may its agent.
+    if job is None or known is None or newest.rehearsal or not 0 < known.trials < FEWEST:
+        return []
+    command = f"bioeval-tui run {home_relative(job.path)} --repeat {FEWEST}"
+    finding = RepeatNext(newest.job, known.trials, FEWEST)
+    return [_suggest(finding, command=command, does="job", on=(str(job.path), str(FEWEST)), run=newest)]
+
+
+def _compare(ended: Sequence[RunSummary]) -> list[HomeEntry]:
+    """Suggest to compare the newest run with the one before of the same job, if their scores differ."""
+    newest = ended[0]
+    before = next((run for run in ended[1:] if run.job == newest.job), None)
+    if before is None or newest.scores == before.scores:
+        return []
+    finding = CompareNext(newest.job, _score(before), _score(newest))
+    both = (before.run_id, newest.run_id)
+    command = f"bioeval-tui runs compare {' '.join(both)}"
+    return [_suggest(finding, command=command, does="compare", on=both, run=newest)]
+
+
+def _review(ended: Sequence[RunSummary]) -> list[HomeEntry]:
+    """Suggest to review the newest run with a judge that nobody has reviewed."""
+    run = next((run for run in ended if not run.rehearsal and not run.reviewers), None)
+    if run is None:
+        return []
+    command = f"bioeval-tui review {run.run_id}"
+    return [_suggest(ReviewNext(run.job), command=command, does="review", on=(run.run_id,), run=run)]
+
+
+def _run_first(jobs: Sequence[JobItem]) -> list[HomeEntry]:
+    """Suggest to run the first job that was never run."""
+    job = next((job for job in jobs if job.runnable and not job.runs), None)
+    if job is None:
+        return []
+    path = "" if job.sample else home_relative(job.path)
+    finding = RunNext(job.name, path, job.tasks or 0, job.facts or 0, job.assertions or 0)
+    return [_suggest(finding, does="job", on=(str(job.path), "1"), parts=job.about)]
 
 
 def last_runs(runs: Iterable[RunSummary]) -> list[RunSummary]:
@@ -204,10 +204,10 @@ def last_runs(runs: Iterable[RunSummary]) -> list[RunSummary]:
     return list(found.values())
 
 
-def _mean(run: RunSummary) -> str:
+def _score(run: RunSummary) -> float | None:
     """Return the mean, or the score of the only condition."""
     only = run.only_condition
-    return number(run.scores[only] if only else run.score)
+    return run.scores[only] if only else run.score
 
 
 def _scores(run: RunSummary) -> tuple[Cell, ...]:

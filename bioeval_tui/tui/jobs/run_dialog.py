@@ -12,8 +12,9 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.report.advice import trials_words
+from bioeval_tui.report.advice import expected_interval
 from bioeval_tui.report.numbers import FEWEST
+from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.words import dollars
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
@@ -198,7 +199,9 @@ def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: i
         return ""
     alike = form.agent == "sample" and form.played == "rehearsal"
     words = (
-        "the sample agent answers alike in every trial of a rehearsal" if alike else trials_words(form.trials)
+        "the sample agent answers alike in every trial of a rehearsal"
+        if alike
+        else sentence(expected_interval(form.trials))
     )
     if earlier is None or earlier.seconds is None:
         return words

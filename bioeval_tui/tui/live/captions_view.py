@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
-from bioeval_tui.report.conclusion import conclude, in_condition
-from bioeval_tui.text import plural, shorten, upper_first
-from bioeval_tui.tui.shared.cells_view import Cell, score
+from bioeval_tui.report.conclusion import conclude
+from bioeval_tui.report.sentences import sentence
+from bioeval_tui.tui.shared.cells_view import Cell
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState, MessageState, RunState
-
-LONGEST_TITLE = 60
+    from bioeval_tui.report.findings import Moment
 
 
 def introduction(*, local_model: bool = False) -> list[Cell]:
@@ -49,59 +49,52 @@ def caption(state: RunState, trial: int) -> str:
     if not started:
         return ""
     conversation = max(started, key=lambda each: each.started_at.timestamp() if each.started_at else 0.0)
-    number, of = started.index(conversation) + 1, len(rows.conditions(state))
-    begins = f"Conversation {number} of {of}"
     if conversation.ended is not None:
-        return _after(state, conversation)
+        return sentence(_end(state, conversation))
+    beginning = _beginning(state, conversation, started.index(conversation) + 1)
     if not conversation.messages:
-        return f"{begins}: {_knows(state, conversation)}."
-    knows = f"{begins}: {_knows(state, conversation)}."
-    return _moment(state, conversation, trial) or _checked(begins, conversation) or knows
+        return sentence(beginning)
+    return sentence(_newest(state, conversation, trial) or _checked(beginning, conversation) or beginning)
 
 
-def _knows(state: RunState, conversation: ConversationState) -> str:
-    if _is_local_model(state):
-        withheld = conversation.key.condition == "withheld"
-        told = "does not name the medicine" if withheld else "names the medicine this time"
-        return f"a script plays the user and {told}; the agent is a real language model"
-    if conversation.key.condition == "withheld":
-        return "the user knows no facts, and cannot answer when the agent asks"
+def _beginning(state: RunState, conversation: ConversationState, number: int) -> of.Beginning:
     facts = state.job_of(conversation.key.trial).get("facts")
-    count = plural(len(facts) if isinstance(facts, list) else 0, "fact")
-    return f"the same user again, who now knows {count} and shares them when asked"
+    return of.Beginning(
+        number,
+        len(rows.conditions(state)),
+        conversation.key.condition == "withheld",
+        len(facts) if isinstance(facts, list) else 0,
+        _is_local_model(state),
+    )
 
 
-def _moment(state: RunState, conversation: ConversationState, trial: int) -> str:
-    """Return a caption for the newest turn, or an empty string if it needs none."""
+def _newest(state: RunState, conversation: ConversationState, trial: int) -> Moment | None:
+    """Return what the newest turn brings, the most telling first; None if it brings nothing new."""
     newest = conversation.messages[-1]
     if newest.failures:
         failed = newest.failures[-1]
-        return f"A request to the {failed.peer} failed ({shorten(failed.error, LONGEST_TITLE)}); failures of the agent lower its score."
+        return of.RequestJustFailed(failed.peer, failed.error)
+    if holds := _now_true(conversation, newest.turn):
+        return of.NowTrue(holds[0], len(holds) - 1)
     turn = [message for message in conversation.messages if message.turn == newest.turn]
-    holds = [
-        checks[-1].title
-        for checks in conversation.checks.values()
-        if len(checks) > 1
-        and checks[-1].status == "passed"
-        and checks[-2].status == "failed"
-        and checks[-1].after_turn >= newest.turn - 1
-    ]
-    if holds:
-        more = f" and {plural(len(holds) - 1, 'more')}" if len(holds) > 1 else ""
-        return f"Now true: {_title(holds[0])}{more.replace('mores', 'more')}. This is checked in the agent's state, not in its answers."
-    facts = [fact for message in turn for fact in message.facts]
-    if facts:
-        why = "because the agent asked" if facts[-1].asked else "without being asked"
-        return f"The user gives fact {facts[-1].fact} {why}."
+    if facts := [fact for message in turn for fact in message.facts]:
+        return of.FactJustGiven(facts[-1].fact, facts[-1].asked)
     parting = rows.parting(state, trial)
     if parting is not None and newest.message in (parting, parting + 1):
-        return "The conversations differ from here. Until now, they were the same, word for word."
+        return of.ConversationsPart()
     if _asks(conversation, newest):
-        return "The agent asks. This user knows no facts, so the agent has to go on without the answer."
-    if newest.signs_off:
-        reads = "Rules judge" if _is_local_model(state) else "The judge reads"
-        return f"The user signs off. {reads} the conversation, and every assertion is checked once more."
-    return ""
+        return of.AgentAsks()
+    return of.UserSignsOff(_is_local_model(state)) if newest.signs_off else None
+
+
+def _now_true(conversation: ConversationState, turn: int) -> list[str]:
+    """Return the titles of the assertions that have become true since the last turn."""
+    pairs = (checks[-2:] for checks in conversation.checks.values() if len(checks) > 1)
+    return [
+        now.title
+        for before, now in pairs
+        if now.status == "passed" and before.status == "failed" and now.after_turn >= turn - 1
+    ]
 
 
 def _asks(conversation: ConversationState, newest: MessageState) -> bool:
@@ -111,39 +104,33 @@ def _asks(conversation: ConversationState, newest: MessageState) -> bool:
     return withheld and asked.role == "assistant" and asked.turn > 1 and asked.done and "?" in asked.text
 
 
-def _checked(begins: str, conversation: ConversationState) -> str:
-    """Return how many assertions hold since the last turn but the first; an empty string before that."""
+def _checked(beginning: of.Beginning, conversation: ConversationState) -> of.AssertionsSoFar | None:
+    """Return how many assertions hold since the last turn but the first; None before that."""
     checks = conversation.latest_checks()
     turns = {check.after_turn for check in checks}
     if turns <= {0, 1} or len(turns) > 1:
-        return ""
+        return None
     failed = [check.title for check in checks if check.status != "passed"]
-    passed = len(checks) - len(failed)
-    hold = f"{passed} of {plural(len(checks), 'assertion')} {'holds' if passed == 1 else 'hold'}"
-    return f"{begins}: after turn {turns.pop()}, {hold}{f', not yet {_title(failed[0])}' if failed else ''}."
+    passed, missing = len(checks) - len(failed), failed[0] if failed else ""
+    return of.AssertionsSoFar(beginning.number, beginning.of, turns.pop(), passed, len(checks), missing)
 
 
-def _after(state: RunState, conversation: ConversationState) -> str:
+def _end(state: RunState, conversation: ConversationState) -> Moment:
+    """Return what came of a conversation, as far as it is judged."""
     if conversation.score is None:
-        reads = "Rules judge" if _is_local_model(state) else "The judge reads"
-        return f"The conversation has ended. {reads} it, and every assertion is checked once more."
+        return of.AwaitsVerdict(_is_local_model(state))
     if conversation.score.score is None:
-        return f"This conversation could not be scored: {shorten(conversation.score.reason, 120)}."
+        return of.EndsWithoutScore(conversation.score.reason)
     failed = [check.title for check in conversation.latest_checks() if check.status == "failed"]
-    count = len(conversation.final_checks)
-    if failed:
-        found = f"{len(failed)} of {plural(count, 'assertion')} do not hold, such as {_title(failed[0])}"
-        found = found if len(failed) > 1 else f"{_title(failed[0])} does not hold"
-    else:
-        found = f"all {plural(count, 'assertion')} hold" if count else "it had no assertions"
     condition = conversation.key.condition
-    where = in_condition(state.condition_title(condition), condition)
-    return f"{upper_first(where)} the agent scores {score(conversation.score.score)}: {found}."
+    side = of.Side(condition, state.condition_title(condition))
+    return of.EndsWithScore(
+        of.SideScore(side, conversation.score.score),
+        len(conversation.final_checks),
+        len(failed),
+        failed[0] if failed else "",
+    )
 
 
 def _is_local_model(state: RunState) -> bool:
     return state.started is not None and bool(state.started.options.get("local_model"))
-
-
-def _title(title: str) -> str:
-    return f"“{shorten(title, LONGEST_TITLE)}”"

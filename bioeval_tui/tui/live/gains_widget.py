@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from bioeval_tui.report.numbers import signed
+from bioeval_tui.report.sentences import sentence
 from bioeval_tui.tui.live import score_card_view, score_parts_view
 from bioeval_tui.tui.live.panel_widget import DrawnPanel, title_lines, wrapped_row
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -32,8 +34,8 @@ class GainsPanel(DrawnPanel):
         found = talk.gains if talk else ()
         height = self.size.height
         if height == 1:
-            line = Content.assemble(("raises it most  ", "$quiet"), found[0].what if found else "–")
-            return spread(line, paint(Cell(found[0].words if found else "", "good")), width)
+            line = Content.assemble(("raises it most  ", "$quiet"), sentence(found[0]) if found else "–")
+            return spread(line, paint(Cell(signed(found[0].by) if found else "", "good")), width)
         heading = (
             f"{result.condition_name(condition)} {score_parts_view.score_words(talk)}: what raises it most"
         )
@@ -42,11 +44,13 @@ class GainsPanel(DrawnPanel):
         plot = _plot(result, trial, condition, width)
         if 1 + len(shown) + len(plot) > height:
             plot = []
-        needed = 1 + sum(len(title_lines(gain.what, room, width)) for gain in shown) + len(plot)
+        needed = 1 + sum(len(title_lines(sentence(gain), room, width)) for gain in shown) + len(plot)
         for gain in shown:
             bar = Cell("█" * max(1, round(gain.by / found[0].by * BAR)), "warn")
-            cells = [right(Cell(gain.words, "good"), 7), Content(" "), left(bar, BAR)]
-            lines.append(wrapped_row(Content(""), gain.what, cells, width, height if needed <= height else 1))
+            cells = [right(Cell(signed(gain.by), "good"), 7), Content(" "), left(bar, BAR)]
+            lines.append(
+                wrapped_row(Content(""), sentence(gain), cells, width, height if needed <= height else 1)
+            )
         if not found:
             perfect = talk is not None and talk.score == 1
             lines.append(

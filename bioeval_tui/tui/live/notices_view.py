@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.record.state import NOT_CLEAN
-from bioeval_tui.text import plural
+from bioeval_tui.report.findings import NoUplift
+from bioeval_tui.report.sentences import sentence
+from bioeval_tui.text import plural, upper_first
 from bioeval_tui.tui.live.heads_view import LinkState
 from bioeval_tui.tui.shared.cells_view import Cell
 
@@ -91,7 +93,8 @@ def banner(state: RunState, link: LinkState, failure: str, now: datetime | None)
         return f"! Could not be measured: {state.ended.detail or 'the run failed'}"
     unclean = next((w for w in _warnings(state) if w.code in NOT_CLEAN), None)
     if unclean is not None:
-        return f"! {state.cleanness.capitalize()}: {unclean.message}.{'' if state.only_condition else ' No uplift is shown.'}"
+        found = NoUplift(state.cleanness, unclean.message, not state.only_condition)
+        return f"! {upper_first(sentence(found))}."
     if state.ended is None and state.warnings and now is not None:
         newest = state.warnings[-1]
         if (now - newest.at).total_seconds() < NEWS_S:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui import score as composite
 from bioeval_tui.report import rows as report_rows
 from bioeval_tui.report import words
 from bioeval_tui.report.message_blocks import plain
+from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels_view
 from bioeval_tui.tui.live.score_parts_view import score_words
@@ -102,9 +102,8 @@ def notes(result: RunResult) -> list[Cell]:
     if brief.rehearsal:
         played = words.who(brief.evaluator, "evaluator")
         found.append(Cell(f"rehearsal: {played}, {words.who(brief.judge, 'judge')}", "warn"))
-    if not result.clean:
-        no_uplift = "" if result.only_condition else ", so no uplift is shown"
-        found.append(Cell(f"{result.cleanness}: {result.why_not_clean}{no_uplift}", "warn"))
+    if result.no_uplift:
+        found.append(Cell(result.no_uplift, "warn"))
     unmeasured: dict[str, list[str]] = {}
     for held in result.conversations:
         if held.is_scored and held.score is None:
@@ -128,7 +127,7 @@ def mean(result: RunResult, trial: TrialResult) -> str:
 
     For a single condition, return what is missing, because its score is not a mean.
     """
-    return composite.NEEDS_BOTH if result.only_condition else score(trial.mean)
+    return NEEDS_BOTH if result.only_condition else score(trial.mean)
 
 
 def reviewed_words(result: RunResult, found: ReviewedScores, *, wide: bool = True) -> list[Cell]:
@@ -147,7 +146,7 @@ def reviewed_words(result: RunResult, found: ReviewedScores, *, wide: bool = Tru
 def total_uplift(result: RunResult, trial: TrialResult) -> Cell:
     """Return supplied − withheld of the composite, or why it is missing."""
     if result.only_condition:
-        return Cell(composite.NEEDS_BOTH, "quiet")
+        return Cell(NEEDS_BOTH, "quiet")
     if not result.clean:
         return Cell(f"not shown: {result.cleanness}", "warn")
     return uplift(trial.uplift)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from bioeval_tui.report import agents
+from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.tui.medals.medal_table_view import Entry, Tally
 from bioeval_tui.tui.medals.medals_view import MEDALS, Totals, next_medal
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
@@ -120,5 +121,5 @@ def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[s
         "pctl valid": Cell(average, "plain"),
         "pctl all": Cell(zeros, "strong" if whole else "plain"),
         "any medal": Cell(standing.medal_words if standing and whole else waiting),
-        "rank": Cell(standing.rank.words.removeprefix("rank ") if standing and whole else waiting),
+        "rank": Cell(rank_words(standing.rank).removeprefix("rank ") if standing and whole else waiting),
     }

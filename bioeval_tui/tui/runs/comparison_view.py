@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bioeval_tui.report import sentences
 from bioeval_tui.report.compared import Change, Compared, ComparedCheck, ComparedCondition, RunComparison
 from bioeval_tui.report.numbers import number3
 from bioeval_tui.report.run_summary import RunSummary
@@ -23,7 +24,7 @@ VERDICTS: dict[str, Cell] = {
     "better": Cell("▲ better", "good"),
     "worse": Cell("▼ worse", "bad"),
     "same": Cell("= same", "quiet"),
-    "not distinguishable": Cell("· not yet distinguishable", "quiet"),
+    "not distinguishable": Cell(f"· {sentences.VERDICTS['not distinguishable']}", "quiet"),
     "not measured": Cell("? not measured", "warn"),
 }
 CHANGES: dict[Change, str] = {

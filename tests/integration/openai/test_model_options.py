@@ -13,7 +13,8 @@ from bioeval_tui.evaluation.job.models import ReasoningEffort
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.run_differences import difference_notes
+from bioeval_tui.report.run_differences import run_notes
+from bioeval_tui.report.sentences import sentence
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 
@@ -215,7 +216,7 @@ async def test_options_are_part_of_what_a_run_is(tmp_path: Path) -> None:
     one, two = runs
     assert one.started.job_sha256 != two.started.job_sha256
     assert two.started.job["scorer"]["maxTokens"] == 200
-    (note,) = [note for note in difference_notes(one, two) if note.startswith("the job files differ")]
+    (note,) = [note for note in map(sentence, run_notes(one, two)) if note.startswith("the job files differ")]
     assert "scorer.maxTokens: A none, B 200" in note
     assert compare(one, two) is not None
 

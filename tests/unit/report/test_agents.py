@@ -8,6 +8,7 @@ from math import sqrt
 import pytest
 
 from bioeval_tui.report.agents import AgentEntry, Standing, standings
+from bioeval_tui.report.sentences import rank_words
 
 
 def drawn(levels: dict[str, float], tasks: int, passes: int = 1, fails: str = "") -> list[AgentEntry]:
@@ -32,7 +33,7 @@ def by_name(entries: list[AgentEntry]) -> dict[str, Standing]:
 
 def test_agents_that_differ_on_every_task_have_ranks_of_their_own() -> None:
     found = standings(drawn({"low": 40, "high": 60, "middle": 50}, 40))
-    assert [(one.agent, one.rank.words) for one in found.agents] == [
+    assert [(one.agent, rank_words(one.rank)) for one in found.agents] == [
         ("high", "rank 1"), ("middle", "rank 2"), ("low", "rank 3"),
     ]  # fmt: skip
     first, second, _ = found.agents
@@ -45,12 +46,12 @@ def test_agents_that_differ_on_every_task_have_ranks_of_their_own() -> None:
 
 def test_agents_that_are_alike_share_their_ranks() -> None:
     found = standings(drawn({"one": 50, "other": 50, "third": 50}, 30))
-    assert {one.rank.words for one in found.agents} == {"rank 1–3"}
+    assert {rank_words(one.rank) for one in found.agents} == {"rank 1–3"}
 
 
 def test_with_few_tasks_no_rank_is_claimed() -> None:
     found = standings(drawn({"low": 20, "high": 80}, 9))
-    assert {one.rank.words for one in found.agents} == {"rank 1–2"}
+    assert {rank_words(one.rank) for one in found.agents} == {"rank 1–2"}
     assert found.words == "ranks need 10 tasks that all agents have; there are 9"
 
 
@@ -69,7 +70,7 @@ def test_ungraded_submissions_count_as_no_medal_and_the_share_of_graded_ones_is_
     found = by_name(drawn({"steady": 50, "brittle": 60}, 40, fails="brittle"))
     assert found["brittle"].percentile < found["steady"].percentile
     assert (found["brittle"].percentile_graded or 0) > (found["steady"].percentile_graded or 0)
-    assert (found["steady"].rank.words, found["steady"].rank_graded.words) == ("rank 1", "rank 2")
+    assert (rank_words(found["steady"].rank), rank_words(found["steady"].rank_graded)) == ("rank 1", "rank 2")
     assert (found["brittle"].graded, found["brittle"].submissions) == (20, 40)
     assert (found["brittle"].medal_share_graded or 0) == pytest.approx(2 * found["brittle"].medal_share)
 

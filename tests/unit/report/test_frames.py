@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
 
-from bioeval_tui import installation, load_run
+from bioeval_tui import load_run
 from bioeval_tui.cli.runs_report import export
-from bioeval_tui.errors import NotMeasuredError, UsageError
+from bioeval_tui.errors import UsageError
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.frames import OF_EVERY_TABLE, TABLES, FrameColumn, TableName
 from bioeval_tui.report.results import Results
@@ -91,14 +91,3 @@ def test_turns_can_be_exported_as_parquet(tmp_path: Path) -> None:
 def test_an_unknown_table_names_the_available_ones() -> None:
     with pytest.raises(UsageError, match="no table 'turn'; the tables are conversations, tasks"):
         load_run(GOLDEN).to_frame("turn")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("package", ["pandas", "pyarrow"])
-def test_a_missing_package_is_named_with_the_command_that_installs_it(
-    package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(installation, "missing", lambda wanted: [name for name in wanted if name == package])
-    found = load_run(GOLDEN)
-    make = found.to_frame if package == "pandas" else found.to_arrow
-    with pytest.raises(NotMeasuredError, match=f"needs {package}: install with `.*(sync|install)"):
-        make("turns")

@@ -16,8 +16,9 @@ from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.rankings import rankings
-from bioeval_tui.report.statistics.paired import Difference, difference, differences
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.sentences import rank_words
+from bioeval_tui.report.statistics.differences import Difference, difference, differences
+from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.summary import summarise_runs
 from tests.unit.report.recorded import Recorded, Talk, import_scores
 
@@ -38,7 +39,7 @@ def agents(tmp_path: Path) -> list[LoadedRun]:
 
 def test_leading_agents_are_separated_and_a_tie_stays_a_tie(agents: list[LoadedRun]) -> None:
     (found,) = rankings(summarise_runs(agents))
-    assert {one.name: one.words for one in found.ranking.ranks} == {
+    assert {one.name: rank_words(one) for one in found.ranking.ranks} == {
         "first": "rank 1–2", "also first": "rank 1–2", "middle": "rank 3", "last": "rank 4",
     }  # fmt: skip
     assert found.note == "with 95 % confidence, all true ranks are in these intervals; 40 common cases"
@@ -63,7 +64,7 @@ def test_every_report_and_the_command_show_the_ranks(
 def test_too_few_common_cases_give_no_ranking(tmp_path: Path) -> None:
     few = [load_run(results(tmp_path, name, mean, cases=4)) for name, mean in MEANS.items()]
     (found,) = rankings(summarise_runs(few))
-    assert {one.words for one in found.ranking.ranks} == {"rank 1–4"}
+    assert {rank_words(one) for one in found.ranking.ranks} == {"rank 1–4"}
     assert found.note == "4 common cases: too few to tell the agents apart, 10 are needed"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bioeval_tui.report.sentences import counted_words, difference_words
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.words import token_words
 from tests.unit.report.recorded import Recorded, Talk, scoring
@@ -27,7 +28,7 @@ def test_uplift_is_paired_by_trial() -> None:
     summary = one(Recorded([scoring(0.2), AWAY, scoring(0.4)], [scoring(0.9), scoring(0.1), scoring(0.5)]))
     assert summary.uplift is not None
     assert summary.uplift.mean == pytest.approx((0.7 + 0.1) / 2)  # the second trial has no pair
-    assert summary.uplift.estimate.counted.words == "2 of 3 used (the measurement failed in 1)"
+    assert counted_words(summary.uplift.estimate.counted) == "2 of 3 used (the measurement failed in 1)"
     assert [found.difference.mean for found in summary.task_uplifts] == [pytest.approx(0.4)]
 
 
@@ -35,7 +36,7 @@ def test_a_run_that_is_not_clean_shows_no_uplift() -> None:
     summary = one(Recorded([scoring(0.2)], [scoring(0.9)], clean=False))
     assert summary.uplift is not None
     assert summary.uplift.mean is None
-    assert "not clean" in summary.uplift.words
+    assert "not clean" in difference_words(summary.uplift)
 
 
 def test_one_condition_alone_has_no_uplift() -> None:
@@ -47,7 +48,7 @@ def test_a_run_of_one_condition_is_not_counted_as_an_incomplete_pair() -> None:
         Recorded([scoring(0.2)], [scoring(0.9)]), Recorded([scoring(0.4)], run_id="20260102-030405-bbbb")
     )
     assert summary.uplift is not None
-    assert summary.uplift.estimate.counted.words == "1 of 1 used"
+    assert counted_words(summary.uplift.estimate.counted) == "1 of 1 used"
 
 
 def test_excluded_conversations_are_counted_with_their_reasons() -> None:

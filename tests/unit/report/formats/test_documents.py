@@ -189,8 +189,8 @@ def test_a_value_that_was_not_measured_is_shown_as_such_and_never_as_zero() -> N
     page = RunResult(run.loaded())
     assert page.mean is None
     assert page.lead == (
-        "With the facts withheld the agent could not be scored (the judge failed); with the facts supplied the agent could"
-        " not be scored (not finished). The conditions cannot be compared: not clean."
+        "Without the facts the agent could not be scored (the judge failed); with the facts the agent could not be scored"
+        " (not finished). The conditions cannot be compared: not clean."
     )
     text = Elements(html_report([run.loaded()])).text
     assert "not scored: task not measured: " in text

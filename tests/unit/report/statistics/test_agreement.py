@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bioeval_tui.report.statistics.agreement import agreement
-from bioeval_tui.report.statistics.alpha import krippendorff_alpha, units_of
-from bioeval_tui.report.statistics.kappa import weighted_kappa
+from bioeval_tui.report.statistics.agreement import agreement, krippendorff_alpha, units_of, weighted_kappa
 
 ALPHAS = Path(__file__).parents[3] / "golden" / "krippendorff_alpha.json"
 

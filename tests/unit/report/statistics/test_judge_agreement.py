@@ -8,11 +8,18 @@ from random import Random
 
 import pytest
 
-from bioeval_tui.report.statistics.alpha import krippendorff_alpha, units_of
-from bioeval_tui.report.statistics.bootstrap import bootstrap_interval
+from bioeval_tui.report.statistics.agreement import (
+    Confusion,
+    RatedTwice,
+    Weights,
+    bootstrap_interval,
+    confusion,
+    judge_agreement,
+    krippendorff_alpha,
+    units_of,
+    weighted_kappa,
+)
 from bioeval_tui.report.statistics.estimates import proportion
-from bioeval_tui.report.statistics.judge_agreement import Confusion, RatedTwice, confusion, judge_agreement
-from bioeval_tui.report.statistics.kappa import Weights, weighted_kappa
 from tests.simulations.agreeing import agreement_coverage, rated
 
 KRIPPENDORFF_2011 = (

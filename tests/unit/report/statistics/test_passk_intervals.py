@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.report.statistics.passk import Tries, pass_k_interval, pass_series
+from bioeval_tui.report.statistics.estimates import Tries, pass_k_interval, pass_series
 from tests.simulations.agreeing import pass_k_coverage
 
 AIRLINE = json.loads(

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from bioeval_tui import score as composite
 from bioeval_tui.record.events import ScorePart
-from bioeval_tui.report.statistics.explained import needed, reweighted
+from bioeval_tui.report.sentences import concurrency_words, difference_words
+from bioeval_tui.report.statistics.differences import difference, differences
+from bioeval_tui.report.statistics.estimates import Sample, Tries, pass_hat, pass_k, pass_series
 from bioeval_tui.report.statistics.latency import percentile, summarise
-from bioeval_tui.report.statistics.paired import difference, differences
-from bioeval_tui.report.statistics.passk import Tries, pass_hat, pass_k, pass_series
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.score import needed, reweighted
 
 
 @given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, 8))))
@@ -55,10 +55,10 @@ def test_latencies_are_summarized_with_their_concurrency() -> None:
     found = summarise([float(n) for n in range(1, 101)], [5.0, 7.0, 9.0], [4, 4])
     assert (found.p50_ms, found.p90_ms, found.p95_ms, found.max_ms) == (50, 90, 95, 100)
     assert (found.average_ms, found.first_token_ms, found.streamed) == (50.5, 7.0, 3)
-    assert found.concurrency_words == "4 conversations at a time"
+    assert concurrency_words(found) == "4 conversations at a time"
     assert summarise([], [], [1]).p95_ms is None
-    assert summarise([], [], [1]).concurrency_words == "1 conversation at a time"
-    assert summarise([], [], []).concurrency_words == "concurrency unknown"
+    assert concurrency_words(summarise([], [], [1])) == "1 conversation at a time"
+    assert concurrency_words(summarise([], [], [])) == "concurrency unknown"
 
 
 def pairs(*values: tuple[float | None, float | None]) -> list[Sample]:
@@ -96,7 +96,7 @@ def test_the_wording_of_a_difference_follows_its_interval(
 ) -> None:
     found = difference([Sample("job", step) for step in steps], higher_is_better=higher)
     assert found.verdict == verdict
-    assert words in found.words
+    assert words in difference_words(found)
 
 
 def part(name: str, value: float | None, weight: float, left_out: bool = False) -> ScorePart:

@@ -10,17 +10,15 @@ import pytest
 
 from bioeval_tui.report.statistics.planning import (
     Costs,
+    VarianceComponents,
     design_power,
     design_width,
+    paired_components,
     plans_for_difference,
     plans_for_width,
+    t_test_power,
     trials_for_difference,
     trials_for_width,
-)
-from bioeval_tui.report.statistics.power import t_test_power
-from bioeval_tui.report.statistics.variance_components import (
-    VarianceComponents,
-    paired_components,
     variance_components,
 )
 from tests.simulations.planned import realised, unbalanced

@@ -6,8 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from bioeval_tui.report.statistics.prediction_powered import JudgedItem, NotCorrectable, corrected_mean
-from bioeval_tui.report.statistics.review_sampling import draw_reviews
+from bioeval_tui.report.statistics.prediction_powered import (
+    JudgedItem,
+    NotCorrectable,
+    corrected_mean,
+    draw_reviews,
+)
 from tests.simulations.corrected import cluster_coverage, published_table, table_coverage
 
 PEOPLE = [float(i % 3 == 0 or i % 5 == 1) for i in range(40)]

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from bioeval_tui.report.statistics.multiple import holm
+from bioeval_tui.report.sentences import rank_words
+from bioeval_tui.report.statistics.differences import holm
 from bioeval_tui.report.statistics.ranks import AgentRank, rank
 from tests.simulations.ranking import AGENTS, rank_coverage, scores_of
 
@@ -26,8 +27,8 @@ def test_ranks_that_overlap_are_written_as_a_range() -> None:
     found = rank(scores_of(AGENTS, Random(3)))
     assert found.cases == 50
     assert {one.name for one in found.ranks[:2]} == {"A", "B"}
-    assert [one.words for one in found.ranks[:2]] == ["rank 1–2", "rank 1–2"]
-    assert found.ranks[-1].words == "rank 7"
+    assert [rank_words(one) for one in found.ranks[:2]] == ["rank 1–2", "rank 1–2"]
+    assert rank_words(found.ranks[-1]) == "rank 7"
     assert [one.place for one in found.ranks] == [1, 2, 3, 4, 5, 6, 7]
 
 
@@ -40,18 +41,18 @@ def test_incomplete_cases_are_left_out_and_few_cases_give_no_ranking() -> None:
     table = {"a": {str(i): [1.0] for i in range(12)}, "b": {str(i): [0.0] for i in range(3, 15)}}
     found = rank(table)
     assert (found.cases, found.left_out) == (9, 6)
-    assert [one.words for one in found.ranks] == ["rank 1–2", "rank 1–2"]
+    assert [rank_words(one) for one in found.ranks] == ["rank 1–2", "rank 1–2"]
 
 
 def test_a_difference_that_is_equal_in_every_case_is_significant() -> None:
     table = {"a": {str(i): [i / 20 + 0.1] for i in range(12)}, "b": {str(i): [i / 20] for i in range(12)}}
     assert rank(table).ranks[0] == AgentRank("a", pytest.approx(0.375), 1, 1, 1)
-    assert [one.words for one in rank({"a": table["a"], "b": table["a"]}).ranks] == ["rank 1–2"] * 2
+    assert [rank_words(one) for one in rank({"a": table["a"], "b": table["a"]}).ranks] == ["rank 1–2"] * 2
     assert [one.place for one in rank({"a": table["a"], "b": table["a"]}).ranks] == [1, 1]
 
 
 def test_one_agent_is_first_and_no_agents_have_no_ranking() -> None:
-    assert rank({"a": {"1": [0.5]}}).ranks[0].words == "rank 1"
+    assert rank_words(rank({"a": {"1": [0.5]}}).ranks[0]) == "rank 1"
     assert rank({}).ranks == ()
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.report.statistics.realism import UserTranscript, realism
-from bioeval_tui.report.statistics.realism_reference import REFERENCES, bands
+from bioeval_tui.report.statistics.realism import REFERENCES, UserTranscript, bands, realism
 
 PUBLISHED = Path(__file__).parents[3] / "golden" / "published"
 

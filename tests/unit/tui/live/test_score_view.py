@@ -9,6 +9,7 @@ from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.sentences import sentence
 from bioeval_tui.tui.live import score_card_view, score_parts_view
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, shown
 
@@ -38,7 +39,7 @@ def test_the_score_bar_is_as_long_as_the_score(state: RunState, condition: str, 
 
 def test_each_possible_gain_follows_the_formula(state: RunState) -> None:
     talk = state.conversation("withheld")
-    found = {gain.what: gain.by for gain in gains(state, talk)}
+    found = {sentence(gain): gain.by for gain in gains(state, talk)}
     better = score.compose(
         [*talk.score.parts[:2], score.assertion_part([(3, True), (2, True), (1, True)])], 1
     )

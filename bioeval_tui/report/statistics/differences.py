@@ -1,4 +1,4 @@
-"""Paired differences: supplied − withheld, or run B − run A, of one trial."""
+"""Paired differences: supplied − withheld, or run B − run A, of one trial; many of them with Holm's correction."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from itertools import count
 from math import comb
 from typing import Literal, TypeVar
 
-from bioeval_tui.report.numbers import FEWEST, signed
-from bioeval_tui.report.statistics.estimates import Estimate, estimate
-from bioeval_tui.report.statistics.multiple import holm
-from bioeval_tui.report.statistics.quantiles import LEVEL, t_central_share
-from bioeval_tui.report.statistics.samples import Sample
+from bioeval_tui.report.numbers import FEWEST
+from bioeval_tui.report.statistics.estimates import LEVEL, Estimate, Sample, estimate
 
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]
 Name = TypeVar("Name", bound=Hashable)
@@ -95,27 +92,12 @@ class Difference:
         return "better" if (self.mean > 0) == self.higher_is_better else "worse"
 
     @property
-    def words(self) -> str:
-        """Such as `+0.07, 95 % interval −0.01 to 0.15: not yet distinguishable`."""
-        if self.mean is None:
-            return f"not measured ({self.estimate.counted.words})"
-        points, interval = self.estimate.points, self.estimate.interval
-        ends = {
-            "better": "better",
-            "worse": "worse",
-            "same": "the same",
-            "too few": "too few to tell",
-        }.get(self.verdict, "not yet distinguishable")
-        if len(points) == 1:
-            return f"{signed(self.mean)} in one pair: {ends}"
-        if signed(min(points)) == signed(max(points)) and (interval is None or self.estimate.all_equal):
-            return f"{signed(self.mean)} in each of {len(points)} pairs: {ends}"
-        if interval is None:
-            low, high = signed(min(points)), signed(max(points))
-            return f"{signed(self.mean)}, {len(points)} pairs from {low} to {high}: {ends}"
-        beyond = self.p is not None and self.p > FOUND_AT and not interval.low <= 0 <= interval.high
-        corrected = f" (p {p_words(self.p)})" if beyond and self.p is not None else ""
-        return f"{signed(self.mean)}, 95 % interval {interval.words}: {ends}{corrected}"
+    def beyond_interval(self) -> bool:
+        """Whether the interval leaves out 0 although the corrected p-value does not allow a verdict."""
+        interval = self.estimate.interval
+        if self.p is None or interval is None:
+            return False
+        return self.p > FOUND_AT and not interval.low <= 0 <= interval.high
 
 
 def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit: bool = True) -> Difference:
@@ -144,11 +126,6 @@ def corrected(found: Mapping[Name, Difference]) -> dict[Name, Difference]:
     }
 
 
-def p_words(p: float) -> str:
-    """Return three decimals, or `< 0.001`."""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
 def _p_value(found: Difference, sides: Sequence[tuple[float, float]]) -> float:
     """Return the p-value of the t test, or that of the strongest result of so many pairs in an exact test if it is larger.
 
@@ -161,9 +138,7 @@ def _p_value(found: Difference, sides: Sequence[tuple[float, float]]) -> float:
     spread = estimated.standard_error > TINY
     if not spread and abs(estimated.mean) <= TINY:
         return 1.0
-    by_t = (
-        1 - t_central_share(estimated.mean / estimated.standard_error, estimated.degrees) if spread else 0.0
-    )
+    by_t = t_test_p(estimated.mean / estimated.standard_error, estimated.degrees) if spread else 0.0
     if not sides:
         return max(by_t, _least_p(units, of_trials=False))
     first, second = ({round(side[which], 12) for side in sides} for which in (0, 1))
@@ -181,3 +156,30 @@ def _least_p(pairs: int, *, of_trials: bool) -> float:
     2 / 4ⁿ at most. Signs of n paired differences are all the same with 2 / 2ⁿ.
     """
     return 2.0 / float(4 if of_trials else 2) ** pairs
+
+
+def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
+    """Return each test's p-value adjusted by Holm's method, in the order given.
+
+    Rejecting every test whose adjusted p-value is at most α keeps the chance of even one false rejection
+    (the family-wise error rate) at α or below, however the tests depend on each other.
+
+    Raises:
+        ValueError: a p-value is not in [0, 1].
+    """
+    for name, p in p_values.items():
+        if not 0 <= p <= 1:
+            raise ValueError(f"the p-value of {name} is {p}, not in [0, 1]")
+    adjusted: dict[Name, float] = {}
+    largest = 0.0
+    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
+        largest = max(largest, min(1.0, p * (len(p_values) - rank)))
+        adjusted[name] = largest
+    return {name: adjusted[name] for name in p_values}
+
+
+def t_test_p(t: float, degrees: int) -> float:
+    """Return the two-sided p-value of Student's t test."""
+    from scipy.special import stdtr  # commands start without it, as for t_quantile
+
+    return 2 * float(stdtr(degrees, -abs(t)))

@@ -1,0 +1,1092 @@
+"""What was found about a run, a batch, a comparison, a gate or a moment of a conversation: data without words.
+
+`sentences` has a writer for each. Findings name no statistic's method and no grammar: they hold counts, scores, places
+and names as they were recorded. Imports nothing that is slow, so that the first screen can use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from bioeval_tui.record.names import Condition
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.statistics.differences import Difference
+    from bioeval_tui.report.statistics.estimates import Counted, Interval
+
+Outcome = Literal[
+    "not_started", "unfinished", "cancelled", "not_run",
+    "agent_unreached", "agent_failed", "timed_out", "evaluator_failed", "judge_failed", "not_measured",
+    "not_clean", "clean_unknown",
+    "facts_help", "facts_hurt", "no_difference", "perfect", "too_few", "facts_not_given", "no_facts", "one_condition",
+    "medal", "no_medal", "invalid", "not_graded",
+    "winner", "no_winner", "one_model",
+]  # fmt: skip
+"""The kinds of conclusion, as JSON has them."""
+
+
+# What findings are made of
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A condition, and what the job calls it."""
+
+    condition: Condition
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class SideScore:
+    """The score in one condition; None if it could not be measured."""
+
+    side: Side
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A conversation, and the turn at which it stood."""
+
+    side: Side
+    trial: str
+    """Such as `trial 2` or `case 17`; empty in a run of one trial."""
+    turn: int | None
+    """None before the first turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the same happened: in `at`, in the order of the trials, of `held` conversations."""
+
+    at: tuple[Place, ...]
+    held: int
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """The same failure in some conversations; `detail` is of the first."""
+
+    places: Places
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """The number of trials that a finding rests on, and of those planned."""
+
+    used: int
+    planned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """A count of independent pairs, and what each is of: `trial`, `case` or `job`."""
+
+    count: int
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A check that fails in every trial of the lower condition and passes in every trial of the other."""
+
+    kind: Literal["assertion", "task"]
+    title: str
+    lower: Condition
+    trials: int
+    """The trials with both scores."""
+    among: bool
+    """Whether others have only one score, or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """The difference that failed requests make between two conditions, and where there are more of them."""
+
+    points: float
+    failures: int
+    side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScore:
+    """A model, named so that it differs from the others of its batch, and its mean score."""
+
+    name: str
+    score: float
+
+
+# Why a run has no result
+
+
+@dataclass(frozen=True, slots=True)
+class NeverStarted:
+    """A run without a first event."""
+
+    outcome: ClassVar[Outcome] = "not_started"
+
+
+@dataclass(frozen=True, slots=True)
+class StillUnfinished:
+    """A run that has not ended."""
+
+    outcome: ClassVar[Outcome] = "unfinished"
+    scored: int
+    planned: int
+
+
+@dataclass(frozen=True, slots=True)
+class WasCancelled:
+    """A cancelled run; `detail` says by what, if not by its user."""
+
+    outcome: ClassVar[Outcome] = "cancelled"
+    detail: str
+    scored: int
+    planned: int
+
+
+@dataclass(frozen=True, slots=True)
+class CouldNotStart:
+    """A run that failed as a whole."""
+
+    outcome: ClassVar[Outcome] = "not_run"
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class NothingScored:
+    """A conversation that nobody scored."""
+
+    outcome: ClassVar[Outcome] = "not_measured"
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class AgentUnreached:
+    """An agent to which no request came through."""
+
+    outcome: ClassVar[Outcome] = "agent_unreached"
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoConversation:
+    """An agent that was reached, and never answered."""
+
+    outcome: ClassVar[Outcome] = "agent_failed"
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorFailures:
+    """Conversations spoilt by the simulated user, which left its role or failed."""
+
+    outcome: ClassVar[Outcome] = "evaluator_failed"
+    left_role: Breakdown | None
+    failed: Breakdown | None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFailures:
+    """Conversations without a verdict, which are kept."""
+
+    outcome: ClassVar[Outcome] = "judge_failed"
+    judge: Breakdown
+
+
+@dataclass(frozen=True, slots=True)
+class NoScoreAnywhere:
+    """Several conversations without a score, all for the same reason."""
+
+    outcome: ClassVar[Outcome] = "not_measured"
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoScoreThere:
+    """The first conversation whose condition has no score."""
+
+    outcome: ClassVar[Outcome] = "not_measured"
+    place: Place
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentBroke:
+    """Conversations that the agent ended early, with the scores that they have all the same."""
+
+    failed: Breakdown | None
+    late: Breakdown | None
+    scores: tuple[SideScore, ...]
+    penalties: tuple[SideScore, ...]
+    """What failed requests took from each score of a run of one trial."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """A failure before a lack of time."""
+        return "agent_failed" if self.failed else "timed_out"
+
+
+# What the facts do
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """A possible improvement, and by how much it alone would raise the score."""
+
+    kind: Literal["assertion", "task", "timing", "failures"]
+    index: int
+    """Of an assertion its index from 0, of a task its number from 1; 0 otherwise."""
+    title: str
+    by: float = 0.0
+    met: bool | None = None
+    """Of a rubric's item, whether it should be met or not; None of any other task."""
+    target_s: float = 0.0
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OneCondition:
+    """The score of the only condition of a run."""
+
+    outcome: ClassVar[Outcome] = "one_condition"
+    score: SideScore
+    trials: Trials
+    all_equal: bool
+    interval: Interval | None
+    best: Gain | None
+
+
+@dataclass(frozen=True, slots=True)
+class UncleanStart:
+    """Scores of conditions that did not, or may not, have started from the same state."""
+
+    scores: tuple[SideScore, ...]
+    why: str
+    unknown: bool
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the states differ, or are unknown."""
+        return "clean_unknown" if self.unknown else "not_clean"
+
+
+@dataclass(frozen=True, slots=True)
+class NoPairOfScores:
+    """Scores of which no trial has both."""
+
+    outcome: ClassVar[Outcome] = "not_measured"
+    scores: tuple[SideScore, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoFactsInJob:
+    """A job without facts, which asks the same twice."""
+
+    outcome: ClassVar[Outcome] = "no_facts"
+    scores: tuple[SideScore, ...]
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoFactGiven:
+    """Facts that the user kept."""
+
+    outcome: ClassVar[Outcome] = "facts_not_given"
+    scores: tuple[SideScore, ...]
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToGain:
+    """Full scores in both conditions."""
+
+    outcome: ClassVar[Outcome] = "perfect"
+    trials: Trials
+
+
+@dataclass(frozen=True, slots=True)
+class NoEffectOfFacts:
+    """The same score in both conditions, in every trial. `facts` is None where each case has its own."""
+
+    outcome: ClassVar[Outcome] = "no_difference"
+    facts: int | None
+    trials: Trials
+    score: float
+    best: Gain | None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectOfFacts:
+    """Different scores in both conditions. `facts` is None where each case has its own."""
+
+    facts: int | None
+    trials: Trials
+    withheld: SideScore
+    supplied: SideScore
+    helps: bool
+    all_equal: bool
+    interval: Interval | None
+    cause: Cause | None
+    penalty: Penalty | None
+    """Of a single trial; None if failed requests make no difference."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the facts help or hurt."""
+        return "facts_help" if self.helps else "facts_hurt"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectWithinChance:
+    """Scores whose difference chance alone would often make."""
+
+    outcome: ClassVar[Outcome] = "no_difference"
+    trials: Trials
+    withheld: SideScore
+    supplied: SideScore
+    all_equal: bool
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class TooFewForEffect:
+    """Scores of too few trials or cases for an effect."""
+
+    outcome: ClassVar[Outcome] = "too_few"
+    scores: tuple[SideScore, ...]
+    trials: Trials
+    cases: int | None
+    """The number of cases, where these count and not the trials."""
+    needed: int
+    alike: bool
+    """Whether more trials would score the same: a rehearsal repeats itself."""
+    cause: Cause | None
+
+
+# A run at a glance
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionLead:
+    """A condition's score, or why it has none, and how often its tasks were passed."""
+
+    score: SideScore
+    excluded: tuple[str, ...]
+    """Whose faults kept conversations from being scored."""
+    passed: int
+    tasks: int
+    once: bool
+    """Whether each task was tried once, so that `passed` counts tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLead:
+    """The scores of a run and their difference, and whether it means anything."""
+
+    conditions: tuple[ConditionLead, ...]
+    uplift: float | None
+    facts_given: bool
+    cleanness: str
+    why_not_clean: str
+    """Empty of a clean run."""
+    same_start: SameStart | None
+
+
+@dataclass(frozen=True, slots=True)
+class SameStart:
+    """What both conditions were found to share at the start, such as the graph."""
+
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoUplift:
+    """A run that is not known to be clean; `missed` says whether it would have an uplift otherwise."""
+
+    cleanness: str
+    why: str
+    missed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NoMean:
+    """A run without the mean of both conditions; `only` is the title of its only one, or empty."""
+
+    only: str
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeedNotApplied:
+    """A seed message that failed, by its number in the job."""
+
+    number: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetupFailed:
+    """A setup that failed, by its number in the job."""
+
+    number: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotScored:
+    """A conversation whose score says why there is none."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WasResumed:
+    """A run that was interrupted and resumed."""
+
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewerEvents:
+    """Events that this version does not know."""
+
+    kinds: tuple[str, ...]
+
+
+RunFinding = (
+    RunLead | SameStart | NoUplift | NoMean | SeedNotApplied | SetupFailed | NotScored | WasResumed | NewerEvents
+)  # fmt: skip
+
+
+# Which model is best
+
+
+@dataclass(frozen=True, slots=True)
+class NoRunMeasured:
+    """A batch without a score."""
+
+    outcome: ClassVar[Outcome] = "not_measured"
+
+
+@dataclass(frozen=True, slots=True)
+class OneModelOnly:
+    """The scores of the only agent and model of several runs."""
+
+    outcome: ClassVar[Outcome] = "one_model"
+    runs: int
+    scores: tuple[SideScore, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneModelMeasured:
+    """The only model of several that has scores."""
+
+    outcome: ClassVar[Outcome] = "no_winner"
+    model: ModelScore
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsUnpaired:
+    """Models that were not run on the same jobs and trials, the best mean first."""
+
+    outcome: ClassVar[Outcome] = "no_winner"
+    models: tuple[ModelScore, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BestModel:
+    """Models of which the first beats every other by at least `margin`."""
+
+    outcome: ClassVar[Outcome] = "winner"
+    models: tuple[ModelScore, ...]
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsTied:
+    """Models of which the `tied` first ones score the same in every pair."""
+
+    outcome: ClassVar[Outcome] = "no_winner"
+    models: tuple[ModelScore, ...]
+    tied: tuple[str, ...]
+    few: Units | None
+    """The fewest pairs of two of them, if these are too few for an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class TooFewForBest:
+    """Models with too few pairs to tell them apart."""
+
+    outcome: ClassVar[Outcome] = "no_winner"
+    models: tuple[ModelScore, ...]
+    few: Units
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsWithinChance:
+    """Models whose differences chance alone would often make."""
+
+    outcome: ClassVar[Outcome] = "no_winner"
+    models: tuple[ModelScore, ...]
+
+
+# Submissions
+
+
+@dataclass(frozen=True, slots=True)
+class NothingSubmitted:
+    """A task without a submission."""
+
+    outcome: ClassVar[Outcome] = "invalid"
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidSubmission:
+    """A submission that cannot be scored."""
+
+    outcome: ClassVar[Outcome] = "invalid"
+    task: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class GradedSubmission:
+    """A submission's score, place and distance to the next medal as its report gives them, and its medal, if any."""
+
+    task: str
+    medal: str
+    score: str
+    place: str
+    away: str
+    above_median: bool
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether there is a medal."""
+        return "medal" if self.medal else "no_medal"
+
+
+ConclusionFinding = (
+    NeverStarted | StillUnfinished | WasCancelled | CouldNotStart | NothingScored | AgentUnreached | NoConversation
+    | EvaluatorFailures | JudgeFailures | NoScoreAnywhere | NoScoreThere | AgentBroke
+    | OneCondition | UncleanStart | NoPairOfScores | NoFactsInJob | NoFactGiven | NothingToGain | NoEffectOfFacts
+    | EffectOfFacts | EffectWithinChance | TooFewForEffect
+    | NoRunMeasured | OneModelOnly | OneModelMeasured | ModelsUnpaired | BestModel | ModelsTied | TooFewForBest
+    | ModelsWithinChance
+    | NothingSubmitted | InvalidSubmission | GradedSubmission
+)  # fmt: skip
+"""What a conclusion can be about. Each has its `outcome`."""
+
+
+# Where a conversation lost points
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFellShort:
+    """A task without a full score; `judged` is its score as the judge gave it."""
+
+    title: str
+    reason: str
+    judged: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionFails:
+    """An assertion that fails at the end; `since` is the turn after which it did, None if it never passed."""
+
+    title: str
+    since: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlowAnswers:
+    """Answers slower than the job's target; `turn` is that of the slowest, None without any."""
+
+    turn: int | None
+    latency_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestsFailed:
+    """Failed requests that count, with the error of the first."""
+
+    count: int
+    error: str
+
+
+LossFinding = TaskFellShort | AssertionFails | SlowAnswers | RequestsFailed
+
+
+# Two runs
+
+
+@dataclass(frozen=True, slots=True)
+class TasksCompared:
+    """How many tasks of a condition score higher or lower in run B, and what each part adds to its score."""
+
+    title: str
+    tasks: int
+    better: int
+    worse: int
+    overall: Difference
+    moved: tuple[tuple[str, float], ...]
+    """The parts that changed, with their differences."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksCorrected:
+    """Tasks and assertions looked at together: those that differ significantly, with their p-values."""
+
+    title: str
+    tested: int
+    different: tuple[tuple[Checked, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a difference is of: the score, one of its parts, a task or an assertion."""
+
+    kind: Literal["score", "part", "task", "assertion"]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FellBeyondChance:
+    """What is worse in run B beyond chance."""
+
+    condition: str
+    checked: Checked
+    found: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionUndecided:
+    """Too few pairs to tell whether run B is worse. `of_trials` says that trials count, not cases."""
+
+    few: Units
+    needed: int
+    of_trials: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NothingPaired:
+    """Two runs without a pair of scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairsWithoutInterval:
+    """Pairs that are too few for an interval."""
+
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairsWithinChance:
+    """Pairs that are too few to tell a difference from chance."""
+
+    few: Units
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenDifference:
+    """No pair differs: the share of trials in which one could have been missed, and how many would leave little."""
+
+    share: float
+    rare: float
+    enough: int | None
+    """The pairs that would leave less than `rare`; None if there are as many."""
+    of_cases: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDifference:
+    """A difference that chance may make, its interval, and how many trials or cases would show an effect."""
+
+    interval: Interval
+    needed: int | None
+    effect: float
+    power: float
+    of_cases: bool
+
+
+Advice = NothingPaired | PairsWithoutInterval | PairsWithinChance | UnseenDifference | OpenDifference
+
+
+@dataclass(frozen=True, slots=True)
+class TimesNotCompared:
+    """Runs with different concurrency."""
+
+    a: int
+    b: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobsDiffer:
+    """Values of the job that differ, by path, and the number of those that are not listed."""
+
+    changed: tuple[tuple[str, str, str], ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeersDiffer:
+    """Runs with different judges, or different evaluators."""
+
+    role: Literal["judge", "evaluator"]
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptsDiffer:
+    """Runs with different prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsalCompared:
+    """Runs of which one is a rehearsal."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimingLeftOut:
+    """Scores that are compared without their timing part."""
+
+    targets_differ: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TrialsDiffer:
+    """Runs with different numbers of trials."""
+
+    a: int
+    b: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictsReplaced:
+    """Conversations that were judged again, and whether the latest verdicts count; `run` is A or B, or empty."""
+
+    conversations: int
+    held: int
+    counts: bool
+    judges: tuple[str, ...]
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOfOneCondition:
+    """Run A or B, of which the other has both conditions."""
+
+    run: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class UncleanRun:
+    """A run that is not known to be clean; `run` is A or B, or its job and model."""
+
+    run: str
+    cleanness: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunUnfinished:
+    """Run A or B, which did not finish."""
+
+    run: str
+
+
+RunNote = (
+    TimesNotCompared | JobsDiffer | PeersDiffer | PromptsDiffer | RehearsalCompared | TimingLeftOut | TrialsDiffer
+    | VerdictsReplaced | RunOfOneCondition | UncleanRun | RunUnfinished
+)  # fmt: skip
+
+
+# The gate, the stop rule, ranks and plans
+
+
+@dataclass(frozen=True, slots=True)
+class ManyExcluded:
+    """Too many conversations that could not be used."""
+
+    counted: Counted
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class NothingHeld:
+    """A gate without a conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreBasis:
+    """What a gate's score rests on: the conversations of each condition; `both` where it is a mean of two that needs both."""
+
+    counted: tuple[tuple[Condition, Counted], ...]
+    of_mean: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionNotRun:
+    """A condition that the job was not run in."""
+
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassShareBasis:
+    """What pass^k rests on: so many tasks, with `most` trials where `k` are needed."""
+
+    tasks: int
+    k: int
+    most: int
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionMissed:
+    """An assertion that does not hold at the end of a conversation."""
+
+    trial: str
+    reason: str
+
+
+GateFinding = ManyExcluded | NothingHeld | ScoreBasis | ConditionNotRun | PassShareBasis | AssertionMissed
+
+
+@dataclass(frozen=True, slots=True)
+class StopDecision:
+    """Whether a batch is decided, after how many rounds, and in which interval its subject lies."""
+
+    rounds: int
+    left_out: int
+    interval: Interval | None
+    """None without a round."""
+    decision: Literal["undecided", "above", "below"]
+    bar: float
+    conditions: tuple[Condition, ...]
+    jobs: tuple[str, ...]
+    models: tuple[str, ...]
+    """The two that are compared, first − second; empty where a score is compared with `bar`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RanksBasis:
+    """What ranks rest on: the common cases of all agents, and those that not all have."""
+
+    cases: int
+    left_out: int
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRanksBasis:
+    """What the ranks of agents over tasks rest on: the tasks that all of them have."""
+
+    shared: int
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class BehindNext:
+    """How far an agent is behind the next better one, in percentiles."""
+
+    behind: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class MannerBasis:
+    """What the way in which a simulated user speaks is compared with; `needed` conversations would give intervals."""
+
+    conversations: int
+    needed: int
+    people: str
+    licence: str
+    about: str
+    of_people: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartNeeded:
+    """The value that a part of a score would need to reach `target`, else as it was; None if it cannot alone."""
+
+    part: str
+    now: float
+    value: float | None
+    best: float
+    target: float
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalExpected:
+    """The width of the interval to be expected of so many trials, `needed` at least."""
+
+    trials: int
+    needed: int
+    half: float
+    deviation: float
+
+
+# A moment of a conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The beginning of a conversation: which of how many, and what the user knows."""
+
+    number: int
+    of: int
+    withheld: bool
+    facts: int
+    scripted_model: bool
+    """Whether a script talks to a language model on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionsSoFar:
+    """How many assertions hold after a turn."""
+
+    number: int
+    of: int
+    turn: int
+    passed: int
+    total: int
+    missing: str
+    """The first that does not hold yet; empty if all do."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestJustFailed:
+    """A request to a peer that failed."""
+
+    peer: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class NowTrue:
+    """An assertion that has just become true, and how many others have."""
+
+    title: str
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactJustGiven:
+    """A fact that the user gave."""
+
+    fact: int
+    asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationsPart:
+    """The first message that differs between the conditions."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAsks:
+    """A question to a user who knows no facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserSignsOff:
+    """The user's last message."""
+
+    by_rules: bool
+    """Whether rules judge, not a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitsVerdict:
+    """A conversation that has ended and has no score yet."""
+
+    by_rules: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EndsWithoutScore:
+    """A conversation that could not be scored."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndsWithScore:
+    """A conversation's score, and how many assertions do not hold; `failed` is the first of them."""
+
+    score: SideScore
+    assertions: int
+    fails: int
+    failed: str
+
+
+Moment = (
+    Beginning | AssertionsSoFar | RequestJustFailed | NowTrue | FactJustGiven | ConversationsPart | AgentAsks
+    | UserSignsOff | AwaitsVerdict | EndsWithoutScore | EndsWithScore
+)  # fmt: skip
+
+
+# What to do next
+
+
+@dataclass(frozen=True, slots=True)
+class WatchNext:
+    """A run in progress."""
+
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatNext:
+    """A job whose last run had too few trials for an interval."""
+
+    job: str
+    trials: int
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompareNext:
+    """A job whose last two runs have different scores."""
+
+    job: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewNext:
+    """A job whose judge nobody has reviewed."""
+
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunNext:
+    """A job that was never run; `path` is empty of a sample."""
+
+    job: str
+    path: str
+    tasks: int
+    facts: int
+    assertions: int
+
+
+NextFinding = WatchNext | RepeatNext | CompareNext | ReviewNext | RunNext
+
+Finding = (
+    ConclusionFinding | RunFinding | LossFinding | Gain
+    | TasksCompared | ChecksCorrected | FellBeyondChance | RegressionUndecided | Advice | RunNote
+    | GateFinding | StopDecision | RanksBasis | AgentRanksBasis | BehindNext | MannerBasis | PartNeeded | IntervalExpected
+    | Moment
+)  # fmt: skip
+"""Everything that `sentences.sentence` writes. What to do next has several texts: `sentences.next_step` writes those."""

@@ -1,0 +1,1028 @@
+"""The words of every finding, for screens, reports, the command line and the gate alike: rules make them, never a model.
+
+`sentence` finds the writer of a finding by its type. A writer takes what was found and counts, compares and decides
+nothing but grammar. A finding without a writer, or a writer without an example in the tests, fails the build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, NamedTuple
+
+from bioeval_tui.report import findings as of
+from bioeval_tui.report.findings import Finding, NextFinding, Outcome
+from bioeval_tui.report.numbers import FEWEST, number, number_up, seconds, signed, signless
+from bioeval_tui.text import clean_line, plural, shorten, upper_first
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.statistics.differences import Difference
+    from bioeval_tui.report.statistics.estimates import Counted, Estimate, Interval
+    from bioeval_tui.report.statistics.latency import LatencySummary
+    from bioeval_tui.report.statistics.ranks import AgentRank
+
+LONGEST_DETAIL = 140
+LONGEST_TITLE = 60
+LONGEST_LOSS = 200
+"""The most characters of a peer's text in a sentence, of a title in a caption, and of a lost point."""
+NEEDS_BOTH = "needs both conditions"
+"""The text in place of the published mean and the uplift, if only one condition was run."""
+PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
+"""What readers call the parts of the score."""
+VERDICTS: dict[str, str] = {
+    "better": "better", "worse": "worse", "same": "the same", "not distinguishable": "not yet distinguishable",
+    "too few": "too few to tell",
+}  # fmt: skip
+"""What a difference shows."""
+FAILED = {
+    "agent": "the agent failed",
+    "evaluator": "the simulated user failed",
+    "judge": "the judge failed",
+    "infrastructure": "the measurement failed",
+}
+"""What happened, by whose fault it was."""
+LISTED = 4
+"""How many models a sentence lists, the best first."""
+BRIEFS: dict[Outcome, str] = {
+    "not_started": "never started", "unfinished": "not ended", "cancelled": "cancelled", "not_run": "could not be started",
+    "agent_unreached": "the agent was not reached", "agent_failed": "the agent failed", "timed_out": "ran out of time",
+    "evaluator_failed": "the simulated user failed", "judge_failed": "the judge failed", "not_measured": "not measured",
+    "not_clean": "not clean: no uplift", "clean_unknown": "no uplift: starting states unknown",
+    "facts_help": "facts help", "facts_hurt": "facts hurt", "no_difference": "no clear difference",
+    "perfect": "nothing left to gain", "too_few": "too few", "facts_not_given": "no fact was given",
+    "no_facts": "no facts to give", "one_condition": "only one condition",
+}  # fmt: skip
+"""A run's conclusion in a few words, for a list."""
+TEXTS: dict[type, str] = {
+    of.NeverStarted: "The run never started, so nothing was measured.",
+    of.NoRunMeasured: "No run of this batch could be measured, so nothing can be compared.",
+    of.SeedNotApplied: "seed {0.number} was not applied: {0.detail}",
+    of.SetupFailed: "setup {0.number} failed: {0.error}",
+    of.NotScored: "not scored: {0.reason}",
+    of.NothingSubmitted: "Nothing was submitted for {0.task}.",
+    of.NothingPaired: "Nothing can be concluded: no pair of conversations has both scores.",
+    of.PeersDiffer: "the {0.role}s differ: A {0.a}; B {0.b}",
+    of.PromptsDiffer: "the prompts differ",
+    of.RehearsalCompared: "one of the runs is a rehearsal",
+    of.RunOfOneCondition: "{0.run} was run with {0.title} only",
+    of.UncleanRun: "{0.run}: {0.cleanness}, {0.why}",
+    of.RunUnfinished: "{0.run} did not finish",
+    of.NothingHeld: "no conversation was run",
+    of.ConditionNotRun: "the job was not run with facts {0.condition}",
+    of.ConversationsPart: "The conversations differ from here. Until now, they were the same, word for word.",
+    of.AgentAsks: "The agent asks. This user knows no facts, so the agent has to go on without the answer.",
+}  # fmt: skip
+"""The findings whose words need no grammar; `{0.name}` is a field."""
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_NONE_BEST = "No model can be called best"
+
+
+def sentence(found: Finding) -> str:
+    """Return a finding in words."""
+    text = TEXTS.get(type(found))
+    return write(found) if text is None else text.format(found)
+
+
+@singledispatch
+def write(found: object) -> str:
+    """Write a finding whose words need more than its fields.
+
+    Raises:
+        TypeError: this type has no writer.
+    """
+    raise TypeError(f"no sentence for {type(found).__name__}")
+
+
+# Why a run has no result
+
+
+@write.register
+def _(found: of.StillUnfinished) -> str:
+    return f"The run has not ended: {_share(found.scored, found.planned)} scored."
+
+
+@write.register
+def _(found: of.WasCancelled) -> str:
+    scored = _share(found.scored, found.planned)
+    return f"The run was cancelled{_bracket(found.detail)} with {scored} scored, so it has no result."
+
+
+@write.register
+def _(found: of.CouldNotStart) -> str:
+    return f"The run could not be started: {_short(found.detail or 'no reason was recorded')}."
+
+
+@write.register
+def _(found: of.NothingScored) -> str:
+    return f"{upper_first(_conversation(found.place))} nothing was scored, so the run has no result."
+
+
+@write.register
+def _(found: of.AgentUnreached) -> str:
+    return f"The agent could not be reached, so nothing was measured: {_short(found.cause)}."
+
+
+@write.register
+def _(found: of.NoConversation) -> str:
+    return f"No conversation took place, so nothing was measured: {_short(found.cause)}."
+
+
+@write.register
+def _(found: of.EvaluatorFailures) -> str:
+    did = (("stepped out of its role", found.left_role), ("failed", found.failed))
+    parts = [f"{what} {_places(which.places)} ({_short(which.detail)})" for what, which in did if which]
+    count = sum(len(which.places.at) for _, which in did if which)
+    about = "that conversation says" if count == 1 else "they say"
+    return f"The simulated user {' and '.join(parts)}, so {about} nothing about the agent."
+
+
+@write.register
+def _(found: of.JudgeFailures) -> str:
+    failed = found.judge
+    kept = "the conversation is" if len(failed.places.at) == 1 else "the conversations are"
+    return (
+        f"The judge failed {_places(failed.places, turns=False)} ({_short(failed.detail)}), so there is no score; "
+        f"{kept} kept and can be judged again."
+    )
+
+
+@write.register
+def _(found: of.NoScoreAnywhere) -> str:
+    return f"No conversation has a score: {_short(found.cause)}."
+
+
+@write.register
+def _(found: of.NoScoreThere) -> str:
+    return f"{upper_first(_conversation(found.place))} the agent has no score: {_short(found.cause)}."
+
+
+@write.register
+def _(found: of.AgentBroke) -> str:
+    did = (("the agent failed", found.failed), ("the conversation ran out of time", found.late))
+    parts = [f"{what} {_places(which.places)}{_bracket(which.detail)}" for what, which in did if which]
+    lost = [f"by {number(taken.score)} {in_side(taken.side)}" for taken in found.penalties]
+    lowered = f"; failed requests lowered this {' and '.join(lost)}" if lost else ""
+    return f"{upper_first(' and '.join(parts))}: {_scores(found.scores)}{lowered}."
+
+
+# What the facts do
+
+
+@write.register
+def _(found: of.OneCondition) -> str:
+    where = upper_first(in_side(found.score.side))
+    says = f"{where}, the only condition that was run, the agent scores {number(found.score.score)}"
+    if found.trials.planned == 1:
+        best = "nothing is left to gain" if found.score.score == 1 else _largest_gain(found.best)
+        return f"{says} (one trial){f': {best}' if best else ''}."
+    used = found.trials.used
+    if found.all_equal:
+        return f"{says} in each of {used} trials."
+    if found.interval is None:
+        return f"{says} over {plural(used, 'trial')}, too few for an interval."
+    return (
+        f"{says} over {used} trials (95 % interval {interval_words(found.interval)}, {found.interval.scope})."
+    )
+
+
+@write.register
+def _(found: of.UncleanStart) -> str:
+    why = _short(found.why)
+    return f"{_scores_first(found.scores)}; {why}, so the difference cannot be attributed to the facts."
+
+
+@write.register
+def _(found: of.NoPairOfScores) -> str:
+    return f"{_scores_first(found.scores)}; no trial has both scores, so there is no difference."
+
+
+@write.register
+def _(found: of.NoFactsInJob) -> str:
+    scores = _scores(found.scores) + _over_all(found.trials)
+    return f"The job has no facts, so both conditions ask the same: {scores}."
+
+
+@write.register
+def _(found: of.NoFactGiven) -> str:
+    scores = _scores(found.scores) + _over_all(found.trials)
+    return f"The user gave the agent no fact, so the facts cannot explain a difference: {scores}."
+
+
+@write.register
+def _(found: of.NothingToGain) -> str:
+    over = _over(found.trials, all_equal=True)
+    return f"The agent scores 1.00 with and without the facts{over}: nothing is left to gain."
+
+
+@write.register
+def _(found: of.NoEffectOfFacts) -> str:
+    over = _over(found.trials, all_equal=True)
+    one, each = (over, "") if found.trials.used == 1 else ("", over)
+    best = f"; {_largest_gain(found.best)}" if found.best else ""
+    scores = f"the agent scores {number(found.score)} either way{each}"
+    return f"{_knowing(found.facts)} makes no difference{one}: {scores}{best}."
+
+
+@write.register
+def _(found: of.EffectOfFacts) -> str:
+    verb = "lifts" if found.helps else "lowers"
+    over = _over(found.trials, found.interval, all_equal=found.all_equal)
+    because = f": {_because(found.cause, 'it' if found.facts == 1 else 'them')}" if found.cause else ""
+    lost = f"; {_penalty(found.penalty)}" if found.penalty else ""
+    span = _from_to(found.withheld, found.supplied)
+    return f"{_knowing(found.facts)} {verb} the agent {span}{over}{because}{lost}."
+
+
+@write.register
+def _(found: of.EffectWithinChance) -> str:
+    over = _over(found.trials, found.interval, all_equal=found.all_equal)
+    span = _from_to(found.withheld, found.supplied)
+    return f"The effect of the facts cannot be distinguished from chance: {span}{over}."
+
+
+@write.register
+def _(found: of.TooFewForEffect) -> str:
+    because = f"; {_because(found.cause, 'them')}" if found.cause else ""
+    return (
+        f"{_scores_first(found.scores)}; {_few(found)} are too few to tell what difference the facts make "
+        f"({_enough(found)}){because}."
+    )
+
+
+def _few(found: of.TooFewForEffect) -> str:
+    if found.cases is not None:
+        return plural(found.cases, "case")
+    used, planned = found.trials.used, found.trials.planned
+    return _spelt(used, "trial") if used == planned else f"{_used(found.trials)} with both scores"
+
+
+def _enough(found: of.TooFewForEffect) -> str:
+    if found.alike:
+        return "in a rehearsal, more would score the same"
+    return f"{found.needed} would do" if found.cases is not None else f"{found.needed} would give an interval"
+
+
+# A run at a glance
+
+
+@write.register
+def _(found: of.RunLead) -> str:
+    if not found.conditions:
+        return "No conversation was run."
+    text = f"{upper_first('; '.join(map(_condition, found.conditions)))}."
+    if found.uplift is not None and found.facts_given:
+        text += f" The difference is {signed(found.uplift)}."
+    elif found.uplift is not None:
+        text += f" No fact was given, so the difference of {signed(found.uplift)} is not due to the facts."
+    elif found.why_not_clean:
+        text += f" {upper_first(found.why_not_clean)}: {found.cleanness}."
+    return f"{text} The run is clean: {sentence(found.same_start)}." if found.same_start else text
+
+
+def _condition(found: of.ConditionLead) -> str:
+    where = in_side(found.score.side)
+    if found.score.score is None:
+        why = ", ".join(FAILED.get(reason, reason) for reason in found.excluded)
+        return f"{where} the agent could not be scored{f' ({why})' if why else ''}"
+    done = f"tasks passed {found.passed} of {found.tasks} times"
+    if found.once:
+        done = f"{found.passed} of {plural(found.tasks, 'task')} done"
+    return f"{where} the agent scored {number(found.score.score)}{f', {done}' if found.tasks else ''}"
+
+
+@write.register
+def _(found: of.SameStart) -> str:
+    return f"both conditions started from the same {' and '.join(found.shared)}"
+
+
+@write.register
+def _(found: of.NoUplift) -> str:
+    return f"{found.cleanness}: {found.why}{', so no uplift is shown' if found.missed else ''}"
+
+
+@write.register
+def _(found: of.NoMean) -> str:
+    if found.only:
+        return f"The mean {NEEDS_BOTH}, and this run has {found.only} only."
+    if not found.ended:
+        return "The run has not ended, so there is no mean."
+    return "A conversation could not be used, so there is no mean."
+
+
+@write.register
+def _(found: of.WasResumed) -> str:
+    return f"the run was interrupted and resumed {plural(found.times, 'time')}"
+
+
+@write.register
+def _(found: of.NewerEvents) -> str:
+    return f"events of a newer version are not shown: {', '.join(found.kinds)}"
+
+
+def seen_in(where: Sequence[str], text: str) -> str:
+    """Return a warning with the conversation that it is about, or in how many it was seen."""
+    return f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {text}"
+
+
+# Which model is best
+
+
+@write.register
+def _(found: of.OneModelOnly) -> str:
+    runs = plural(found.runs, "run")
+    return f"One agent and model in {runs}: {_listed(found.scores)}; there is no other to compare it with."
+
+
+@write.register
+def _(found: of.OneModelMeasured) -> str:
+    model = found.model
+    return f"Only {model.name} could be measured ({number(model.score)}), so no model can be called best."
+
+
+@write.register
+def _(found: of.ModelsUnpaired) -> str:
+    return f"{_NONE_BEST}: they were not run on the same jobs and trials ({_models(found.models)})."
+
+
+@write.register
+def _(found: of.BestModel) -> str:
+    best, second = found.models[:2]
+    than, by = (second.name, "by") if len(found.models) == 2 else ("every other model", "by at least")
+    return f"{best.name} does better than {than}, {by} {number(found.margin)} ({_models(found.models)})."
+
+
+@write.register
+def _(found: of.ModelsTied) -> str:
+    all_tied = len(found.tied) == len(found.models)
+    scores = number(found.models[0].score) if all_tied else _models(found.models)
+    few = f"; {_too_few(found.few)} to tell more" if found.few else ""
+    return f"{_NONE_BEST}: {' and '.join(found.tied)} score the same ({scores}){few}."
+
+
+@write.register
+def _(found: of.TooFewForBest) -> str:
+    few = _too_few(found.few)
+    return f"{_NONE_BEST}: {few} to tell ({_models(found.models)}); {found.needed} would do."
+
+
+@write.register
+def _(found: of.ModelsWithinChance) -> str:
+    models = _models(found.models)
+    return f"{_NONE_BEST}: the differences cannot be distinguished from chance ({models})."
+
+
+# Submissions
+
+
+@write.register
+def _(found: of.InvalidSubmission) -> str:
+    why = _short(found.error or "no reason was recorded")
+    return f"The submission for {found.task} is invalid: {why}."
+
+
+@write.register
+def _(found: of.GradedSubmission) -> str:
+    medal = found.medal.capitalize() if found.medal else "No medal"
+    median = "above the median" if found.above_median else "not above the median"
+    place = f"place {found.place}" if found.place else ""
+    parts = (found.score, place, "" if found.medal else median, found.away)
+    return f"{medal} on {found.task}: {', '.join(filter(None, parts))}."
+
+
+# Where a conversation lost points
+
+
+@write.register
+def _(found: of.Gain) -> str:
+    match found.kind:
+        case "assertion":
+            return f"assertion “{found.title}”"
+        case "task" if found.met is None:
+            return f"task “{found.title}” to 1.0"
+        case "task":
+            return f"“{found.title}” {'met' if found.met else 'not met'}"
+        case "timing":
+            return f"answers within {found.target_s:.1f} s on average"
+        case "failures":
+            return f"no failures (now {found.failures})"
+
+
+@write.register
+def _(found: of.TaskFellShort) -> str:
+    return _loss(f"“{found.title}”: {found.reason or f'the judge scored it {found.judged}'}")
+
+
+@write.register
+def _(found: of.AssertionFails) -> str:
+    since = f" since turn {found.since}" if found.since else ""
+    reason = f": {found.reason}" if found.reason else ""
+    return _loss(f"“{found.title}” fails{since}{reason}")
+
+
+@write.register
+def _(found: of.SlowAnswers) -> str:
+    if found.turn is None:
+        return "slow answers"
+    return f"slow answers: the slowest, in turn {found.turn}, took {seconds(found.latency_ms)}"
+
+
+@write.register
+def _(found: of.RequestsFailed) -> str:
+    return _loss(plural(found.count, "failed request") + (f": {found.error}" if found.error else ""))
+
+
+def _loss(text: str) -> str:
+    return shorten(clean_line(text), LONGEST_LOSS)
+
+
+# Two runs
+
+
+@write.register
+def _(found: of.TasksCompared) -> str:
+    moved = [f"{PARTS.get(part, part)} {signed(change)}" for part, change in found.moved]
+    by_part = f" By part: {', '.join(moved)}." if moved else ""
+    return f"{upper_first(found.title)}: {_tasks(found)}; overall {difference_words(found.overall)}.{by_part}"
+
+
+def _tasks(found: of.TasksCompared) -> str:
+    if not found.tasks:
+        return "no task can be compared"
+    if not found.better and not found.worse:
+        return f"B scores the same on {plural(found.tasks, 'task')}"
+    lower = f" and lower on {found.worse}" if found.worse else ""
+    return f"B scores higher on {found.better} of {plural(found.tasks, 'task')}{lower}"
+
+
+@write.register
+def _(found: of.ChecksCorrected) -> str:
+    told = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in found.different)
+    what = f"significantly different: {told}" if told else "none is significantly different"
+    return f"{upper_first(found.title)}: of {found.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
+
+
+@write.register
+def _(found: of.FellBeyondChance) -> str:
+    return f"{found.condition}: {_checked(found.checked)} fell, {difference_words(found.found)}{_p(found.found.p)}"
+
+
+@write.register
+def _(found: of.RegressionUndecided) -> str:
+    needed, few = found.needed, found.few
+    enough = f"{needed} trials of each run (--repeat {needed})" if found.of_trials else f"{needed} cases"
+    pairs = f"{plural(few.count, few.unit)} that both runs scored"
+    return f"cannot tell whether B is worse: {pairs} may differ by chance alone; {enough} would do"
+
+
+@write.register
+def _(found: of.PairsWithoutInterval) -> str:
+    seen = "One pair shows" if found.pairs == 1 else f"{found.pairs} pairs show"
+    return f"{seen} what happened, not what to expect: {FEWEST} trials of each run would give an interval."
+
+
+@write.register
+def _(found: of.PairsWithinChance) -> str:
+    few = plural(found.few.count, found.few.unit)
+    return f"{few} cannot tell a difference from chance: {found.needed} would do."
+
+
+@write.register
+def _(found: of.UnseenDifference) -> str:
+    more = ""
+    if found.enough is not None:
+        units = _units(of_cases=found.of_cases)
+        more = f"; {found.enough} {units} without one would leave less than {_percent(found.rare)}"
+    return f"A difference in up to {_percent(found.share)} of trials could have been missed{more}."
+
+
+@write.register
+def _(found: of.OpenDifference) -> str:
+    more = ""
+    if found.needed is not None:
+        units, power = _units(of_cases=found.of_cases), _percent(found.power)
+        more = f"; about {found.needed:,} {units} would show one of {found.effect:g} ({power} power)"
+    return f"A difference from {interval_words(found.interval)} remains possible{more}."
+
+
+@write.register
+def _(found: of.TimesNotCompared) -> str:
+    return f"timing is not compared: A ran {plural(found.a, 'conversation')} at a time with its agent, B {found.b}"
+
+
+@write.register
+def _(found: of.JobsDiffer) -> str:
+    listed = [f"{path}: A {a}, B {b}" for path, a, b in found.changed]
+    listed += [f"and {found.more} more"] if found.more else []
+    told = "; ".join(listed) or "only in layout or comments"
+    return f"the job files differ ({told}): tasks and assertions are matched by their titles"
+
+
+@write.register
+def _(found: of.TimingLeftOut) -> str:
+    why = ", because the targets for response times differ" if found.targets_differ else ""
+    return f"scores here leave out the timing part on both sides{why}"
+
+
+@write.register
+def _(found: of.TrialsDiffer) -> str:
+    return f"A has {plural(found.a, 'trial')}, B {found.b}: only trials with the same number are paired"
+
+
+@write.register
+def _(found: of.VerdictsReplaced) -> str:
+    run = f"{found.run}: " if found.run else ""
+    what = f"{run}{found.conversations} of {plural(found.held, 'conversation')} judged again"
+    if not found.counts:
+        return f"{what}: the recorded verdicts count, the later ones are shown beside them"
+    judges = ", ".join(found.judges)
+    return f"{what}: the latest verdict of each counts ({judges}), the recorded ones are shown beside them"
+
+
+# The gate, the stop rule, ranks and plans
+
+
+@write.register
+def _(found: of.ManyExcluded) -> str:
+    return f"more than {_percent(found.most)} of the conversations could not be used: {counted_words(found.counted)}"
+
+
+@write.register
+def _(found: of.ScoreBasis) -> str:
+    if not found.of_mean:
+        return "; ".join(counted_words(counted) for _, counted in found.counted)
+    listed = "; ".join(f"{condition} {counted_words(counted)}" for condition, counted in found.counted)
+    return f"{NEEDS_BOTH}; {listed}" if len(found.counted) < 2 else listed
+
+
+@write.register
+def _(found: of.PassShareBasis) -> str:
+    if found.measured:
+        return f"over {found.tasks} tasks"
+    return f"{found.k} trials are needed, there are {found.most}" if found.tasks else "the job has no tasks"
+
+
+@write.register
+def _(found: of.AssertionMissed) -> str:
+    return f"{found.trial}: {found.reason or 'failed'}"
+
+
+@write.register
+def _(found: of.StopDecision) -> str:
+    left = f"; {plural(found.left_out, 'round')} left out, since a conversation could not be measured"
+    tail = left if found.left_out else ""
+    if found.interval is None:
+        return f"undecided: no round could be measured{tail}"
+    rounds, subject = plural(found.rounds, "round"), _subject(found)
+    low, high = signless(found.interval.low), signless(found.interval.high)
+    width = f"[{low}, {high}], valid at every look"
+    if found.decision == "undecided":
+        return f"undecided after {rounds}: {subject} lies in {width}{tail}"
+    if found.models:
+        better, worse = found.models if found.decision == "above" else found.models[::-1]
+        return f"decided after {rounds}: {better} is better than {worse}; {subject} lies in {width}{tail}"
+    return f"decided after {rounds}: {subject} is {found.decision} {found.bar:g}; it lies in {width}{tail}"
+
+
+def _subject(found: of.StopDecision) -> str:
+    over = f" over {plural(len(found.jobs), 'job')}" if len(found.jobs) > 1 else f" of {found.jobs[0]}"
+    facts = f"facts {found.conditions[0]}"
+    if found.models:
+        first, second = found.models
+        return f"{first} − {second}, {facts}{over},"
+    return f"{'the mean of both conditions' if len(found.conditions) > 1 else facts}{over}"
+
+
+@write.register
+def _(found: of.RanksBasis) -> str:
+    cases = plural(found.cases, "common case")
+    if found.cases < found.needed:
+        return f"{cases}: too few to tell the agents apart, {found.needed} are needed"
+    left = f"; {found.left_out} that not all agents have are left out" if found.left_out else ""
+    return f"with 95 % confidence, all true ranks are in these intervals; {cases}{left}"
+
+
+@write.register
+def _(found: of.AgentRanksBasis) -> str:
+    if found.shared < found.needed:
+        return f"ranks need {found.needed} tasks that all agents have; there are {found.shared}"
+    return (
+        f"ranks on {found.shared:,} tasks that all agents have, with 95 % confidence in all of them together"
+    )
+
+
+@write.register
+def _(found: of.BehindNext) -> str:
+    mean, interval, pairs = (
+        found.behind.mean,
+        found.behind.estimate.interval,
+        len(found.behind.estimate.points),
+    )
+    if mean is None:
+        return ""
+    verdict = found.behind.verdict
+    shown = f"{signed(mean, 1)} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
+    if interval is None or verdict == "too few":
+        return f"{shown}: {VERDICTS['too few']}"
+    low, high = signed(interval.low, 1), signed(interval.high, 1)
+    return f"{shown}, 95 % interval {low} to {high}: {VERDICTS[verdict]}"
+
+
+@write.register
+def _(found: of.MannerBasis) -> str:
+    few = ""
+    if found.conversations < found.needed:
+        few = (
+            f"{_too_few(of.Units(found.conversations, 'conversation'))} to tell whether this user is like people; "
+            f"{found.needed} would give intervals. "
+        )
+    return (
+        f"{few}people: {found.people} ({found.licence}), {found.about}; mean and the middle 90 % of "
+        f"{found.of_people} conversations; English phrases"
+    )
+
+
+@write.register
+def _(found: of.PartNeeded) -> str:
+    name, target = PARTS[found.part], number(found.target)
+    if found.value is None:
+        return f"{name} alone cannot reach {target}: even 1.00 gives {number(found.best)}"
+    now, wanted = number(found.now), number_up(found.value)
+    if found.value <= found.now:
+        return f"{name} could fall from {now} to {wanted} and still reach {target}"
+    return f"to reach {target}, {name} would have to rise from {now} to {wanted}"
+
+
+@write.register
+def _(found: of.IntervalExpected) -> str:
+    about = f"an interval of about ±{number(found.half)}, if trials vary by {number(found.deviation)}"
+    if found.trials >= found.needed:
+        return f"{found.trials} trials give {about}"
+    return f"{plural(found.trials, 'trial')}: no interval; {found.needed} give {about}"
+
+
+# A moment of a conversation
+
+
+@write.register
+def _(found: of.Beginning) -> str:
+    return f"Conversation {found.number} of {found.of}: {_knows(found)}."
+
+
+def _knows(found: of.Beginning) -> str:
+    if found.scripted_model:
+        told = "does not name the medicine" if found.withheld else "names the medicine this time"
+        return f"a script plays the user and {told}; the agent is a real language model"
+    if found.withheld:
+        return "the user knows no facts, and cannot answer when the agent asks"
+    return f"the same user again, who now knows {plural(found.facts, 'fact')} and shares them when asked"
+
+
+@write.register
+def _(found: of.AssertionsSoFar) -> str:
+    verb = "holds" if found.passed == 1 else "hold"
+    hold = f"{found.passed} of {plural(found.total, 'assertion')} {verb}"
+    missing = f", not yet {_title(found.missing)}" if found.missing else ""
+    return f"Conversation {found.number} of {found.of}: after turn {found.turn}, {hold}{missing}."
+
+
+@write.register
+def _(found: of.RequestJustFailed) -> str:
+    error = shorten(found.error, LONGEST_TITLE)
+    return f"A request to the {found.peer} failed ({error}); failures of the agent lower its score."
+
+
+@write.register
+def _(found: of.NowTrue) -> str:
+    more = f" and {found.more} more" if found.more else ""
+    return f"Now true: {_title(found.title)}{more}. This is checked in the agent's state, not in its answers."
+
+
+@write.register
+def _(found: of.FactJustGiven) -> str:
+    why = "because the agent asked" if found.asked else "without being asked"
+    return f"The user gives fact {found.fact} {why}."
+
+
+@write.register
+def _(found: of.UserSignsOff) -> str:
+    return f"The user signs off. {_reads(found.by_rules)} the conversation, and every assertion is checked once more."
+
+
+@write.register
+def _(found: of.AwaitsVerdict) -> str:
+    return (
+        f"The conversation has ended. {_reads(found.by_rules)} it, and every assertion is checked once more."
+    )
+
+
+@write.register
+def _(found: of.EndsWithoutScore) -> str:
+    return f"This conversation could not be scored: {shorten(found.reason, 120)}."
+
+
+@write.register
+def _(found: of.EndsWithScore) -> str:
+    where = upper_first(in_side(found.score.side))
+    return f"{where} the agent scores {number(found.score.score)}: {_holds(found)}."
+
+
+def _holds(found: of.EndsWithScore) -> str:
+    if not found.assertions:
+        return "it had no assertions"
+    count, first = plural(found.assertions, "assertion"), _title(found.failed)
+    if not found.fails:
+        return f"all {count} hold"
+    return (
+        f"{first} does not hold"
+        if found.fails == 1
+        else f"{found.fails} of {count} do not hold, such as {first}"
+    )
+
+
+# What to do next
+
+
+class StepWords(NamedTuple):
+    """A suggestion: what to do, a few words beside it, and what it is good for."""
+
+    what: str
+    more: str
+    about: str
+
+
+def next_step(found: NextFinding) -> StepWords:
+    """Return a suggestion in words."""
+    match found:
+        case of.WatchNext(job):
+            return StepWords(f"Watch {job}", "in progress", "Follow the run live.")
+        case of.RepeatNext(job, trials, needed):
+            return StepWords(
+                f"Run {job} with {needed} trials",
+                f"its last run had {trials}",
+                f"{plural(trials, 'trial')} cannot show how much of a score is chance. {needed} give a "
+                "95 % interval for each score, and for what the facts add.",
+            )
+        case of.CompareNext(job, before, after):
+            return StepWords(
+                f"Compare the last two runs of {job}",
+                f"{number(before)} → {number(after)}",
+                "Compare tasks, assertions and response times, see which differences are statistically "
+                "supported, and read the passages behind each of them side by side.",
+            )
+        case of.ReviewNext(job):
+            return StepWords(
+                f"Review the judge of {job}",
+                "not reviewed yet",
+                "Read each judged task with the passages that the judge quotes, then accept the score, or "
+                "give another and say why.",
+            )
+        case of.RunNext(job, path, tasks, facts, assertions):
+            has = ", ".join((plural(tasks, "task"), plural(facts, "fact"), plural(assertions, "assertion")))
+            return StepWords(
+                f"Run {job}",
+                "never run yet",
+                f"{path or 'A sample'}: {has}. A dialog lets you choose how to run it.",
+            )
+
+
+# Estimates
+
+
+def interval_words(found: Interval) -> str:
+    """Return such as `0.61 to 0.83`."""
+    return f"{signless(found.low)} to {signless(found.high)}"
+
+
+def spread_words(found: Estimate) -> str:
+    """Return the interval with its scope, or the points and their range when there are too few for one."""
+    interval, points = found.interval, found.points
+    if interval is not None and found.all_equal:
+        return f"all {len(points)} values are equal, {interval.scope}"
+    if interval is not None:
+        return f"95 % interval {interval_words(interval)}, {interval.scope}"
+    if not points:
+        return "no value"
+    if len(points) == 1:
+        return "one value, no interval"
+    listed = ", ".join(signless(point) for point in points[:FEWEST])
+    return f"{len(points)} values: {listed}; range {signless(min(points))} to {signless(max(points))}"
+
+
+def counted_words(found: Counted) -> str:
+    """Return such as `9 of 10 used (the judge failed in 1)`."""
+    why = ", ".join(
+        f"{FAILED[reason]} in {count}" if reason in FAILED else f"{count} {reason}"
+        for reason, count in found.reasons
+    )
+    return f"{found.used} of {found.held} used" + (f" ({why})" if why else "")
+
+
+def difference_words(found: Difference) -> str:
+    """Return such as `+0.07, 95 % interval −0.01 to 0.15: not yet distinguishable`."""
+    if found.mean is None:
+        return f"not measured ({counted_words(found.estimate.counted)})"
+    mean, end = signed(found.mean), VERDICTS[found.verdict]
+    points, interval = found.estimate.points, found.estimate.interval
+    if len(points) == 1:
+        return f"{mean} in one pair: {end}"
+    low, high = signed(min(points)), signed(max(points))
+    if low == high and (interval is None or found.estimate.all_equal):
+        return f"{mean} in each of {len(points)} pairs: {end}"
+    if interval is None:
+        return f"{mean}, {len(points)} pairs from {low} to {high}: {end}"
+    return f"{mean}, 95 % interval {interval_words(interval)}: {end}{_p(found.p) if found.beyond_interval else ''}"
+
+
+def p_words(p: float) -> str:
+    """Return three decimals, or `< 0.001`."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def rank_words(found: AgentRank) -> str:
+    """Return such as `rank 2–7`, or `rank 1`."""
+    return f"rank {found.best}" if found.best == found.worst else f"rank {found.best}–{found.worst}"
+
+
+def concurrency_words(found: LatencySummary) -> str:
+    """Return such as `1 conversation at a time`."""
+    listed = " and ".join(str(number) for number in found.concurrency)
+    plain = found.concurrency == (1,)
+    return f"{listed} conversation{'' if plain else 's'} at a time" if listed else "concurrency unknown"
+
+
+# Parts of sentences
+
+
+def in_rehearsal(text: str) -> str:
+    """Return a sentence that says first that it is about a rehearsal; names of agents and models keep their capital."""
+    return f"Rehearsal: {lower_first(text)}"
+
+
+def lower_first(text: str) -> str:
+    """Return a sentence in the form used after a colon."""
+    first = text.partition(" ")[0]
+    return text[:1].lower() + text[1:] if first.isalpha() and first.capitalize() == first else text
+
+
+def under(title: str, text: str) -> str:
+    """Return a sentence under a title, such as `Facts withheld: one pair shows …`."""
+    return f"{upper_first(title)}: {text[:1].lower()}{text[1:]}"
+
+
+def in_side(side: of.Side) -> str:
+    """Return `without the facts`, or the condition by the name that the job gives it: `in “knows nothing”`."""
+    if side.title == f"facts {side.condition}":
+        return "without the facts" if side.condition == "withheld" else "with the facts"
+    return f"in “{side.title}”"
+
+
+def _scores(scores: Sequence[of.SideScore]) -> str:
+    """Return such as `the agent scores 0.44 without the facts and 1.00 with the facts`."""
+    return f"the agent scores {_listed(scores)}"
+
+
+def _scores_first(scores: Sequence[of.SideScore]) -> str:
+    return upper_first(_scores(scores))
+
+
+def _listed(scores: Sequence[of.SideScore]) -> str:
+    return " and ".join(f"{number(one.score)} {in_side(one.side)}" for one in scores)
+
+
+def _from_to(withheld: of.SideScore, supplied: of.SideScore) -> str:
+    """Return such as `from 0.43 to 1.00`, with the conditions if the job names them."""
+    ends = []
+    for word, one in (("from", withheld), ("to", supplied)):
+        where = in_side(one.side)
+        ends.append(f"{word} {number(one.score)}{f' {where}' if where.startswith('in ') else ''}")
+    return " ".join(ends)
+
+
+def _models(models: Sequence[of.ModelScore]) -> str:
+    listed = ", ".join(f"{one.name} {number(one.score)}" for one in models[:LISTED])
+    return listed + (f", {len(models) - LISTED} more" if len(models) > LISTED else "")
+
+
+def _knowing(facts: int | None) -> str:
+    return "Knowing the facts of each case" if facts is None else f"Knowing {_spelt(facts, 'fact')}"
+
+
+def _because(cause: of.Cause, them: str) -> str:
+    """Return such as `without them “a reminder exists” fails in every trial`."""
+    title = f"“{_short(cause.title, 70)}”"
+    there = f"without {them}" if cause.lower == "withheld" else f"with {them}"
+    among = " with both scores" if cause.among else ""
+    several = cause.trials > 1
+    if cause.kind == "assertion":
+        return f"{there} {title} fails" + (f" in every trial{among}" if several else "")
+    return f"{there} the task {title} is not done" + (f" in any trial{among}" if several else "")
+
+
+def _penalty(found: of.Penalty) -> str:
+    requests = f"{plural(found.failures, 'failed request')} {in_side(found.side)}"
+    return f"{number(found.points)} of it is the penalty for {requests}"
+
+
+def _largest_gain(best: of.Gain | None) -> str:
+    if best is None:
+        return ""
+    return f"the largest gain would come from {_short(sentence(best), 90)} ({signed(best.by)})"
+
+
+def _over(trials: of.Trials, interval: Interval | None = None, *, all_equal: bool = False) -> str:
+    """Return what a difference rests on: ` (one trial)`, ` in each of 5 trials`, or ` over 5 trials` with its interval."""
+    if trials.used == 1:
+        only = f"the only one of {trials.planned} trials with both scores"
+        return f" ({'one trial' if trials.planned == 1 else only})"
+    if all_equal:
+        return f" in each of {_used(trials)}"
+    around = f" (95 % interval of the difference {interval_words(interval)})" if interval is not None else ""
+    return f" over {_used(trials)}{around}"
+
+
+def _over_all(trials: int) -> str:
+    return " (one trial)" if trials == 1 else f" over {trials} trials"
+
+
+def _used(trials: of.Trials) -> str:
+    if trials.used < trials.planned:
+        return f"{trials.used} of {trials.planned} trials"
+    return f"{trials.used} trials"
+
+
+def _too_few(few: of.Units) -> str:
+    return f"{plural(few.count, few.unit)} {'is' if few.count == 1 else 'are'} too few"
+
+
+def _conversation(place: of.Place) -> str:
+    """Return such as `in the conversation with the facts of trial 2`."""
+    trial = f" of {place.trial}" if place.trial else ""
+    return f"in the conversation {in_side(place.side).removeprefix('in ')}{trial}"
+
+
+def _places(places: of.Places, *, turns: bool = True) -> str:
+    """Return where something happened: in one conversation, in both, or in how many, and first in which."""
+    told = [f"{f'{_turn(place)} ' if turns else ''}{_conversation(place)}" for place in places.at]
+    if len(told) == 1:
+        return told[0]
+    if len(told) == places.held == 2:
+        moments = {_turn(place) if turns else "" for place in places.at}
+        return f"{moments.pop()} in both conversations".lstrip() if len(moments) == 1 else " and ".join(told)
+    return f"in {len(told)} of {places.held} conversations, first {told[0]}"
+
+
+def _turn(place: of.Place) -> str:
+    return "before the first turn" if place.turn is None else f"at turn {place.turn}"
+
+
+def _checked(what: of.Checked) -> str:
+    match what.kind:
+        case "score":
+            return "the score"
+        case "part":
+            return f"the score {part_title(what.title)}"
+        case kind:
+            return f"{kind} “{what.title}”"
+
+
+def part_title(name: str) -> str:
+    """Return how a part of the score is called in a comparison, such as `from timing`."""
+    return f"from {PARTS.get(name, name)}"
+
+
+def _reads(by_rules: bool) -> str:
+    return "Rules judge" if by_rules else "The judge reads"
+
+
+def _units(*, of_cases: bool) -> str:
+    return "cases" if of_cases else "trials of each run"
+
+
+def _share(scored: int, planned: int) -> str:
+    return f"{scored} of {plural(planned, 'conversation')}"
+
+
+def _spelt(count: int, noun: str) -> str:
+    if count >= len(_COUNTS):
+        return plural(count, noun)
+    return f"{_COUNTS[count]} {noun}{'' if count == 1 else 's'}"
+
+
+def _bracket(detail: str) -> str:
+    return f" ({_short(detail)})" if detail else ""
+
+
+def _p(p: float | None) -> str:
+    return "" if p is None else f" (p {p_words(p)})"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f} %"
+
+
+def _title(title: str) -> str:
+    return f"“{shorten(title, LONGEST_TITLE)}”"
+
+
+def _short(text: str, width: int = LONGEST_DETAIL) -> str:
+    return shorten(clean_line(text), width).rstrip(".")

@@ -1,0 +1,383 @@
+"""Every finding has its sentence, and every sentence an example here; findings hold no words, and sentences no rules."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from dataclasses import is_dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from bioeval_tui.report import advice, conclusion, gains, sentences
+from bioeval_tui.report import findings as of
+from bioeval_tui.report.findings import Finding, NextFinding
+from bioeval_tui.report.sentences import next_step, sentence
+from bioeval_tui.report.statistics.differences import Difference, difference, differences
+from bioeval_tui.report.statistics.estimates import Counted, Interval, Sample, estimate
+from bioeval_tui.report.statistics.latency import summarise
+from bioeval_tui.report.statistics.ranks import AgentRank
+from bioeval_tui.tui.live import captions_view
+
+WITHOUT, WITH = of.Side("withheld", "facts withheld"), of.Side("supplied", "facts supplied")
+NAMED = of.Side("supplied", "has the card")
+LOW, HIGH = of.SideScore(WITHOUT, 0.44), of.SideScore(WITH, 1.0)
+SCORES = (LOW, HIGH)
+FIRST, SECOND = of.Place(WITHOUT, "trial 1", 3), of.Place(WITH, "trial 2", None)
+ONE, BOTH = (
+    of.Places((of.Place(WITHOUT, "", 3),), 2),
+    of.Places((of.Place(WITHOUT, "", 3), of.Place(WITH, "", 3)), 2),
+)
+SOME = of.Places((FIRST, SECOND), 6)
+SINGLE, FIVE = of.Trials(1, 1), of.Trials(5, 5)
+SPAN = Interval(-0.1, 0.3, "this job only, 5 trials")
+GAIN = of.Gain("assertion", 0, "a reminder exists", 0.57)
+CAUSE = of.Cause("assertion", "a reminder exists", "withheld", 1, among=False)
+MODELS = (of.ModelScore("large", 0.8), of.ModelScore("small", 0.3))
+FIVE_MODELS = (*MODELS, *(of.ModelScore(name, 0.2) for name in "abc"))
+USED = Counted(9, 10, (("judge", 1),))
+
+
+def of_values(*values: float) -> list[Sample]:
+    return [Sample("job", value) for value in values]
+
+
+def paired(*pairs: tuple[float, float]) -> Difference:
+    return difference(differences([(Sample("job", one), Sample("job", two)) for one, two in pairs]))
+
+
+SAME = paired((0.5, 0.5))
+FELL = paired(*((0.9, value) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2)))
+
+EXAMPLES: list[tuple[Finding, str]] = [
+    (of.NeverStarted(), "The run never started, so nothing was measured."),
+    (of.StillUnfinished(1, 2), "The run has not ended: 1 of 2 conversations scored."),
+    (of.WasCancelled("", 1, 2), "The run was cancelled with 1 of 2 conversations scored, so it has no result."),
+    (of.WasCancelled("the budget is spent", 0, 1), "The run was cancelled (the budget is spent) with 0 of 1 conversation scored, so it has no result."),
+    (of.CouldNotStart(""), "The run could not be started: no reason was recorded."),
+    (of.NothingScored(FIRST), "In the conversation without the facts of trial 1 nothing was scored, so the run has no result."),
+    (of.AgentUnreached("connection refused."), "The agent could not be reached, so nothing was measured: connection refused."),
+    (of.NoConversation("503"), "No conversation took place, so nothing was measured: 503."),
+    (of.EvaluatorFailures(of.Breakdown(ONE, "leak: x"), None),
+     "The simulated user stepped out of its role at turn 3 in the conversation without the facts (leak: x), so that conversation says nothing about the agent."),
+    (of.EvaluatorFailures(of.Breakdown(ONE, "leak: x"), of.Breakdown(SOME, "cut off")),
+     "The simulated user stepped out of its role at turn 3 in the conversation without the facts (leak: x) and failed in 2 of 6 conversations, "
+     "first at turn 3 in the conversation without the facts of trial 1 (cut off), so they say nothing about the agent."),
+    (of.JudgeFailures(of.Breakdown(BOTH, "away")),
+     "The judge failed in both conversations (away), so there is no score; the conversations are kept and can be judged again."),
+    (of.NoScoreAnywhere("assertion not measured"), "No conversation has a score: assertion not measured."),
+    (of.NoScoreThere(of.Place(NAMED, "", 1), "away"), "In the conversation “has the card” the agent has no score: away."),
+    (of.AgentBroke(of.Breakdown(BOTH, "500"), None, SCORES, (of.SideScore(WITH, 0.5),)),
+     "The agent failed at turn 3 in both conversations (500): the agent scores 0.44 without the facts and 1.00 with the facts; "
+     "failed requests lowered this by 0.50 with the facts."),
+    (of.AgentBroke(None, of.Breakdown(of.Places((FIRST, SECOND), 2), ""), SCORES, ()),
+     "The conversation ran out of time at turn 3 in the conversation without the facts of trial 1 and before the first turn in the conversation "
+     "with the facts of trial 2: the agent scores 0.44 without the facts and 1.00 with the facts."),
+    (of.OneCondition(LOW, SINGLE, False, None, GAIN),
+     "Without the facts, the only condition that was run, the agent scores 0.44 (one trial): the largest gain would come from "
+     "assertion “a reminder exists” (+0.57)."),
+    (of.OneCondition(HIGH, FIVE, True, SPAN, None), "With the facts, the only condition that was run, the agent scores 1.00 in each of 5 trials."),
+    (of.OneCondition(HIGH, of.Trials(2, 2), False, None, None),
+     "With the facts, the only condition that was run, the agent scores 1.00 over 2 trials, too few for an interval."),
+    (of.OneCondition(HIGH, FIVE, False, SPAN, None),
+     "With the facts, the only condition that was run, the agent scores 1.00 over 5 trials (95 % interval −0.10 to 0.30, this job only, 5 trials)."),
+    (of.OneCondition(HIGH, SINGLE, False, None, None),
+     "With the facts, the only condition that was run, the agent scores 1.00 (one trial): nothing is left to gain."),
+    (of.OneCondition(LOW, SINGLE, False, None, None), "Without the facts, the only condition that was run, the agent scores 0.44 (one trial)."),
+    (of.UncleanStart(SCORES, "the graph differs", False),
+     "The agent scores 0.44 without the facts and 1.00 with the facts; the graph differs, so the difference cannot be attributed to the facts."),
+    (of.NoPairOfScores(SCORES), "The agent scores 0.44 without the facts and 1.00 with the facts; no trial has both scores, so there is no difference."),
+    (of.NoFactsInJob(SCORES, 1), "The job has no facts, so both conditions ask the same: the agent scores 0.44 without the facts and 1.00 with the facts (one trial)."),
+    (of.NoFactGiven(SCORES, 5), "The user gave the agent no fact, so the facts cannot explain a difference: the agent scores 0.44 without the facts "
+     "and 1.00 with the facts over 5 trials."),
+    (of.NothingToGain(SINGLE), "The agent scores 1.00 with and without the facts (one trial): nothing is left to gain."),
+    (of.NothingToGain(FIVE), "The agent scores 1.00 with and without the facts in each of 5 trials: nothing is left to gain."),
+    (of.NoEffectOfFacts(2, SINGLE, 0.5, None), "Knowing two facts makes no difference (one trial): the agent scores 0.50 either way."),
+    (of.NoEffectOfFacts(None, of.Trials(5, 6), 0.5, GAIN),
+     "Knowing the facts of each case makes no difference: the agent scores 0.50 either way in each of 5 of 6 trials; the largest gain would come from "
+     "assertion “a reminder exists” (+0.57)."),
+    (of.EffectOfFacts(1, SINGLE, LOW, HIGH, True, False, None, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
+     "Knowing one fact lifts the agent from 0.44 to 1.00 (one trial): without it “a reminder exists” fails; 0.30 of it is the penalty for "
+     "1 failed request without the facts."),
+    (of.EffectOfFacts(12, FIVE, LOW, of.SideScore(NAMED, 0.2), False, False, SPAN, None, None),
+     "Knowing 12 facts lowers the agent from 0.44 to 0.20 in “has the card” over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
+    (of.EffectWithinChance(FIVE, LOW, HIGH, False, SPAN),
+     "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
+    (of.TooFewForEffect(SCORES, of.Trials(3, 3), None, 5, False, of.Cause("task", "remind me", "supplied", 3, among=True)),
+     "The agent scores 0.44 without the facts and 1.00 with the facts; three trials are too few to tell what difference the facts make "
+     "(5 would give an interval); with them the task “remind me” is not done in any trial with both scores."),
+    (of.TooFewForEffect(SCORES, of.Trials(2, 5), None, 5, True, None),
+     "The agent scores 0.44 without the facts and 1.00 with the facts; 2 of 5 trials with both scores are too few to tell what difference the facts "
+     "make (in a rehearsal, more would score the same)."),
+    (of.TooFewForEffect(SCORES, of.Trials(8, 8), 4, 7, False, None),
+     "The agent scores 0.44 without the facts and 1.00 with the facts; 4 cases are too few to tell what difference the facts make (7 would do)."),
+    (of.RunLead((), None, False, "clean", "", None), "No conversation was run."),
+    (of.RunLead((of.ConditionLead(LOW, (), 1, 2, True), of.ConditionLead(HIGH, (), 5, 6, False)), 0.56, True, "clean", "", of.SameStart(("graph",))),
+     "Without the facts the agent scored 0.44, 1 of 2 tasks done; with the facts the agent scored 1.00, tasks passed 5 of 6 times. "
+     "The difference is +0.56. The run is clean: both conditions started from the same graph."),
+    (of.RunLead((of.ConditionLead(LOW, (), 0, 0, True),), 0.0, False, "clean", "", None),
+     "Without the facts the agent scored 0.44. No fact was given, so the difference of ±0.00 is not due to the facts."),
+    (of.RunLead((of.ConditionLead(of.SideScore(NAMED, None), ("judge", "not run"), 0, 1, True),), None, False, "not clean", "the graph differs", None),
+     "In “has the card” the agent could not be scored (the judge failed, not run). The graph differs: not clean."),
+    (of.SameStart(("graph", "object context")), "both conditions started from the same graph and object context"),
+    (of.NoUplift("not clean", "the graph differs", True), "not clean: the graph differs, so no uplift is shown"),
+    (of.NoUplift("cleanliness unknown", "no graph", False), "cleanliness unknown: no graph"),
+    (of.NoMean("facts withheld", True), "The mean needs both conditions, and this run has facts withheld only."),
+    (of.NoMean("", False), "The run has not ended, so there is no mean."),
+    (of.NoMean("", True), "A conversation could not be used, so there is no mean."),
+    (of.SeedNotApplied(1, "gone"), "seed 1 was not applied: gone"),
+    (of.SetupFailed(1, "gone"), "setup 1 failed: gone"),
+    (of.NotScored("away"), "not scored: away"),
+    (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
+    (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
+    (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),
+    (of.OneModelOnly(2, SCORES), "One agent and model in 2 runs: 0.44 without the facts and 1.00 with the facts; there is no other to compare it with."),
+    (of.OneModelMeasured(MODELS[0]), "Only large could be measured (0.80), so no model can be called best."),
+    (of.ModelsUnpaired(FIVE_MODELS), "No model can be called best: they were not run on the same jobs and trials (large 0.80, small 0.30, a 0.20, b 0.20, 1 more)."),
+    (of.BestModel(MODELS, 0.5), "large does better than small, by 0.50 (large 0.80, small 0.30)."),
+    (of.BestModel(FIVE_MODELS, 0.5), "large does better than every other model, by at least 0.50 (large 0.80, small 0.30, a 0.20, b 0.20, 1 more)."),
+    (of.ModelsTied(MODELS, ("large", "small"), of.Units(1, "trial")), "No model can be called best: large and small score the same (0.80); 1 trial is too few to tell more."),
+    (of.ModelsTied(FIVE_MODELS[:3], ("large", "small"), None), "No model can be called best: large and small score the same (large 0.80, small 0.30, a 0.20)."),
+    (of.TooFewForBest(MODELS, of.Units(3, "case"), 7), "No model can be called best: 3 cases are too few to tell (large 0.80, small 0.30); 7 would do."),
+    (of.ModelsWithinChance(MODELS), "No model can be called best: the differences cannot be distinguished from chance (large 0.80, small 0.30)."),
+    (of.NothingSubmitted("t"), "Nothing was submitted for t."),
+    (of.InvalidSubmission("t", ""), "The submission for t is invalid: no reason was recorded."),
+    (of.GradedSubmission("t", "gold", "auc 0.99", "1 of 9", "0.1 better than gold needs", True), "Gold on t: auc 0.99, place 1 of 9, 0.1 better than gold needs."),
+    (of.GradedSubmission("t", "", "auc 0.2", "", "", False), "No medal on t: auc 0.2, not above the median."),
+    (GAIN, "assertion “a reminder exists”"),
+    (of.Gain("task", 1, "remind me"), "task “remind me” to 1.0"),
+    (of.Gain("task", 1, "remind me", met=False), "“remind me” not met"),
+    (of.Gain("timing", 0, "response times", target_s=1.5), "answers within 1.5 s on average"),
+    (of.Gain("failures", 0, "failed requests", failures=2), "no failures (now 2)"),
+    (of.TaskFellShort("remind me", "", "0.20"), "“remind me”: the judge scored it 0.20"),
+    (of.AssertionFails("a reminder exists", 2, "none was found"), "“a reminder exists” fails since turn 2: none was found"),
+    (of.SlowAnswers(2, 2400.0), "slow answers: the slowest, in turn 2, took 2.40 s"),
+    (of.SlowAnswers(None, None), "slow answers"),
+    (of.RequestsFailed(2, "503"), "2 failed requests: 503"),
+    (of.TasksCompared("facts withheld", 3, 2, 1, SAME, (("task", 0.2), ("penalty", -0.3))),
+     "Facts withheld: B scores higher on 2 of 3 tasks and lower on 1; overall ±0.00 in one pair: too few to tell. By part: tasks +0.20, penalty −0.30."),
+    (of.TasksCompared("facts withheld", 0, 0, 0, SAME, ()), "Facts withheld: no task can be compared; overall ±0.00 in one pair: too few to tell."),
+    (of.ChecksCorrected("facts withheld", 3, ((of.Checked("task", "remind me"), 0.0004),)),
+     "Facts withheld: of 3 tasks and assertions, corrected for looking at all (Holm), significantly different: task “remind me” (p < 0.001)."),
+    (of.TasksCompared("facts withheld", 1, 0, 0, SAME, ()), "Facts withheld: B scores the same on 1 task; overall ±0.00 in one pair: too few to tell."),
+    (of.ChecksCorrected("facts withheld", 3, ()), "Facts withheld: of 3 tasks and assertions, corrected for looking at all (Holm), none is significantly different."),
+    (of.FellBeyondChance("facts withheld", of.Checked("part", "task"), FELL),
+     "facts withheld: the score from tasks fell, −0.76, 95 % interval −0.81 to −0.71: worse (p 0.002)"),
+    (of.FellBeyondChance("facts withheld", of.Checked("score"), FELL),
+     "facts withheld: the score fell, −0.76, 95 % interval −0.81 to −0.71: worse (p 0.002)"),
+    (of.RegressionUndecided(of.Units(2, "trial"), 5, True),
+     "cannot tell whether B is worse: 2 trials that both runs scored may differ by chance alone; 5 trials of each run (--repeat 5) would do"),
+    (of.NothingPaired(), "Nothing can be concluded: no pair of conversations has both scores."),
+    (of.PairsWithoutInterval(1), "One pair shows what happened, not what to expect: 5 trials of each run would give an interval."),
+    (of.PairsWithinChance(of.Units(4, "case"), 7), "4 cases cannot tell a difference from chance: 7 would do."),
+    (of.UnseenDifference(0.43, 0.1, 35, False),
+     "A difference in up to 43 % of trials could have been missed; 35 trials of each run without one would leave less than 10 %."),
+    (of.UnseenDifference(0.09, 0.1, None, True), "A difference in up to 9 % of trials could have been missed."),
+    (of.OpenDifference(SPAN, 1200, 0.05, 0.8, True), "A difference from −0.10 to 0.30 remains possible; about 1,200 cases would show one of 0.05 (80 % power)."),
+    (of.OpenDifference(SPAN, None, 0.0, 0.8, False), "A difference from −0.10 to 0.30 remains possible."),
+    (of.TimesNotCompared(4, 1), "timing is not compared: A ran 4 conversations at a time with its agent, B 1"),
+    (of.JobsDiffer((("tasks[0].weight", "none", "2"),), 3),
+     "the job files differ (tasks[0].weight: A none, B 2; and 3 more): tasks and assertions are matched by their titles"),
+    (of.JobsDiffer((), 0), "the job files differ (only in layout or comments): tasks and assertions are matched by their titles"),
+    (of.PeersDiffer("judge", "a", "b"), "the judges differ: A a; B b"),
+    (of.PromptsDiffer(), "the prompts differ"),
+    (of.RehearsalCompared(), "one of the runs is a rehearsal"),
+    (of.TimingLeftOut(True), "scores here leave out the timing part on both sides, because the targets for response times differ"),
+    (of.TrialsDiffer(5, 1), "A has 5 trials, B 1: only trials with the same number are paired"),
+    (of.VerdictsReplaced(1, 2, False, ("j",), "A"), "A: 1 of 2 conversations judged again: the recorded verdicts count, the later ones are shown beside them"),
+    (of.VerdictsReplaced(2, 2, True, ("j", "k")), "2 of 2 conversations judged again: the latest verdict of each counts (j, k), the recorded ones are shown beside them"),
+    (of.RunOfOneCondition("A", "facts withheld"), "A was run with facts withheld only"),
+    (of.UncleanRun("A", "not clean", "the graph differs"), "A: not clean, the graph differs"),
+    (of.RunUnfinished("B"), "B did not finish"),
+    (of.ManyExcluded(USED, 0.1), "more than 10 % of the conversations could not be used: 9 of 10 used (the judge failed in 1)"),
+    (of.NothingHeld(), "no conversation was run"),
+    (of.ScoreBasis((("withheld", USED),)), "9 of 10 used (the judge failed in 1)"),
+    (of.ScoreBasis((("withheld", USED),), of_mean=True), "needs both conditions; withheld 9 of 10 used (the judge failed in 1)"),
+    (of.ConditionNotRun("supplied"), "the job was not run with facts supplied"),
+    (of.PassShareBasis(3, 2, 5, True), "over 3 tasks"),
+    (of.PassShareBasis(3, 2, 1, False), "2 trials are needed, there are 1"),
+    (of.PassShareBasis(0, 2, 0, False), "the job has no tasks"),
+    (of.AssertionMissed("trial 1", ""), "trial 1: failed"),
+    (of.StopDecision(0, 1, None, "undecided", 0.5, ("supplied",), ("a",), ()),
+     "undecided: no round could be measured; 1 round left out, since a conversation could not be measured"),
+    (of.StopDecision(3, 0, SPAN, "undecided", 0.5, ("withheld", "supplied"), ("a", "b"), ()),
+     "undecided after 3 rounds: the mean of both conditions over 2 jobs lies in [−0.10, 0.30], valid at every look"),
+    (of.StopDecision(3, 0, SPAN, "below", 0.5, ("supplied",), ("a",), ()),
+     "decided after 3 rounds: facts supplied of a is below 0.5; it lies in [−0.10, 0.30], valid at every look"),
+    (of.StopDecision(3, 0, SPAN, "above", 0.0, ("supplied",), ("a",), ("large", "small")),
+     "decided after 3 rounds: large is better than small; large − small, facts supplied of a, lies in [−0.10, 0.30], valid at every look"),
+    (of.RanksBasis(4, 0, 10), "4 common cases: too few to tell the agents apart, 10 are needed"),
+    (of.RanksBasis(40, 2, 10), "with 95 % confidence, all true ranks are in these intervals; 40 common cases; 2 that not all agents have are left out"),
+    (of.AgentRanksBasis(9, 10), "ranks need 10 tasks that all agents have; there are 9"),
+    (of.AgentRanksBasis(40, 10), "ranks on 40 tasks that all agents have, with 95 % confidence in all of them together"),
+    (of.BehindNext(paired()), ""),
+    (of.BehindNext(paired((0.5, 0.5))), "±0.0 percentiles on 1 shared task: too few to tell"),
+    (of.BehindNext(FELL), "−0.8 percentiles on 6 shared tasks, 95 % interval −0.8 to −0.7: worse"),
+    (of.MannerBasis(1, 5, "MTS", "CC BY", "visits", 200),
+     "1 conversation is too few to tell whether this user is like people; 5 would give intervals. people: MTS (CC BY), visits; mean and the middle "
+     "90 % of 200 conversations; English phrases"),
+    (of.MannerBasis(5, 5, "MTS", "CC BY", "visits", 200), "people: MTS (CC BY), visits; mean and the middle 90 % of 200 conversations; English phrases"),
+    (of.PartNeeded("task", 0.5, None, 0.7, 0.8), "tasks alone cannot reach 0.80: even 1.00 gives 0.70"),
+    (of.PartNeeded("task", 0.5, 0.3, 0.9, 0.8), "tasks could fall from 0.50 to 0.30 and still reach 0.80"),
+    (of.PartNeeded("task", 0.5, 0.721, 0.9, 0.8), "to reach 0.80, tasks would have to rise from 0.50 to 0.73"),
+    (of.IntervalExpected(5, 5, 0.25, 0.2), "5 trials give an interval of about ±0.25, if trials vary by 0.20"),
+    (of.IntervalExpected(1, 5, 0.25, 0.2), "1 trial: no interval; 5 give an interval of about ±0.25, if trials vary by 0.20"),
+    (of.Beginning(1, 2, True, 2, False), "Conversation 1 of 2: the user knows no facts, and cannot answer when the agent asks."),
+    (of.Beginning(2, 2, False, 2, False), "Conversation 2 of 2: the same user again, who now knows 2 facts and shares them when asked."),
+    (of.Beginning(2, 2, False, 1, True),
+     "Conversation 2 of 2: a script plays the user and names the medicine this time; the agent is a real language model."),
+    (of.AssertionsSoFar(1, 2, 3, 1, 4, "a reminder exists"), "Conversation 1 of 2: after turn 3, 1 of 4 assertions holds, not yet “a reminder exists”."),
+    (of.RequestJustFailed("agent", "503"), "A request to the agent failed (503); failures of the agent lower its score."),
+    (of.NowTrue("a reminder exists", 2), "Now true: “a reminder exists” and 2 more. This is checked in the agent's state, not in its answers."),
+    (of.FactJustGiven(1, True), "The user gives fact 1 because the agent asked."),
+    (of.FactJustGiven(2, False), "The user gives fact 2 without being asked."),
+    (of.ConversationsPart(), "The conversations differ from here. Until now, they were the same, word for word."),
+    (of.AgentAsks(), "The agent asks. This user knows no facts, so the agent has to go on without the answer."),
+    (of.UserSignsOff(True), "The user signs off. Rules judge the conversation, and every assertion is checked once more."),
+    (of.AwaitsVerdict(False), "The conversation has ended. The judge reads it, and every assertion is checked once more."),
+    (of.EndsWithoutScore("the judge was away"), "This conversation could not be scored: the judge was away."),
+    (of.EndsWithScore(LOW, 4, 3, "a reminder exists"), "Without the facts the agent scores 0.44: 3 of 4 assertions do not hold, such as “a reminder exists”."),
+    (of.EndsWithScore(LOW, 4, 1, "a reminder exists"), "Without the facts the agent scores 0.44: “a reminder exists” does not hold."),
+    (of.EndsWithScore(HIGH, 4, 0, ""), "With the facts the agent scores 1.00: all 4 assertions hold."),
+    (of.EndsWithScore(HIGH, 0, 0, ""), "With the facts the agent scores 1.00: it had no assertions."),
+]  # fmt: skip
+
+ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
+    (sentences.interval_words, SPAN, "−0.10 to 0.30"),
+    (sentences.spread_words, estimate([]), "no value"),
+    (sentences.spread_words, estimate(of_values(0.5)), "one value, no interval"),
+    (sentences.spread_words, estimate(of_values(0.5, 0.6)), "2 values: 0.50, 0.60; range 0.50 to 0.60"),
+    (sentences.spread_words, estimate(of_values(*[0.5] * 5)), "all 5 values are equal, this job only, 5 trials"),
+    (sentences.spread_words, estimate(of_values(0.4, 0.5, 0.6, 0.5, 0.4)), "95 % interval 0.38 to 0.58, this job only, 5 trials"),
+    (sentences.counted_words, Counted(2, 4, (("judge", 1), ("not run", 1))), "2 of 4 used (the judge failed in 1, 1 not run)"),
+    (sentences.difference_words, paired(), "not measured (0 of 0 used)"),
+    (sentences.difference_words, paired((0.5, 0.5)), "±0.00 in one pair: too few to tell"),
+    (sentences.difference_words, paired((0.4, 0.6), (0.4, 0.6)), "+0.20 in each of 2 pairs: too few to tell"),
+    (sentences.difference_words, paired((0.4, 0.5), (0.4, 0.7)), "+0.20, 2 pairs from +0.10 to +0.30: too few to tell"),
+    (sentences.difference_words, FELL, "−0.76, 95 % interval −0.81 to −0.71: worse"),
+    (sentences.difference_words, replace(FELL, p=0.06), "−0.76, 95 % interval −0.81 to −0.71: not yet distinguishable (p 0.060)"),
+    (sentences.p_words, 0.0004, "< 0.001"),
+    (sentences.p_words, 0.05, "0.050"),
+    (sentences.rank_words, AgentRank("a", 0.5, 1, 1, 1), "rank 1"),
+    (sentences.rank_words, AgentRank("a", 0.5, 2, 2, 7), "rank 2–7"),
+    (sentences.concurrency_words, summarise([], [], [1]), "1 conversation at a time"),
+    (sentences.concurrency_words, summarise([], [], [4, 2]), "2 and 4 conversations at a time"),
+    (sentences.concurrency_words, summarise([], [], []), "concurrency unknown"),
+    (sentences.in_rehearsal, "Knowing two facts", "Rehearsal: knowing two facts"),
+    (sentences.in_rehearsal, "GPT-4 does better", "Rehearsal: GPT-4 does better"),
+    (partial(sentences.seen_in, ["facts withheld, trial 1"]), "gone", "facts withheld, trial 1: gone"),
+    (partial(sentences.seen_in, ["a", "b"]), "gone", "2 conversations: gone"),
+    (partial(sentences.under, "facts withheld"), "One pair shows", "Facts withheld: one pair shows"),
+]  # fmt: skip
+
+STEPS: list[tuple[NextFinding, str, str, str]] = [
+    (of.WatchNext("job"), "Watch job", "in progress", "Follow the run live."),
+    (of.RepeatNext("job", 1, 5), "Run job with 5 trials", "its last run had 1", "1 trial cannot show how much of a score is chance. 5 give"),
+    (of.CompareNext("job", 0.2, None), "Compare the last two runs of job", "0.20 → –", "Compare tasks, assertions and response times"),
+    (of.ReviewNext("job"), "Review the judge of job", "not reviewed yet", "Read each judged task"),
+    (of.RunNext("job", "~/job.yml", 2, 1, 0), "Run job", "never run yet", "~/job.yml: 2 tasks, 1 fact, 0 assertions. A dialog"),
+    (of.RunNext("job", "", 1, 0, 1), "Run job", "never run yet", "A sample: 1 task, 0 facts, 1 assertion. A dialog"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "words"), EXAMPLES)
+def test_a_finding_has_its_sentence(found: Finding, words: str) -> None:
+    assert sentence(found) == words
+
+
+@pytest.mark.parametrize(("write", "found", "words"), ESTIMATES)
+def test_an_estimate_has_its_words(write: Callable[[Any], str], found: object, words: str) -> None:
+    assert write(found) == words
+
+
+@pytest.mark.parametrize(("found", "what", "more", "about"), STEPS)
+def test_a_next_step_has_its_texts(found: NextFinding, what: str, more: str, about: str) -> None:
+    step = next_step(found)
+    assert (step.what, step.more) == (what, more)
+    assert step.about.startswith(about)
+
+
+def test_every_finding_has_a_writer_and_an_example() -> None:
+    written = {*sentences.write.registry, *sentences.TEXTS} - {object}
+    assert len(written) == len(sentences.write.registry) - 1 + len(sentences.TEXTS), (
+        "a finding is written twice"
+    )
+    assert set(get_args(Finding)) == written, "a finding without a sentence, or a sentence without a finding"
+    assert {type(found) for found, _ in EXAMPLES} == written, "a sentence without an example"
+    assert {type(found) for found, *_ in STEPS} == set(get_args(NextFinding)), (
+        "a next step without an example"
+    )
+
+
+def test_every_part_of_every_sentence_is_written_by_an_example() -> None:
+    """Each line of the writers runs: a branch that no example takes could say anything."""
+    tree, ran = _tree(sentences), _lines_run()
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    statements = {
+        node.lineno
+        for function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Return | ast.Assign | ast.AugAssign)
+    }
+    assert sorted(statements - ran) == []
+
+
+def test_every_type_of_data_belongs_to_a_finding() -> None:
+    """A dataclass that is in no union, and in no field of a finding, is one that was forgotten there."""
+    pending: list[Any] = [*get_args(Finding), *get_args(NextFinding)]
+    used: set[type] = set()
+    names = {**vars(of), "Interval": Interval, "Difference": Difference, "Counted": Counted}
+    while pending:
+        one = pending.pop()
+        pending += get_args(one)
+        if isinstance(one, type) and is_dataclass(one) and one not in used:
+            used.add(one)
+            pending += get_type_hints(one, names).values() if one.__module__ == of.__name__ else ()
+    known = {one for one in vars(of).values() if isinstance(one, type) and is_dataclass(one)}
+    assert known - used == set()
+    assert all(one.__dataclass_params__.frozen for one in known)  # type: ignore[attr-defined]
+
+
+def test_findings_hold_no_words_and_sentences_no_rules() -> None:
+    rules = (of, advice, captions_view, conclusion, gains)
+    for module in rules:
+        texts = [node for node in ast.walk(_tree(module)) if isinstance(node, ast.JoinedStr)]
+        assert texts == [], f"{module.__name__} writes words at line {texts[0].lineno}; sentences.py does"
+    imported = {
+        node.module for node in _tree(sentences).body if isinstance(node, ast.ImportFrom) and node.module
+    }
+    assert not {module for module in imported if "statistics" in module}
+
+
+def _tree(module: ModuleType) -> ast.Module:
+    assert module.__file__
+    return ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+
+
+def _lines_run() -> set[int]:
+    """Return the lines of `sentences` that the examples execute."""
+    ran: set[int] = set()
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != sentences.__file__:
+            return None
+        if event == "line":
+            ran.add(frame.f_lineno)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        for found, _ in EXAMPLES:
+            sentence(found)
+        for step, *_ in STEPS:
+            next_step(step)
+        for write, estimated, _ in ESTIMATES:
+            write(estimated)
+    finally:
+        sys.settrace(before)
+    return ran
