@@ -40,7 +40,6 @@ from bioeval_tui.report.formats.ranking_console import print_rankings
 from bioeval_tui.report.gate import GateRules
 from bioeval_tui.report.gate_run import Gate, print_checks
 from bioeval_tui.report.loading import LoadedRun, from_state
-from bioeval_tui.report.numbers import DASH, number
 from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.result import result_of, results_of
 from bioeval_tui.report.samples import condition_title
@@ -51,6 +50,7 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, print_json_text
 from bioeval_tui.text import clean_line, plural
+from bioeval_tui.units import DASH, number
 
 
 def run_headless(

@@ -18,7 +18,7 @@ from bioeval_tui.report.comparison import compare as compare_runs
 from bioeval_tui.report.files import write_or_print
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.ranking_console import print_rankings
-from bioeval_tui.report.formats.registry import Asked, Format, choose, holding, names, write_runs
+from bioeval_tui.report.formats.registry import TARGET, Asked, Format, choose, holding, names, write_runs
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.report.rankings import ranking_dicts, rankings
 from bioeval_tui.report.summary import summarise_runs
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bioeval_tui.report.loading import LoadedRun
 
 
-TARGET = 0.8
 AS_RECORDED = click.option(
     "--as-recorded", is_flag=True, help="Use the recorded verdicts, even if transcripts were judged again."
 )
@@ -68,7 +67,7 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
 @click.option(
     "--target",
     type=click.FloatRange(0, 1),
-    default=0.8,
+    default=TARGET,
     show_default=True,
     help="The target score; the report shows what would reach it.",
 )
@@ -153,7 +152,7 @@ def _rank(names: tuple[str, ...], as_json: bool, output: Path | None, as_recorde
 )
 @click.argument("run", shell_complete=complete_run)
 @click.option(
-    "--target", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="The target score."
+    "--target", type=click.FloatRange(0, 1), default=TARGET, show_default=True, help="The target score."
 )
 @click.option(
     "--weights", default="", help="Score again with other weights, such as timing=0,tasks=3,assertions=4."

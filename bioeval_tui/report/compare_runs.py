@@ -16,12 +16,12 @@ from bioeval_tui.report.costs import spent
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.gains import gains, lost_points
 from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.report.sentences import LONGEST_LOSS, difference_words, sentence
 from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.words import ways_out
 from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.units import signed
 
 GAINS, LOSSES, LAST = 4, 2, 2
 """How much of the lowest conversation a preview shows: gains, the reasons behind the largest or, without any, messages."""

@@ -17,8 +17,8 @@ from bioeval_tui.report.findings import PartNeeded
 from bioeval_tui.report.formats.charts import composite_bar
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.sentences import PARTS, sentence
-from bioeval_tui.report.words import number
 from bioeval_tui.score import Needed, needed, reweighted
+from bioeval_tui.units import number
 
 BAR_WIDTH = 50
 _SIGNS = {"timing": "─", "task": "═", "assertion": "━", "penalty": "╌"}

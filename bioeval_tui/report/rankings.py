@@ -9,10 +9,10 @@ from typing import Any
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import samples
 from bioeval_tui.report.findings import RanksBasis
-from bioeval_tui.report.numbers import number
 from bioeval_tui.report.sentences import rank_words, sentence
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
 from bioeval_tui.report.summary import Summary
+from bioeval_tui.units import number
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ from bioeval_tui.report.findings import (
     SideScore,
     WasResumed,
 )
+from bioeval_tui.report.formats.registry import TARGET
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.judged_again import JudgedAgain, verdicts_replaced
 from bioeval_tui.report.loading import LoadedRun, from_state
@@ -67,9 +68,7 @@ from bioeval_tui.report.words import (
 )
 from bioeval_tui.score import Needed, needed
 from bioeval_tui.text import clean_line, plural
-
-TARGET = 0.8
-"""The default target score."""
+from bioeval_tui.units import latency
 
 
 @dataclass(frozen=True, slots=True)
@@ -729,7 +728,7 @@ def _message(run: LoadedRun, talk: ConversationState, message: MessageState) -> 
         notes.append(Note("operator", "typed by a person"))
     notes += [Note("failure", note) for note in answer_notes(message)]
     if message.waited_ms >= 50:
-        notes.append(Note("failure", f"waited {message.waited_ms / 1000:.2f} s besides"))
+        notes.append(Note("failure", f"waited {latency(message.waited_ms)} besides"))
     if message.role == "assistant":
         notes += _new_checks(talk, message.turn)
     return MessageResult(

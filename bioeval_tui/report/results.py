@@ -15,11 +15,11 @@ from bioeval_tui.report.document import run_document
 from bioeval_tui.report.findings import Outcome
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.numbers import number
 from bioeval_tui.report.sentences import difference_words, spread_words
 from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import why_no_score
+from bioeval_tui.units import number
 
 if TYPE_CHECKING:
     import pandas

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
-from bioeval_tui.report.numbers import FEWEST, number, number_up, seconds, signed, signless
+from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.text import clean_line, plural, shorten, upper_first
+from bioeval_tui.units import latency, number, number_up, signed, signless
 
 if TYPE_CHECKING:
     from bioeval_tui.report.statistics.differences import Difference
@@ -402,7 +403,7 @@ def _(found: of.Gain) -> str:
         case "task":
             return f"“{found.title}” {'met' if found.met else 'not met'}"
         case "timing":
-            return f"answers within {found.target_s:.1f} s on average"
+            return f"answers within {latency(found.target_s * 1000)} on average"
         case "failures":
             return f"no failures (now {found.failures})"
 
@@ -423,7 +424,7 @@ def _(found: of.AssertionFails) -> str:
 def _(found: of.SlowAnswers) -> str:
     if found.turn is None:
         return "slow answers"
-    return f"slow answers: the slowest, in turn {found.turn}, took {seconds(found.latency_ms)}"
+    return f"slow answers: the slowest, in turn {found.turn}, took {latency(found.latency_ms)}"
 
 
 @write.register

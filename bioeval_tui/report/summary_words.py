@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bioeval_tui import units
 from bioeval_tui.report import words
 from bioeval_tui.report.sentences import concurrency_words, counted_words, difference_words, spread_words
 from bioeval_tui.report.statistics.estimates import Estimate
@@ -54,12 +55,12 @@ def latency_words(found: LatencySummary) -> str:
         ("median", found.p50_ms), ("p90", found.p90_ms), ("p95", found.p95_ms), ("longest", found.max_ms),
         ("median first token", found.first_token_ms),
     )  # fmt: skip
-    listed = ", ".join(f"{name} {words.seconds(value)}" for name, value in times)
+    listed = ", ".join(f"{name} {units.latency(value)}" for name, value in times)
     return f"response time {listed} ({concurrency_words(found)})"
 
 
 def _estimate(score: Estimate) -> str:
-    error = "" if score.standard_error is None else f", standard error {words.number3(score.standard_error)}"
+    error = "" if score.standard_error is None else f", standard error {units.number3(score.standard_error)}"
     beside = score.with_excluded_as_zero
-    zeros = f"; {words.number(beside)} with the excluded as 0" if score.counted.excluded else ""
-    return f"{words.number(score.mean)} ({spread_words(score)}; {counted_words(score.counted)}{error}{zeros})"
+    zeros = f"; {units.number(beside)} with the excluded as 0" if score.counted.excluded else ""
+    return f"{units.number(score.mean)} ({spread_words(score)}; {counted_words(score.counted)}{error}{zeros})"

@@ -9,14 +9,9 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import AssertionChecked, ConversationEnded, TaskScored
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.costs import PeerCost, Spent
-from bioeval_tui.report.numbers import DASH as DASH
-from bioeval_tui.report.numbers import number as number
-from bioeval_tui.report.numbers import number3 as number3
-from bioeval_tui.report.numbers import number_up as number_up
-from bioeval_tui.report.numbers import seconds as seconds
-from bioeval_tui.report.numbers import signed as signed_number
 from bioeval_tui.report.statistics.estimates import PassK
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
+from bioeval_tui.units import DASH, count, dollars, number, number3
 
 if TYPE_CHECKING:
     from bioeval_tui.report.loading import LoadedRun
@@ -70,31 +65,6 @@ def answer_notes(message: MessageState) -> list[str]:
 def verdict(task: TaskScored) -> str:
     """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ 0 of +5`."""
     return f"{'✓' if task.passed else '✗'} {task.words}" + (" unproved" if task.unproved else "")
-
-
-def signed(value: float | None) -> str:
-    """Return a difference with its sign, or a dash."""
-    return DASH if value is None else signed_number(value)
-
-
-def signed_seconds(value_ms: float | None) -> str:
-    """Return a difference in ms as seconds with its sign."""
-    return DASH if value_ms is None else f"{signed_number(value_ms / 1000)} s"
-
-
-def whole(value: int | None) -> str:
-    """Return a count with thousands separators, or `unknown`."""
-    return "unknown" if value is None else f"{value:,}"
-
-
-def duration(value_s: float) -> str:
-    """Return `8 s`, `1 min 48 s` or `2 h 5 min`."""
-    total = round(value_s)
-    if total < 60:
-        return f"{total} s"
-    if total < 3600:
-        return f"{total // 60} min {total % 60} s"
-    return f"{total // 3600} h {total % 3600 // 60} min"
 
 
 def who(identity: str, role: str) -> str:
@@ -182,23 +152,14 @@ def peer_tokens(found: PeerCost) -> str:
     if found.tokens_in is None and found.tokens_out is None:
         return ""
     least = "at least " if found.uncounted else ""
-    return f"{least}{whole(found.tokens_in)} in, {whole(found.tokens_out)} out"
+    return f"{least}{count(found.tokens_in)} in, {count(found.tokens_out)} out"
 
 
-def tokens(count: int | None, peer: PeerCost) -> str:
+def tokens(found: int | None, peer: PeerCost) -> str:
     """Return a count of tokens; a dash if no model was called, `unknown` if it reported none."""
-    if count is None:
-        return DASH if peer.dollars == 0 else whole(count)
-    return f"at least {whole(count)}" if peer.uncounted else whole(count)
-
-
-def dollars(value: float | None) -> str:
-    """Return `$0.0123`, `$12.34`, or `unknown`."""
-    if value is None:
-        return "unknown"
-    if 0 < value < 0.0001:
-        return "under $0.0001"
-    return "$0" if value == 0 else f"${value:,.4f}" if value < 1 else f"${value:,.2f}"
+    if found is None:
+        return DASH if peer.dollars == 0 else count(found)
+    return f"at least {count(found)}" if peer.uncounted else count(found)
 
 
 def peer_dollars(found: PeerCost) -> str:

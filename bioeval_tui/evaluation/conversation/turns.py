@@ -31,6 +31,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, clean_value, is_html, page_title, plural, shorten
+from bioeval_tui.units import duration
 
 ENOUGH = 3
 """A user who had this many messages, with the greeting, could have brought up a task."""
@@ -398,7 +399,7 @@ class HeldConversation:
 
     def _stood_still(self, what: str, seconds: float) -> None:
         message = (
-            f"this program was suspended for {seconds:.1f} s (stopped, or the machine was asleep); {what}"
+            f"this program was suspended for {duration(seconds)} (stopped, or the machine was asleep); {what}"
         )
         self.emitter.emit(events.Warned, code="stood_still", message=message)
 

@@ -23,6 +23,7 @@ from bioeval_tui.grade.batch.limits import megabytes_of_group
 from bioeval_tui.grade.batch.wire import FORKS, IDLE, PROGRESS, Wire
 from bioeval_tui.isolation import module_command
 from bioeval_tui.text import clean_line
+from bioeval_tui.units import duration
 
 START_TIMEOUT_S = 120.0
 
@@ -110,7 +111,7 @@ class WorkerProcess:
         while b"\n" not in received:
             block = self._next(max(0.0, deadline - time.monotonic()))
             if block is None:
-                raise NotMeasuredError(f"no answer for {START_TIMEOUT_S:.0f} s")
+                raise NotMeasuredError(f"no answer for {duration(START_TIMEOUT_S)}")
             received += block
         self._forks = received == FORKS
         if received not in (b"ready\n", FORKS):

@@ -22,8 +22,8 @@ from bioeval_tui.report.agreement import (
 from bioeval_tui.report.correction import Correction
 from bioeval_tui.report.sentences import difference_words
 from bioeval_tui.report.statistics.agreement import Agreement, Figure, JudgeAgreement
-from bioeval_tui.report.words import number
 from bioeval_tui.text import as_cell, plural, shorten
+from bioeval_tui.units import number
 
 SHOWN = 12
 """Maximum number of disagreements of a pair that are listed in the terminal; CSV and JSON have all."""

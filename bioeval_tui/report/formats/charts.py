@@ -20,7 +20,7 @@ LABELLED_TURNS = 14
 
 @dataclass(frozen=True, slots=True)
 class ChartBar:
-    """One answer: its place and size in the picture, and its time in s."""
+    """One answer: its place and size in the picture, and its time in ms."""
 
     condition: Condition
     turn: int
@@ -28,7 +28,7 @@ class ChartBar:
     y: float
     width: float
     height: float
-    seconds: float
+    ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def latency_chart(talks: Sequence[ConversationResult], target_ms: float) -> Late
         x = middle + (sides.index(condition) - len(sides) / 2) * width
         bars.append(
             ChartBar(condition, turn, round(x, 2), y(seconds), round(width - 2, 2),
-                round(baseline - y(seconds), 2), seconds)
+                round(baseline - y(seconds), 2), seconds * 1000)
         )  # fmt: skip
     count = round(top / step)
     return LatencyChart(

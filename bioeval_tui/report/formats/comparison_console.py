@@ -6,11 +6,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bioeval_tui import units
 from bioeval_tui.report import words
 from bioeval_tui.report.comparison import Comparison, ConditionComparison
-from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.text import shorten
+from bioeval_tui.units import signed
 
 
 def print_comparison(found: Comparison, console: Console, *, texts: bool = False) -> None:
@@ -49,21 +50,21 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
     for title in ("A", "B", "difference"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_row(
-        "score", words.number(side.a.mean), words.number(side.b.mean), words.signed(side.score.mean)
+        "score", units.number(side.a.mean), units.number(side.b.mean), units.signed(side.score.mean)
     )
     for part in side.parts:
         table.add_row(
             f"  {part.title}",
-            words.number3(part.a.mean),
-            words.number3(part.b.mean),
-            words.DASH if part.difference.mean is None else signed(part.difference.mean, 3),
+            units.number3(part.a.mean),
+            units.number3(part.b.mean),
+            units.DASH if part.difference.mean is None else signed(part.difference.mean, 3),
         )
     for task in side.tasks:
         table.add_row(
             Text(f"task: {shorten(task.title, 70)}"),
-            words.number(task.a.mean) if task.a else "not in A",
-            words.number(task.b.mean) if task.b else "not in B",
-            words.signed(task.difference.mean if task.difference else None),
+            units.number(task.a.mean) if task.a else "not in A",
+            units.number(task.b.mean) if task.b else "not in B",
+            units.signed(task.difference.mean if task.difference else None),
         )
     for check in side.assertions:
         change = check.change if check.change != "same" else ""
@@ -71,11 +72,11 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
             Text(f"assertion: {shorten(check.title, 65)}"), _held(check.a, "A"), _held(check.b, "B"), change
         )
     if side.latency is not None and side.latency.mean is not None:
-        a_ms, b_ms = map(words.seconds, side.averages_ms)
-        moved = words.signed_seconds(side.latency.mean)
+        a_ms, b_ms = map(units.latency, side.averages_ms)
+        moved = units.latency_change(side.latency.mean)
         if round(side.latency.mean):
             how = "faster" if side.latency.mean < 0 else "slower"
-            moved = f"{words.seconds(abs(side.latency.mean))} {how}"
+            moved = f"{units.latency(abs(side.latency.mean))} {how}"
         table.add_row("average answer", a_ms, b_ms, moved)
     _add_cost(table, side)
     console.print(table)
@@ -87,7 +88,7 @@ def _add_cost(table: Table, side: ConditionComparison) -> None:
     for peer in ("agent", "evaluator", "judge"):
         cells = [words.peer_tokens(cost.of(peer)) for cost in (side.cost_a, side.cost_b)]
         if any(cells):
-            table.add_row(f"tokens: {peer}", *(cell or words.DASH for cell in cells), "")
+            table.add_row(f"tokens: {peer}", *(cell or units.DASH for cell in cells), "")
 
 
 def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> None:
@@ -102,9 +103,9 @@ def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> No
         cells = [
             str(turn.trial),
             str(turn.turn),
-            words.seconds(turn.a_ms),
-            words.seconds(turn.b_ms),
-            words.signed_seconds(change),
+            units.latency(turn.a_ms),
+            units.latency(turn.b_ms),
+            units.latency_change(change),
         ]
         said = [
             Text(" / ".join(m.text for m in messages if m.role == "assistant"))
@@ -120,4 +121,4 @@ def _held(found: Proportion | None, name: str) -> str:
         return f"not in {name}"
     if found.total == 1:
         return "✓" if found.successes else "✗"
-    return f"{found.successes} of {found.total}" if found.total else words.DASH
+    return f"{found.successes} of {found.total}" if found.total else units.DASH

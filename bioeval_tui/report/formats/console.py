@@ -17,18 +17,9 @@ from bioeval_tui.record.state import Change, RunState
 from bioeval_tui.report.result import ConversationResult, RunResult
 from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.report.summary_words import cost_lines, summary_lines, tag_lines
-from bioeval_tui.report.words import (
-    CUT_OFF,
-    DASH,
-    EMPTY,
-    ENDS,
-    TONE,
-    UNPROVED,
-    number,
-    verdict,
-    who,
-)
+from bioeval_tui.report.words import CUT_OFF, EMPTY, ENDS, TONE, UNPROVED, verdict, who
 from bioeval_tui.text import clean, plural, shorten
+from bioeval_tui.units import DASH, latency, number
 
 NOT_AT_THE_END = "– not checked"
 """Assertions that passed during an invalid conversation say nothing about its outcome."""
@@ -65,14 +56,14 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
             who = f"agent {event.agent}, evaluator {event.evaluator}, judge {event.judge}"
             return f"run {event.run_id}: {event.job_name} ({kind}{who})"
         case events.MessageCompleted():
-            time = f"  [{event.latency_ms / 1000:.2f} s]" if event.latency_ms is not None else ""
+            time = f"  [{latency(event.latency_ms)}]" if event.latency_ms is not None else ""
             marked = [CUT_OFF] if event.cut_off else []
             if event.role == "assistant" and not event.content.strip():
                 marked.append(EMPTY)
             notes = f"  ({', '.join(marked)})" if marked else ""
             return f"{SPEAKERS[event.role]}: {shorten(event.content, 110)}{time}{notes}"
         case events.RequestFailed():
-            again = f"; retrying in {event.wait_ms / 1000:.1f} s" if event.wait_ms is not None else ""
+            again = f"; retrying in {latency(event.wait_ms)}" if event.wait_ms is not None else ""
             return (
                 f"  {event.peer} failed, attempt {event.request_attempt}: {shorten(event.error, 160)}{again}"
             )
@@ -217,7 +208,7 @@ def _print_parts(talk: ConversationResult, console: Console) -> None:
         f"{part.name} {'left out' if part.left_out else number(part.value)} ×{part.weight:g}"
         for part in talk.parts
     )
-    time = f"   average {talk.average_ms / 1000:.2f} s" if talk.average_ms is not None else ""
+    time = f"   average {latency(talk.average_ms)}" if talk.average_ms is not None else ""
     why = f"   {talk.reason}" if talk.reason and talk.score is not None else ""
     console.print(Text(f"{talk.title}: {parts}   − penalty {talk.penalty:.2f}{time}{why}"))
 

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.evaluation.wiring.estimate import MESSAGE_TOKENS, RoleEstimate, RunEstimate, total_cost
-from bioeval_tui.report.words import dollars
 from bioeval_tui.text import clean_line, plural
+from bioeval_tui.units import dollars
 
 
 def print_estimates(found: Sequence[RunEstimate]) -> None:

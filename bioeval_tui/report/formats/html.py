@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from bioeval_tui import __version__
+from bioeval_tui import __version__, units
 from bioeval_tui.record import reviews
 from bioeval_tui.record.masking.current import masking
 from bioeval_tui.record.names import SPEAKERS
@@ -84,18 +84,19 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "number": words.number,
+        "number": units.number,
         "reviewed": reviews.words,
-        "number3": words.number3,
-        "number_up": words.number_up,
-        "signed": words.signed,
-        "seconds": words.seconds,
+        "number3": units.number3,
+        "number_up": units.number_up,
+        "signed": units.signed,
+        "latency": units.latency,
+        "latency_short": units.latency_short,
         "token_words": words.token_words,
         "tokens": words.tokens,
         "cost_words": words.cost_words,
         "why_unknown": words.why_unknown,
         "peer_dollars": words.peer_dollars,
-        "duration": words.duration,
+        "duration": units.duration,
         "who": words.who,
         "value": words.value_text,
         "part_name": PARTS.__getitem__,

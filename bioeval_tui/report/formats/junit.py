@@ -25,6 +25,7 @@ from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.words import UNPROVED
+from bioeval_tui.units import latency
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST = 4000
@@ -299,7 +300,7 @@ def _latency_case(run: LoadedRun, talk: ConversationState | None, missing: JUnit
     if talk is None or not talk.latencies_ms:
         return replace(missing or JUnitCase("", "failure", "the agent never answered"), name=name)
     average = sum(talk.latencies_ms) / len(talk.latencies_ms)
-    words = f"average {average / 1000:.3f} s over {len(talk.latencies_ms)} answers"
+    words = f"average {latency(average)} over {len(talk.latencies_ms)} answers"
     return JUnitCase(name, "failure" if average > budget > 0 else "passed", words, average / 1000)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bioeval_tui import units
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking.current import masking
@@ -68,8 +69,8 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
                 escape(f"{check.job} · {check.model}" if several and check.model else check.job),
                 check.condition or "both",
                 escape(check.rule),
-                words.DASH if check.bar is None else f"{check.bar:g}",
-                words.number(check.value),
+                units.DASH if check.bar is None else f"{check.bar:g}",
+                units.number(check.value),
                 escape(check.words),
             ]
             for check in result.checks
@@ -79,12 +80,12 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
     rows, sentences = [], []
     for run in results_of(runs):
         conditions = [
-            words.number(found.score.mean) if (found := run.summary.of(name)) else words.DASH
+            units.number(found.score.mean) if (found := run.summary.of(name)) else units.DASH
             for name in CONDITIONS
         ]
         job = " · ".join(filter(None, (run.brief.job, run.brief.model if several else None)))
         cost = escape(words.cost_words(run.summary.spent))
-        mean = NEEDS_BOTH if run.only_condition else words.number(run.mean)
+        mean = NEEDS_BOTH if run.only_condition else units.number(run.mean)
         rows.append([escape(job), *conditions, mean, cost, escape(run.run_id)])
         sentences.append((job, run.conclusion.sentence))
     head = ["job", "facts withheld", "facts supplied", "mean of both", "cost", "run"]
@@ -105,13 +106,13 @@ def _overview(summary: Summary) -> list[str]:
 
 
 def _page(page: RunResult) -> list[str]:
-    heads = [f"{escape(c.title)} **{words.number(c.score.mean)}**" for c in page.summary.conditions]
+    heads = [f"{escape(c.title)} **{units.number(c.score.mean)}**" for c in page.summary.conditions]
     lines = [
         f"# {escape(page.brief.job)}",
         "",
         f"**{escape(page.conclusion.sentence)}**",
         "",
-        " · ".join([*heads, f"mean of both **{words.number(page.mean)}**"]),
+        " · ".join([*heads, f"mean of both **{units.number(page.mean)}**"]),
         "",
         *([escape(page.why_no_mean), ""] if page.why_no_mean else []),
         *([f"Reviewed: {escape(page.reviewed_words)}", ""] if page.reviewed_words else []),
@@ -147,9 +148,9 @@ def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
                 f"{_verdict(v)}{_people(page, condition, trial.trial, task.number, v)}"
                 for condition, v in task.verdicts.items()
             ]
-            rows.append([escape(task.title), *cells, words.signed(task.uplift)])
+            rows.append([escape(task.title), *cells, units.signed(task.uplift)])
         if trial.tones:
-            rows.append([f"*{words.TONE}*", *map(words.number, trial.tones), ""])
+            rows.append([f"*{words.TONE}*", *map(units.number, trial.tones), ""])
         head = ["task", *heads, "uplift"]
         if len(heads) == 1:  # there is nothing to compare
             head, rows = head[:-1], [row[:-1] for row in rows]
@@ -185,7 +186,7 @@ def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
 
 def _verdict(verdict: TaskScored | None) -> str:
     if verdict is None:
-        return words.DASH
+        return units.DASH
     return f"{words.verdict(verdict)} {escape(verdict.reason)}"
 
 
@@ -203,7 +204,7 @@ def _conversations(trial: TrialResult, level: str) -> list[str]:
         lines += [f"{level} Conversation, {escape(title)}", "", escape(talk.ending or "not ended"), ""]
         for turn in trial.turns:
             for message in turn.sides[place]:
-                time = f" ({words.seconds(message.latency_ms)})" if message.latency_ms is not None else ""
+                time = f" ({units.latency(message.latency_ms)})" if message.latency_ms is not None else ""
                 unsent = "".join(f" ({note.words})" for note in message.notes if note.kind == "unsent")
                 label = f"**{SPEAKERS[message.role]}**{time}{unsent}:"
                 lines += [*message_lines(label, message.text), ""]
@@ -242,7 +243,7 @@ def _times(page: RunResult) -> list[str]:
             times.max_ms,
             times.first_token_ms,
         )
-        rows.append([escape(condition.title), *map(words.seconds, values), str(condition.failures)])
+        rows.append([escape(condition.title), *map(units.latency, values), str(condition.failures)])
     head = ["", "average", "median", "p90", "p95", "longest", "median first token", "failures"]
     return ["## Response times", "", f"{page.concurrency}.", "", *table(head, rows), ""]
 
@@ -264,7 +265,7 @@ def _judged_again(page: RunResult) -> list[str]:
         return []
     rows = [
         [again.where, escape(row.judge), escape(row.prompt_words), escape(row.author or "as recorded"),
-         escape(row.at), escape(row.task_words), words.number(row.score), "counts" if row.counts else ""]
+         escape(row.at), escape(row.task_words), units.number(row.score), "counts" if row.counts else ""]
         for again in page.judged_again.values()
         for row in again.rows
     ]  # fmt: skip
@@ -276,8 +277,8 @@ def _reviews(page: RunResult) -> list[str]:
     if not page.reviews:
         return []
     rows = [
-        [escape(r.author), escape(r.at), escape(r.about), escape(r.kind), words.number(r.before),
-         words.number(r.after), escape(r.why)]
+        [escape(r.author), escape(r.at), escape(r.about), escape(r.kind), units.number(r.before),
+         units.number(r.after), escape(r.why)]
         for r in page.reviews
     ]  # fmt: skip
     head = ["who", "when", "about", "what", "before", "after", "why"]

@@ -18,7 +18,8 @@ from bioeval_tui.report.formats.html import environment, policy
 from bioeval_tui.report.formats.markdown_text import escape, table
 from bioeval_tui.report.formats.tables import cell
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.report.words import DASH, medal_word, next_words
+from bioeval_tui.report.words import medal_word, next_words
+from bioeval_tui.units import DASH
 
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.report.plans import Planned
-from bioeval_tui.report.words import DASH, dollars
 from bioeval_tui.text import plural
+from bioeval_tui.units import DASH, dollars
 
 
 def print_plan(plan: Planned, console: Console) -> None:

@@ -24,11 +24,15 @@ and returns the document, as text or bytes.
 """
 
 
+TARGET = 0.8
+"""The score for which reports say what is missing, unless another is asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The options of a document: its target score, and its output path (None: stdout)."""
 
-    target: float = 0.8
+    target: float = TARGET
     output: Path | None = None
 
 

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from bioeval_tui.consoles import plain_console, write_lines
 from bioeval_tui.record.catalogue import CataloguedRun
-from bioeval_tui.report.numbers import number
 from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.units import number
 
 SIGNS = {
     "running": "● live",

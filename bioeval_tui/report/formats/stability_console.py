@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.report.judge_test import Reaction
-from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.judge_stability import Stability
 from bioeval_tui.text import plural
+from bioeval_tui.units import signed
 
 
 def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], console: Console) -> None:

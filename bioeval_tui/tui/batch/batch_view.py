@@ -19,6 +19,7 @@ from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score
 from bioeval_tui.tui.shared.sparks_view import spark
+from bioeval_tui.units import duration, latency_short
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -298,14 +299,14 @@ def lines_of(
     first = (Cell(name, "strong"), Cell(" " * gap), glance.score)
     short = _conversation(glance, width // 2 + 4) if glance.case else f"{glance.condition} {key.trial}"
     which = f"{short}  " if several else ""
-    waited = f" · {glance.waited_ms(now) / 1000:.0f} s" if now is not None and glance.since else ""
+    waited = f" · {duration(glance.waited_ms(now) / 1000)}" if now is not None and glance.since else ""
     room = max(1, width - len(which) - len(waited))
     state_text = glance.state.text
     if len(state_text) > room:  # how many messages it took is the first thing to go
         state_text = shorten(state_text.partition(" · ")[0], room)
     state = Cell(state_text + waited, "warn" if slow else glance.state.tone)
     most = max([glance.slow_ms, *glance.latencies_ms, 1.0])
-    newest = f"{glance.latencies_ms[-1] / 1000:.1f} s" if glance.latencies_ms else ""
+    newest = latency_short(glance.latencies_ms[-1]) if glance.latencies_ms else ""
     if now is not None and glance.waited_ms(now) > glance.slow_ms:
         newest = ""  # the wait is what is slow, and stands beside the state
     newest_text = f"{'◷ slow  ' if slow else ''}{newest}".rstrip()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.batch.batch_view import Glance, Rank, condition_of, distinct
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined, score, score_tone
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, score, score_tone
+from bioeval_tui.units import DASH, clock, latency_short, signed
 
 Line = list[Cell]
 NARROWEST, ROOMY = 60, 110
@@ -132,8 +132,8 @@ def _bar(held: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
 def _p90(held: Sequence[Glance]) -> str:
     latencies = sorted(ms for glance in held for ms in glance.latencies_ms)
     if not latencies:
-        return "–"
-    return f"{latencies[min(len(latencies) - 1, int(0.9 * len(latencies)))] / 1000:.1f} s"
+        return DASH
+    return latency_short(latencies[min(len(latencies) - 1, int(0.9 * len(latencies)))])
 
 
 # The heat map

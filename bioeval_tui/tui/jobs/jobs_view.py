@@ -16,7 +16,7 @@ from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.shared.cells_view import Cell, score
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, number_key, text_key
 from bioeval_tui.tui.shared.sparks_view import spark
-from bioeval_tui.tui.shared.times import when
+from bioeval_tui.units import when
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

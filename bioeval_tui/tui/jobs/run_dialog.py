@@ -15,15 +15,15 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.advice import expected_interval
 from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.words import dollars
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell, duration
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.choice_widget import Choice
 from bioeval_tui.tui.shared.form_dialog import FormChoice, FormDialog, FormField
 from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.spec import RunRequest

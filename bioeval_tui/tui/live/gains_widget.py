@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from bioeval_tui.report.numbers import signed
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.tui.live import score_card_view, score_parts_view
 from bioeval_tui.tui.live.panel_widget import DrawnPanel, title_lines, wrapped_row
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.steps_view import Steps, step_plot
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
+from bioeval_tui.units import signed
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, score, score_tone
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone
+from bioeval_tui.units import clock, latency_short
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import OperatorActed
@@ -208,7 +209,7 @@ def _doing(state: RunState, conversation: ConversationState, now: datetime | Non
         return "checks assertions…" if state.job.get("assertions") else "reads its state…"
     waited = ""
     if now is not None:
-        waited = f" {max(0.0, (now - newest.started_at).total_seconds()):.1f} s"
+        waited = f" {latency_short(max(0.0, (now - newest.started_at).total_seconds() * 1000))}"
     if newest.role == "assistant":
         return f"agent answers{waited}…"
     return f"evaluator thinks{waited}…"

@@ -15,6 +15,7 @@ from bioeval_tui.tui.live.panel_widget import Panel, column_for, names_head, wra
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
+from bioeval_tui.units import latency_short
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -83,27 +84,27 @@ class LatencyPanel(Panel):
                 time = (
                     Cell("")
                     if bar is None
-                    else Cell(f"{bar.ms / 1000:.1f}", "quiet" if bar.running else "plain")
+                    else Cell(latency_short(bar.ms), "quiet" if bar.running else "plain")
                 )
-                drawn = bars_view.latency_bar(bar, scale, target, share - 7)
-                pieces += [Content(" "), *(paint(cell) for cell in drawn), right(time, 5), Content(" ")]
+                drawn = bars_view.latency_bar(bar, scale, target, share - 9)
+                pieces += [Content(" "), *(paint(cell) for cell in drawn), right(time, 7), Content(" ")]
             return Content.assemble(*pieces)
 
         summaries = [(c, rows.latency(state, c, look.trial)) for c in look.conditions]
-        wanted = f"target {bars_view.TARGET} {target / 1000:.1f}" if target else ""
-        goal = paint(Cell("   ".join(filter(None, ("s per turn", wanted))), "quiet"))
+        wanted = f"target {bars_view.TARGET} {latency_short(target)}" if target else ""
+        goal = paint(Cell("   ".join(filter(None, ("by turn", wanted))), "quiet"))
         share = max(2, (self.size.width - 2) // len(look.conditions))
         names = (f" {shorten(state.condition_name(c), share - 1):<{share - 1}}" for c in look.conditions)
         title = "Latency"
         if len(look.conditions) > 1:
-            title = ", ".join(filter(None, ("Latency, s per turn", wanted)))
+            title = ", ".join(filter(None, ("Latency by turn", wanted)))
             goal = paint(Cell(f"  {''.join(names)}", "quiet"))
         if title != self._title:
             self._title = title
             self.border_title = title
 
         def foot(width: int) -> Content:
-            column = max(6, min(7, (width - NAME_WIDTH) // len(FIGURES)))
+            column = max(7, min(8, (width - NAME_WIDTH) // len(FIGURES)))
             room = max(NAME_WIDTH, width - column * len(FIGURES) - 1)
             titles = " " * room + "".join(f"{name:>{column}}" for name in FIGURES)
             lines = [paint(Cell(titles, "quiet")).truncate(width)]
@@ -123,9 +124,7 @@ class LatencyPanel(Panel):
 
 
 def _second(ms: float | None, width: int) -> Cell:
-    return Cell(
-        f"{'–' if ms is None else f'{ms / 1000:.1f}':>{width}}", "plain" if ms is not None else "quiet"
-    )
+    return Cell(f"{latency_short(ms):>{width}}", "plain" if ms is not None else "quiet")
 
 
 class AssertionsPanel(Panel):

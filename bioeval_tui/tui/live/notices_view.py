@@ -11,6 +11,7 @@ from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural, upper_first
 from bioeval_tui.tui.live.heads_view import LinkState
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.units import duration
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import Warned
@@ -63,7 +64,9 @@ def waiting(link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended
     if waited_s < SLOW_S:
         lines.append(Cell("The first message appears here.", "quiet"))
     else:
-        lines.append(Cell(f"This is taking longer than usual: {waited_s:.0f} s. {keys.quit} quits.", "warn"))
+        lines.append(
+            Cell(f"This is taking longer than usual: {duration(waited_s)}. {keys.quit} quits.", "warn")
+        )
     return lines
 
 

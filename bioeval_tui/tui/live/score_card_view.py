@@ -15,7 +15,8 @@ from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels_view
 from bioeval_tui.tui.live.score_parts_view import score_words
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, duration, score, score_tone, seconds, uplift
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone, uplift
+from bioeval_tui.units import duration, latency
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, Fault, TaskScored
@@ -274,11 +275,11 @@ def _time_row(result: RunResult, both: Both) -> Row:
             continue
         times = held.latency
         late = 0 < target < (times.average_ms or 0.0)
-        cells[condition] = Cell(seconds(times.average_ms), "warn" if late else "plain")
-        said = f"p90 {seconds(times.p90_ms)}, longest {seconds(times.max_ms)}"
+        cells[condition] = Cell(latency(times.average_ms), "warn" if late else "plain")
+        said = f"p90 {latency(times.p90_ms)}, longest {latency(times.max_ms)}"
         first = times.first_token_ms
-        token = "" if first is None else f", median first token {seconds(first)}"
-        details[condition] = [Cell(f"{said}{token}; target {target / 1000:.1f} s on average")]
+        token = "" if first is None else f", median first token {latency(first)}"
+        details[condition] = [Cell(f"{said}{token}; target {latency(target)} on average")]
         if held.slowest is not None:
             evidence[condition] = CardEvidence(condition, held.slowest, None, "latency")
     return Row("  ", Cell("average answer", "quiet"), cells, details=details, evidence=evidence)

@@ -8,7 +8,7 @@ from bioeval_tui.record.spans import AgentSpan, absent_parents, meaning_of, orde
 from bioeval_tui.record.tool_calls import call_text
 from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
-from bioeval_tui.tui.shared.times import latency
+from bioeval_tui.units import latency
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState, MessageState

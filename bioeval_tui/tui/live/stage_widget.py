@@ -19,6 +19,7 @@ from bioeval_tui.tui.live.panel_widget import wrapped_row
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.cells_view import Cell, score_tone
 from bioeval_tui.tui.shared.tones import left, paint, right
+from bioeval_tui.units import latency_short
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -138,7 +139,7 @@ class StageChart(Widget):
     def render(self) -> Content:
         """Draw a heading and the bars, with empty lines between them where there is room."""
         width, height = self.size
-        goal = f"   {bars_view.TARGET} target {self._target / 1000:.1f} s" if self._target else ""
+        goal = f"   {bars_view.TARGET} target {latency_short(self._target)}" if self._target else ""
         lines = [paint(Cell("response time by turn", "plain"), Cell(goal, "quiet"))]
         roomy = height >= 2 * len(self._rows) + 1
         rows = self._rows[-max(0, height - 1) :] if height > 1 else []
@@ -147,7 +148,7 @@ class StageChart(Widget):
             if roomy:
                 lines.append(Content(""))
             drawn = bars_view.latency_bar(bar, scale, self._target, width - 12)
-            time = right(Cell(f"{bar.ms / 1000:.1f} s", "quiet" if bar.running else "plain"), 7)
+            time = right(Cell(latency_short(bar.ms), "quiet" if bar.running else "plain"), 7)
             lines.append(Content.assemble(right(Cell(str(turn), "quiet"), 3), " ", paint(*drawn), " ", time))
         return Content("\n").join(lines)
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bioeval_tui.record.turn_mark import TurnMark
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, clock, joined
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined
+from bioeval_tui.units import clock
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 from bioeval_tui.report import sentences
 from bioeval_tui.report.compared import Change, Compared, ComparedCheck, ComparedCondition, RunComparison
-from bioeval_tui.report.numbers import number3
 from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
-from bioeval_tui.tui.shared.times import latency
+from bioeval_tui.units import latency, latency_change, number3
 
 Line = list[Cell]
 NUMBER = 8
@@ -219,16 +218,9 @@ def _held(share: float | None) -> Cell:
 def _time(value: Compared, label: int, plot: int) -> Line:
     change = "–"
     if value.a is not None and value.b is not None:
-        change = ("+" if value.b >= value.a else "−") + latency(abs(value.b - value.a))
+        change = latency_change(value.b - value.a)
     return [
         Cell(f"{value.name:<{label}}"),
-        Cell(
-            f"{_average(value.a):>{NUMBER}}{_average(value.b):>{NUMBER}}{change:>{NUMBER + 1}}  {' ' * plot}"
-        ),
+        Cell(f"{latency(value.a):>{NUMBER}}{latency(value.b):>{NUMBER}}{change:>{NUMBER + 1}}  {' ' * plot}"),
         _verdict(value),
     ]
-
-
-def _average(ms: float | None) -> str:
-    """Return seconds with two decimals, because with one, averages 3 ms apart could look 100 ms apart."""
-    return f"{ms / 1000:.2f} s" if ms is not None and 99.5 <= ms < 59_950 else latency(ms)

@@ -11,7 +11,7 @@ from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.tui.shared.sparks_view import spark
-from bioeval_tui.tui.shared.times import ago, when
+from bioeval_tui.units import ago, when
 
 if TYPE_CHECKING:
     from bioeval_tui.report.run_summary import RunPreview, RunSummary, Status

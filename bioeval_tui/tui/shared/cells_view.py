@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from bioeval_tui.report.numbers import number
-from bioeval_tui.report.numbers import signed as signed
+from bioeval_tui.units import number
+from bioeval_tui.units import signed as signed
 
 Tone = Literal[
     "plain",
@@ -64,29 +64,6 @@ def score_tone(value: float | None) -> Tone:
     return "good" if value >= HIGH else "bad" if value < LOW else "warn"
 
 
-def seconds(ms: float | None) -> str:
-    """Return milliseconds as `0.9 s`; a dash when not known."""
-    return "–" if ms is None else f"{ms / 1000:.1f} s"
-
-
-def clock(elapsed_s: float) -> str:
-    """Return a duration as `01:12` or `1:01:12`."""
-    whole = max(0, int(elapsed_s))
-    hours, rest = divmod(whole, 3600)
-    minutes, second = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{second:02}" if hours else f"{minutes:02}:{second:02}"
-
-
-def duration(elapsed_s: float) -> str:
-    """Return a duration in words: `8 s`, `1 m 48 s`, `2 h 03 m`."""
-    whole = max(0, round(elapsed_s))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} m {whole % 60:02} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02} m"
-
-
 def uplift(difference: float | None) -> Cell:
     """Return supplied − withheld as a cell; a dash when it is not known."""
     if difference is None:
@@ -94,9 +71,3 @@ def uplift(difference: float | None) -> Cell:
     difference = round(difference, 2)
     tone: Tone = "good" if difference > 0 else "bad" if difference < 0 else "quiet"
     return Cell(signed(difference), tone)
-
-
-def ordinal_range(numbers: Iterable[int]) -> str:
-    """Return `1, 2 and 5`."""
-    words = [str(number) for number in numbers]
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""

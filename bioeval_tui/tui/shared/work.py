@@ -15,9 +15,10 @@ from textual.worker import Worker
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell, duration
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialog import Dialog
 from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.units import duration
 
 Result = TypeVar("Result")
 Tell = Callable[[str], None]

@@ -278,7 +278,7 @@ def test_console_and_json_show_the_same_comparison() -> None:
     assert re.search(r"  from tasks +0\.286 +0\.057 +−0\.229", text)
     assert side["parts"][0]["name"] == "task"
     assert "[red]A[/] said" in text
-    assert re.search(r"average answer +0\.50 s +0\.50 s +±0\.00 s", text)
+    assert re.search(r"average answer +0\.50 s +0\.50 s +±0 ms", text)
     assert all(line in text for line in data["regressions"])
     assert side["tasks"][0]["difference"]["mean"] == pytest.approx(-0.8)
     assert side["turns"][0]["b"]["messages"][1]["content"] == "B said"

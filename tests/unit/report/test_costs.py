@@ -15,7 +15,8 @@ from bioeval_tui.report.formats.json_report import comparison_dict, json_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.summary import summarise_runs
-from bioeval_tui.report.words import cost_words, dollars, token_words, why_unknown
+from bioeval_tui.report.words import cost_words, token_words, why_unknown
+from bioeval_tui.units import dollars
 from tests.unit.report.recorded import START, Recorded, Talk
 
 PRICES = Prices({"api.example": {"small": Price(1.0, 10.0), "large": Price(2.0, 20.0)}}, {})

@@ -25,7 +25,7 @@ from tests.unit.report.recorded import Recorded, Talk, shown
 def test_screen_and_report_show_the_same_median_first_token_time() -> None:
     run = Recorded([Talk(latencies_ms=(100.0, 100.0, 1900.0))]).loaded()  # each first token comes at the end
     (row,) = [row for row in score_card_view.rows(*shown(run.state)) if row.label.text == "average answer"]
-    assert "median first token 0.1 s" in row.details["withheld"][0].text
+    assert "median first token 0.10 s" in row.details["withheld"][0].text
     table = markdown_report([run]).partition("## Response times")[2]
     head, figures = [
         line.split(" | ") for line in table.splitlines() if line.startswith("|") and "---" not in line

@@ -151,7 +151,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (GAIN, "assertion “a reminder exists”"),
     (of.Gain("task", 1, "remind me"), "task “remind me” to 1.0"),
     (of.Gain("task", 1, "remind me", met=False), "“remind me” not met"),
-    (of.Gain("timing", 0, "response times", target_s=1.5), "answers within 1.5 s on average"),
+    (of.Gain("timing", 0, "response times", target_s=1.5), "answers within 1.50 s on average"),
     (of.Gain("failures", 0, "failed requests", failures=2), "no failures (now 2)"),
     (of.TaskFellShort("remind me", "", "0.20"), "“remind me”: the judge scored it 0.20"),
     (of.AssertionFails("a reminder exists", 2, "none was found"), "“a reminder exists” fails since turn 2: none was found"),

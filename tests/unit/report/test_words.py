@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bioeval_tui import units
 from bioeval_tui.grade.task_report import ReportExtra
 from bioeval_tui.record.events import ConversationEnded
 from bioeval_tui.report import words
@@ -50,16 +51,16 @@ def test_an_answer_that_is_empty_or_cut_off_is_marked_in_every_report(says: str)
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (words.number(None), "–"),
-        (words.number_up(0.7801), "0.79"),
-        (words.number_up(0.78), "0.78"),
-        (words.seconds(None), "–"),
-        (words.signed_seconds(-1500), "−1.50 s"),
-        (words.signed_seconds(0.1), "±0.00 s"),
-        (words.whole(12345), "12,345"),
-        (words.duration(59.4), "59 s"),
-        (words.duration(108), "1 min 48 s"),
-        (words.duration(7500), "2 h 5 min"),
+        (units.number(None), "–"),
+        (units.number_up(0.7801), "0.79"),
+        (units.number_up(0.78), "0.78"),
+        (units.latency(None), "–"),
+        (units.latency_change(-1500), "−1.50 s"),
+        (units.latency_change(0.1), "+0.1 ms"),
+        (units.count(12345), "12,345"),
+        (units.duration(59.4), "59 s"),
+        (units.duration(108), "1 m 48 s"),
+        (units.duration(7500), "2 h 05 m"),
         (words.who("rehearsal: rules judge", "judge"), "rules judge"),
         (words.who("gpt-4.1-mini", "judge"), "judge gpt-4.1-mini"),
         (words.value_text({"a": [1, None]}), '{"a":[1,null]}'),

@@ -16,7 +16,7 @@ from bioeval_tui.tui.live import spans_view
 from bioeval_tui.tui.live.transcript.blocks import Block, BlockKind, Fold, Item, Mark
 from bioeval_tui.tui.live.transcript.chunks import pieces
 from bioeval_tui.tui.live.transcript.generation import GenerationLine, generation_line
-from bioeval_tui.tui.shared.times import duration, latency
+from bioeval_tui.units import duration, latency
 
 MOST_SPANS = 12
 """Maximum number of spans below an answer, the latest ones; its waterfall shows all."""
@@ -137,7 +137,7 @@ def tail_blocks(conversation: ConversationState) -> list[Block]:
     sign, sentence, style = _ENDINGS[ended.how]
     if ended.fault not in ("none", "agent") and ended.fault not in sentence:
         sentence += f", fault: {ended.fault}"
-    counts = f"{plural(conversation.turns, 'turn')} · took {duration(ended.duration_ms)}"
+    counts = f"{plural(conversation.turns, 'turn')} · took {duration(ended.duration_ms / 1000)}"
     blocks = [Block("gap"), Block("note", f"{sentence} · {counts}", sign=sign, style=style)]
     if ended.detail:
         blocks.append(Block("note", clean_line(ended.explained), style="note"))

@@ -11,7 +11,7 @@ from textual.strip import Strip
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.document import Document
 from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, Painter
-from bioeval_tui.tui.shared.times import latency
+from bioeval_tui.units import latency
 
 
 def with_timer(strip: Strip, document: Document, now: datetime | None) -> Strip:

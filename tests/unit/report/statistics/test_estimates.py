@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bioeval_tui.report.numbers import signed, signless
 from bioeval_tui.report.sentences import counted_words, spread_words
 from bioeval_tui.report.statistics.differences import t_test_p
 from bioeval_tui.report.statistics.estimates import (
@@ -20,6 +19,7 @@ from bioeval_tui.report.statistics.estimates import (
     standard_error,
     t_quantile,
 )
+from bioeval_tui.units import signed, signless
 
 scores = st.lists(st.floats(0, 1), min_size=2, max_size=30)
 

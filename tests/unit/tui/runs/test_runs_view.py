@@ -122,7 +122,7 @@ def test_unchanged_rows_are_not_computed_again() -> None:
 def test_a_comparison_starts_with_its_conclusion_and_signs_every_difference() -> None:
     said = whole(history.compared(), 110)
     assert said.index("B scores higher on 1 of 2 tasks") < said.index("FACTS WITHHELD")
-    for words in ("▲ better", "▼ worse", "▲ fixed", "▼ broken", "50%", "−0.4 s", "! the judges differ"):
+    for words in ("▲ better", "▼ worse", "▲ fixed", "▼ broken", "50%", "−0.39 s", "! the judges differ"):
         assert words in said
 
 

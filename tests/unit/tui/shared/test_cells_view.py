@@ -2,7 +2,8 @@
 
 import pytest
 
-from bioeval_tui.tui.shared.cells_view import Cell, clock, duration, score, signed, uplift
+from bioeval_tui.tui.shared.cells_view import Cell, score, signed, uplift
+from bioeval_tui.units import clock, duration
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,121 @@
+"""Values as people read them, and that each is spelt one way wherever it is shown."""
+
+from __future__ import annotations
+
+import io
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from rich.console import Console
+
+from bioeval_tui import units
+from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.junit import junit_xml
+from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.summary_words import summary_lines
+from bioeval_tui.tui.live.score_card_view import rows
+from tests.sources import PACKAGE
+from tests.unit.report.recorded import Recorded, Talk
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("ms", "shown"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (0, "0 ms"),
+        (0.4, "0.4 ms"),
+        (85, "85 ms"),
+        (0.04, "0 ms"),
+        (99.6, "0.10 s"),
+        (994, "0.99 s"),
+        (9_996, "10.0 s"),
+        (12_340, "12.3 s"),
+        (59_960, "1 m 00 s"),
+        (125_000, "2 m 05 s"),
+    ],
+)
+def test_a_latency_has_a_unit(ms: float | None, shown: str) -> None:
+    assert units.latency(ms) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (None, "–"),
+        (0, "0 s"),
+        (0.012, "12 ms"),
+        (0.94, "0.94 s"),
+        (48, "48 s"),
+        (108, "1 m 48 s"),
+        (59.999, "1 m 00 s"),
+        (7_500, "2 h 05 m"),
+    ],
+)
+def test_a_duration_has_units(seconds: float | None, shown: str) -> None:
+    assert units.duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("before", "shown"),
+    [
+        (timedelta(seconds=5), "just now"),
+        (timedelta(minutes=5), "5 min ago"),
+        (timedelta(minutes=59), "59 min ago"),
+        (timedelta(minutes=60), "1 h ago"),
+        (timedelta(hours=3), "3 h ago"),
+        (timedelta(hours=30), "yesterday"),
+        (timedelta(days=6), "6 days ago"),
+        (timedelta(days=60), "2026-09-21"),
+    ],
+)
+def test_a_recent_time_is_shown_as_time_ago(before: timedelta, shown: str) -> None:
+    assert units.ago(NOW - before, NOW) == shown
+
+
+def test_a_time_is_shown_exactly_when_asked() -> None:
+    then = NOW - timedelta(days=6)
+    assert units.when(then, NOW, exact=False) == "6 days ago"
+    assert units.when(then, NOW, exact=True) == f"{then.astimezone():%m-%d %H:%M}"
+
+
+ANSWERS_MS = (0.4, 12.0, 994.0, 1_000.0, 12_300.0, 59_960.0, 125_000.0)
+
+
+def test_a_response_time_is_spelt_one_way_in_every_report_and_on_every_screen() -> None:
+    run = Recorded([Talk(latencies_ms=ANSWERS_MS)]).loaded()
+    shown = {units.latency(ms) for ms in ANSWERS_MS}
+    assert shown == {"0.4 ms", "12 ms", "0.99 s", "1.00 s", "12.3 s", "1 m 00 s", "2 m 05 s"}
+    for document in (markdown_report([run]), html_report([run])):
+        assert {time for time in shown if time in document} == shown
+    result = RunResult(run)
+    average = units.latency(sum(ANSWERS_MS) / len(ANSWERS_MS))
+    (row,) = [row for row in rows(result, result.trial(1)) if row.label.text == "average answer"]
+    assert row.cells["withheld"].text == average
+    card = Console(file=io.StringIO(), width=200)
+    print_score_card(RunResult(Recorded([Talk(latencies_ms=ANSWERS_MS)] * 2).loaded()), card)
+    assert "longest 2 m 05 s" in card.file.getvalue()
+    assert average in html_report([run])
+    assert any("longest 2 m 05 s" in said for _, said in summary_lines(result.summary))
+    assert f"average {average} over 7 answers" in junit_xml([run])
+
+
+BY_HAND = re.compile(r"/ ?1_?000:|:\.?[0-9]*f\} ?(s|ms)\b|\"%\.[0-9]f\" \| format\([a-z_.]*(seconds|_ms)")
+"""A time formatted where it is shown."""
+MACHINES = {"junit.py": "a test case's name, which dashboards compare between runs"}
+
+
+def test_no_other_module_writes_times_by_hand() -> None:
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in sorted(PACKAGE.rglob("*"))
+        if path.suffix in (".py", ".jinja") and path.name not in ("units.py", *MACHINES)
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if BY_HAND.search(line)
+    ]
+    assert found == []
