@@ -71,7 +71,7 @@ async def test_spans_appear_below_their_answer_as_they_arrive() -> None:
         shown = screen_text(app)
         assert "found, received twice" in shown
         assert "tokens, late" in shown
-        assert "0.2 s" in shown
+        assert "0.20 s" in shown
 
 
 async def test_of_many_spans_the_last_are_shown_and_the_others_counted() -> None:

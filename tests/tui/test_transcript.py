@@ -105,7 +105,7 @@ async def test_speaker_text_and_latency_are_columns() -> None:
     async with shown(talk) as (transcript, _):
         assert lines(transcript)[0].startswith("▌user   Remind me at 9?")
         assert lines(transcript)[1].startswith("┃agent  Which time zone?")
-        assert lines(transcript)[1].endswith("▸0.3 s  1.3 s")
+        assert lines(transcript)[1].endswith("▸0.31 s  1.34 s")
 
 
 async def test_events_are_shown_with_their_message() -> None:
@@ -132,7 +132,7 @@ async def test_events_are_shown_with_their_message() -> None:
         "◆ fact 2, not asked",
         "! evaluator, not sent: spoke as agent",
         "! evaluator, marked: invention",
-        "↻ retried after 0.1 s: 503",
+        "↻ retried after 0.10 s: 503",
         "✎ typed by the operator",
         "■ signs off",
         "■ signed off · 3 turns · took 1 m 48 s",

@@ -11,7 +11,7 @@ from textual.strip import Strip
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.document import Document
 from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, Painter
-from bioeval_tui.units import latency
+from bioeval_tui.units import latency_short
 
 
 def with_timer(strip: Strip, document: Document, now: datetime | None) -> Strip:
@@ -20,7 +20,7 @@ def with_timer(strip: Strip, document: Document, now: datetime | None) -> Strip:
     if pending is None or painter is None:
         return strip
     elapsed = ((now or datetime.now(UTC)) - pending.started_at).total_seconds() * 1000
-    return _at_right(strip, painter, Mark(f"{latency(max(100.0, elapsed))}…", "note"))
+    return _at_right(strip, painter, Mark(f"{latency_short(max(100.0, elapsed))}…", "note"))
 
 
 def with_cursor(strip: Strip, block: Block, document: Document, style: Style) -> Strip:
