@@ -20,17 +20,11 @@ from bioeval_tui.record.masking.current import masking
 from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.report import words
 from bioeval_tui.report.formats import charts
-from bioeval_tui.report.formats.registry import Asked
+from bioeval_tui.report.formats.registry import TARGET, Asked
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
 from bioeval_tui.report.rankings import rankings
-from bioeval_tui.report.result import (
-    TARGET,
-    ConversationResult,
-    MessageResult,
-    results_of,
-    title_of,
-)
+from bioeval_tui.report.result import ConversationResult, MessageResult, results_of, title_of
 from bioeval_tui.report.sentences import (
     PARTS,
     concurrency_words,

@@ -11,11 +11,11 @@ from bioeval_tui.record.masking.current import masking
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.formats.markdown_text import escape, message_lines, table
-from bioeval_tui.report.formats.registry import Asked
+from bioeval_tui.report.formats.registry import TARGET, Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rankings import ConditionRanking, rankings
-from bioeval_tui.report.result import TARGET, RunResult, TrialResult, results_of, title_of
+from bioeval_tui.report.result import RunResult, TrialResult, results_of, title_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.summary_words import summary_lines, tag_lines
