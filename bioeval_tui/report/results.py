@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,16 @@ from bioeval_tui.units import number
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+
+@dataclass(frozen=True, slots=True)
+class Uplift(Difference):
+    """Supplied − withheld, paired by trial."""
+
+    @property
+    def words(self) -> str:
+        """The difference with its interval and verdict, in words."""
+        return difference_words(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +96,15 @@ class Results:
         return {found.condition: found for found in self._summary().conditions}
 
     @property
-    def uplift(self) -> Difference | None:
+    def uplift(self) -> Uplift | None:
         """Supplied − withheld, paired by trial, with its interval and verdict; None if only one condition was run.
 
         Raises `UsageError` if there are several agents or models.
         """
-        return self._summary().uplift
+        found = self._summary().uplift
+        if found is None:
+            return None
+        return Uplift(**{each.name: getattr(found, each.name) for each in fields(found)})
 
     @property
     def not_measured(self) -> tuple[NotMeasured, ...]:

@@ -16,6 +16,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.frames import OF_EVERY_TABLE, TABLES, FrameColumn, TableName
 from bioeval_tui.report.results import Results
+from bioeval_tui.report.sentences import difference_words
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 
 PAGE = Path(__file__).parents[3] / "docs" / "python.md"
@@ -91,3 +92,10 @@ def test_turns_can_be_exported_as_parquet(tmp_path: Path) -> None:
 def test_an_unknown_table_names_the_available_ones() -> None:
     with pytest.raises(UsageError, match="no table 'turn'; the tables are conversations, tasks"):
         load_run(GOLDEN).to_frame("turn")  # type: ignore[arg-type]
+
+
+def test_an_uplift_has_its_words_as_the_documentation_of_python_shows() -> None:
+    both = Results((Recorded([Talk()] * 5, [Talk()] * 5).loaded(),))
+    assert both.uplift is not None
+    assert both.uplift.words == difference_words(both.uplift)
+    assert "0.00" in both.uplift.words
