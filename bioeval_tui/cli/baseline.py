@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.grade import Registry
+from bioeval_tui.grade import Registry, prepare_task
 from bioeval_tui.grade.baselines.run import KINDS, run_baselines
-from bioeval_tui.grade.tasks.prepare import prepare_task
 from bioeval_tui.terminal import print_json, say
 
 CHOICES = ("simple", "majority", "random", "ridge", "all")

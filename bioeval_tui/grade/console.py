@@ -12,9 +12,11 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
-    Task,
     TextColumn,
     TimeRemainingColumn,
+)
+from rich.progress import (
+    Task as ProgressTask,
 )
 from rich.table import Table
 from rich.text import Text
@@ -46,7 +48,7 @@ def lines_out() -> Console:
 class _Rate(ProgressColumn):
     """Items per second."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: ProgressTask) -> Text:
         """Return the rate of a progress row."""
         return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.files import sync_folder
 from bioeval_tui.portable import BINARY, lock, read_at
-
-CHUNK = 1 << 20
+from bioeval_tui.record.reading import CHUNK
 
 
 def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from bioeval_tui.record.turn_mark import TurnMark
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import timeline_view
+from bioeval_tui.tui.live.replay_dialog import SPEEDS
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tones import paint
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 ASSERTION_ROWS, ROOMY = 2, 32
 """Number of lines for the assertions, and the minimum terminal height at which they are drawn."""
-SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
 class ReplayControls(Widget, can_focus=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from time import monotonic
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic
 
 from textual.binding import BindingType
 from textual.content import Content
@@ -16,11 +16,10 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialog import Dialog, Result
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import duration
 
-Result = TypeVar("Result")
 Tell = Callable[[str], None]
 SHOWN = 8
 """Number of the latest messages shown."""
