@@ -35,7 +35,7 @@ from bioeval_tui.record.tool_calls import call_event, result_event
 from bioeval_tui.report.formats.markdown_text import message_lines
 from bioeval_tui.report.message_blocks import Quotation, message_blocks
 from bioeval_tui.report.statistics.realism import UserTranscript, manner_of
-from bioeval_tui.tui.live.transcript import chunks
+from bioeval_tui.tui.live.transcript import chunks as transcript_markdown
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of processor time here")
 
@@ -205,8 +205,8 @@ READERS = {
     "manner": lambda t: manner_of(
         UserTranscript((("user", t), ("user", t)), facts=JOB.facts, names=("Ann",))
     ),
-    "chunks": chunks.cut,
-    "pieces": chunks.pieces,
+    "chunks": transcript_markdown.cut,
+    "pieces": transcript_markdown.pieces,
 }
 
 
