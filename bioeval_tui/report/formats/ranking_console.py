@@ -18,7 +18,7 @@ def print_rankings(found: Sequence[ConditionRanking], console: Console) -> None:
         table.add_column(Text(one.title), overflow="fold")
         table.add_column("mean", justify="right")
         table.add_column("rank", no_wrap=True)
-        for name, mean, words in one.rows:
-            table.add_row(Text(name), mean, words)
+        for name, mean, rank in one.rows:
+            table.add_row(Text(name), mean, rank)
         console.print(table)
         console.print(Text(one.note), soft_wrap=True)
