@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.tui.live.heads_view import conditions
+from bioeval_tui.tui.shared.bars_view import Bar
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.cells_view import uplift as uplift_cell
 
@@ -38,16 +39,6 @@ def verdict_cell(task: TaskScored) -> Cell:
     if task.unproved:
         return Cell(f"? {task.words}", "warn")
     return Cell(f"✓ {task.words}", "good") if task.passed else Cell(f"✗ {task.words}", "bad")
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One answer's time: whole and to the first token, ms. `running` while it is still pending."""
-
-    ms: float
-    first_ms: float | None
-    message: int
-    running: bool = False
 
 
 @dataclass(frozen=True, slots=True)

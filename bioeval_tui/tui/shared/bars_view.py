@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from bioeval_tui.tui.live.panels_view import Bar
+from dataclasses import dataclass
+
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined
 
 WAIT, STREAM, TARGET, CROSSED = "─", "━", "│", "┿"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One answer's time: whole and to the first token, ms. `running` while it is still pending."""
+
+    ms: float
+    first_ms: float | None
+    message: int
+    running: bool = False
 
 
 def scale_of(bars: list[Bar], target_ms: float) -> float:
