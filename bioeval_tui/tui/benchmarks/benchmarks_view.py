@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Mapping
 from statistics import median
-from urllib.parse import unquote, urlsplit
 
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board
@@ -27,7 +24,6 @@ COLUMNS: tuple[Column, ...] = (
     Column("better", 6, False, 2),
 )
 _HARD = {"easy": 1.0, "medium": 2.0, "hard": 3.0, "very hard": 4.0}
-_DRIVE = re.compile(r"^/[A-Za-z]:")
 
 
 def listing(boards: Mapping[str, BenchmarkDetail]) -> Listing[BenchmarkItem]:
@@ -187,23 +183,3 @@ def description(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
     first, _, rest = text.lstrip().partition("\n")
     said = first.removeprefix("# ").strip()
     return rest.lstrip("\n") if first.startswith("# ") and said == item.name else text
-
-
-def pasted_path(text: str) -> str:
-    """Return the path that a terminal pastes when a file is dropped on it.
-
-    Terminals quote names, put a backslash before spaces, or paste a `file://` address; what was typed by
-    hand stays as it is.
-    """
-    text = text.strip()
-    if text.startswith("file://"):
-        path = unquote(urlsplit(text).path)
-        return path[1:] if _DRIVE.match(path) else path
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1].replace("'\\''", "'")
-    if "\\ " in text or "\\(" in text:
-        try:
-            return " ".join(shlex.split(text))
-        except ValueError:
-            return text
-    return text

@@ -124,7 +124,7 @@ class StageChart(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[tuple[int, panels_view.Bar]] = []
+        self._rows: list[tuple[int, bars_view.Bar]] = []
         self._target = 0.0
 
     def show(self, state: RunState, trial: int, condition: Condition, now: datetime | None) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable
 from typing import ClassVar
+from urllib.parse import unquote, urlsplit
 
 from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from bioeval_tui.tui.benchmarks.benchmarks_view import pasted_path
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.dialog import Dialog
+
+_DRIVE = re.compile(r"^/[A-Za-z]:")
 
 
 class PathField(Input):
@@ -57,3 +61,23 @@ class PathDialog(Dialog[str]):
         path = pasted_path(event.value)
         if path:
             self.dismiss(path)
+
+
+def pasted_path(text: str) -> str:
+    """Return the path that a terminal pastes when a file is dropped on it.
+
+    Terminals quote names, put a backslash before spaces, or paste a `file://` address; what was typed by
+    hand stays as it is.
+    """
+    text = text.strip()
+    if text.startswith("file://"):
+        path = unquote(urlsplit(text).path)
+        return path[1:] if _DRIVE.match(path) else path
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1].replace("'\\''", "'")
+    if "\\ " in text or "\\(" in text:
+        try:
+            return " ".join(shlex.split(text))
+        except ValueError:
+            return text
+    return text

@@ -8,6 +8,7 @@ import history
 import pytest
 
 from bioeval_tui.tui.benchmarks import benchmarks_view
+from bioeval_tui.tui.shared.path_dialog import pasted_path
 from tests.unit.tui.lines import text
 
 DETAILS = history.details()
@@ -87,4 +88,4 @@ def test_a_description_does_not_repeat_the_name() -> None:
     ],
 )
 def test_a_file_dropped_on_the_terminal_becomes_its_path(pasted: str, path: str) -> None:
-    assert benchmarks_view.pasted_path(pasted) == path
+    assert pasted_path(pasted) == path
