@@ -1,4 +1,4 @@
-"""Comparisons and reports for the screens. All functions block; call them in a thread."""
+"""Comparisons, reports and previews of runs for the screens. All functions block; call them in a thread."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from statistics import fmean
 from bioeval_tui.evaluation.prices import Prices
 from bioeval_tui.files import write_beside
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison
-from bioeval_tui.report.comparison import ConditionComparison, compare
+from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.report.conclusion import conclude, conclude_batch
 from bioeval_tui.report.costs import spent
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.gains import gains, lost_points
 from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.run_summary import RunPreview, RunSummary
-from bioeval_tui.report.sentences import LONGEST_LOSS, difference_words, sentence
-from bioeval_tui.report.statistics.differences import Difference
+from bioeval_tui.report.run_summary import RunPreview
+from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
 from bioeval_tui.report.words import ways_out
 from bioeval_tui.text import clean_line, shorten
 from bioeval_tui.units import signed
@@ -27,59 +25,13 @@ GAINS, LOSSES, LAST = 4, 2, 2
 """How much of the lowest conversation a preview shows: gains, the reasons behind the largest or, without any, messages."""
 
 
-def compare_runs(a: RunSummary, b: RunSummary) -> RunComparison:
+def compare_recordings(a: Path, b: Path) -> Comparison:
     """Compare run B with run A.
 
     Raises:
         RecordingError: a recording cannot be read.
     """
-    found = compare(load_run(a.path), load_run(b.path))
-    return RunComparison(a, b, tuple(_condition(one) for one in found.conditions), found.advice, found.notes)
-
-
-def _condition(found: ConditionComparison) -> ComparedCondition:
-    latency = None
-    if found.latency is not None:
-        latency = _compared("average answer", *found.averages_ms, found.latency)
-    return ComparedCondition(
-        condition=found.condition,
-        title=found.title,
-        sentence=found.sentence,
-        score=_compared("score", found.a.mean, found.b.mean, found.score),
-        parts=tuple(_compared(part.title, part.a.mean, part.b.mean, part.difference) for part in found.parts),
-        tasks=tuple(
-            _compared(
-                task.title, task.a.mean if task.a else None, task.b.mean if task.b else None, task.difference
-            )
-            for task in found.tasks
-        ),
-        assertions=tuple(
-            ComparedCheck(
-                check.title,
-                check.weight,
-                check.a.share if check.a else None,
-                check.b.share if check.b else None,
-                check.change,
-                check.difference.verdict if check.difference else "not measured",
-            )
-            for check in found.assertions
-        ),
-        latency=latency,
-    )
-
-
-def _compared(name: str, a: float | None, b: float | None, found: Difference | None) -> Compared:
-    if found is None:
-        return Compared(name, a, b)
-    interval = found.estimate.interval
-    return Compared(
-        name,
-        a,
-        b,
-        difference_words(found),
-        found.verdict,
-        (interval.low, interval.high) if interval else None,
-    )
+    return compare(load_run(a), load_run(b))
 
 
 def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = None) -> Path:

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
+from typing import Literal
 
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows, samples
 from bioeval_tui.report.advice import advice
-from bioeval_tui.report.compared import Change
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run_differences import run_notes, targets_differ, times_not_compared
 from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
 from bioeval_tui.report.statistics.differences import (
@@ -33,14 +34,29 @@ GATED = ("task", "assertion")
 """The parts that the gate looks at beside the score: with few trials, a fall of all tasks shows sooner than that of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskComparison:
-    """One task in both runs; an estimate is None where the run's job does not have the task."""
+Change = Literal["fixed", "broken", "changed", "same", "not comparable"]
+"""What became of an assertion from A to B."""
 
+
+@dataclass(frozen=True, slots=True)
+class ValueComparison:
+    """A value in both runs: the score, what a part adds to it, or a task. An estimate is None where a run has no such task.
+
+    The parts, the negative penalty among them, add up to the score, and so do their differences.
+    """
+
+    name: str
+    """`score`, a part's name (`timing`, `task`, `assertion`, `penalty`), or the task's title."""
     title: str
+    """What it is called, such as `from timing`."""
     a: Estimate | None
     b: Estimate | None
     difference: Difference | None
+
+    @property
+    def change(self) -> float | None:
+        """B − A, over the pairs that both have; None without one."""
+        return self.difference.mean if self.difference else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +80,6 @@ class AssertionComparison:
         if self.a.share == 1 and self.b.share == 0:
             return "broken"
         return "fixed" if self.a.share == 0 and self.b.share == 1 else "changed"
-
-
-@dataclass(frozen=True, slots=True)
-class PartComparison:
-    """What a part adds to the score in both runs, in points of the score; the penalty is negative.
-
-    The parts add up to the score, and so do their differences.
-    """
-
-    name: str
-    """`timing`, `task`, `assertion` or `penalty`."""
-    a: Estimate
-    b: Estimate
-    difference: Difference
-
-    @property
-    def title(self) -> str:
-        """Such as `from timing`."""
-        return part_title(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +108,9 @@ class ConditionComparison:
     a: Estimate
     b: Estimate
     score: Difference
-    parts: tuple[PartComparison, ...]
+    parts: tuple[ValueComparison, ...]
     """Those that either run has, the largest change first."""
-    tasks: tuple[TaskComparison, ...]
+    tasks: tuple[ValueComparison, ...]
     assertions: tuple[AssertionComparison, ...]
     latency: Difference | None
     averages_ms: tuple[float | None, float | None]
@@ -122,15 +119,20 @@ class ConditionComparison:
     cost_b: Spent
 
     @property
+    def whole(self) -> ValueComparison:
+        """The score, as a row beside its parts and the tasks."""
+        return ValueComparison("score", "score", self.a, self.b, self.score)
+
+    @property
     def summary(self) -> of.TasksCompared:
         """How many tasks moved, what of it comes from which part, and the difference of the scores."""
         known = [task.difference.mean for task in self.tasks if task.difference is not None]
         means = [mean for mean in known if mean is not None]
         better, worse = sum(mean > TINY for mean in means), sum(mean < -TINY for mean in means)
         moved = tuple(
-            (part.name, part.difference.mean)
+            (part.name, part.change)
             for part in self.parts
-            if part.difference.mean is not None and round(part.difference.mean, 2)
+            if part.change is not None and round(part.change, 2)
         )
         return of.TasksCompared(self.title, len(means), better, worse, self.score, moved)
 
@@ -162,7 +164,9 @@ class ConditionComparison:
     def falls(self) -> tuple[of.FellBeyondChance, ...]:
         """Whatever is worse in B beyond chance."""
         parts = [
-            (of.Checked("part", part.name), part.difference) for part in self.parts if part.name in GATED
+            (of.Checked("part", part.name), part.difference)
+            for part in self.parts
+            if part.name in GATED and part.difference is not None
         ]
         return tuple(
             of.FellBeyondChance(self.title, what, found)
@@ -181,8 +185,8 @@ class ConditionComparison:
 class Comparison:
     """Run B against run A. `times` says why response times are not compared; None if they are."""
 
-    a: LoadedRun
-    b: LoadedRun
+    a: RunResult
+    b: RunResult
     conditions: tuple[ConditionComparison, ...]
     times: of.TimesNotCompared | None
     differences: tuple[of.RunNote, ...]
@@ -232,7 +236,7 @@ def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
     times = times_not_compared(a, b)
     shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
     conditions = _corrected([_condition(a, b, condition, times is not None) for condition in shared])
-    return Comparison(a, b, conditions, times, run_notes(a, b))
+    return Comparison(RunResult(a), RunResult(b), conditions, times, run_notes(a, b))
 
 
 def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: bool) -> ConditionComparison:
@@ -322,7 +326,7 @@ def _composite(talk: ConversationState | None, without_timing: bool) -> Composit
 
 def _compare_parts(
     a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool
-) -> tuple[PartComparison, ...]:
+) -> tuple[ValueComparison, ...]:
     def added(run: LoadedRun, talk: ConversationState | None, name: str) -> Sample | None:
         sample = samples.score_sample(run, talk)
         found = _composite(talk, without_timing)
@@ -337,11 +341,11 @@ def _compare_parts(
         if any(sample.value for side in sides for sample in side):
             both = difference(differences(_pairs(a, b, condition, of)))
             one, two = (estimate(side, (-1.0, 1.0)) for side in sides)
-            found.append(PartComparison(name, one, two, both))
-    return tuple(sorted(found, key=lambda part: -abs(part.difference.mean or 0.0)))
+            found.append(ValueComparison(name, part_title(name), one, two, both))
+    return tuple(sorted(found, key=lambda part: -abs(part.change or 0.0)))
 
 
-def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[TaskComparison]:
+def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[ValueComparison]:
     numbers_a = {title: number for number, title in rows.task_titles(a.state).items()}
     numbers_b = {title: number for number, title in rows.task_titles(b.state).items()}
 
@@ -360,7 +364,7 @@ def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[Tas
         both = None
         if one is not None and two is not None:
             both = difference(differences(_pairs(a, b, condition, of(one), of(two))))
-        found.append(TaskComparison(title, summed(a, one), summed(b, two), both))
+        found.append(ValueComparison(title, title, summed(a, one), summed(b, two), both))
     return found
 
 
@@ -388,9 +392,7 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
             assertions=tuple(
                 replace(check, difference=of(one, "assertion", check.title)) for check in one.assertions
             ),
-            parts=tuple(
-                replace(part, difference=of(one, "part", part.name) or part.difference) for part in one.parts
-            ),
+            parts=tuple(replace(part, difference=of(one, "part", part.name)) for part in one.parts),
             latency=of(one, "latency"),
         )
         for one in conditions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.evaluation.engine.spec import RunRequest
-from bioeval_tui.report.compared import RunComparison
+from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 
@@ -111,7 +111,7 @@ class Services(Protocol):
         """Return a run's conclusion, or which of several models did best, in one sentence."""
         ...
 
-    async def compare(self, a: str, b: str) -> RunComparison:
+    async def compare(self, a: str, b: str) -> Comparison:
         """Compare run B with run A."""
         ...
 

@@ -17,7 +17,7 @@ from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState
-from bioeval_tui.report.compared import RunComparison
+from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.run_summary import Loss, RunPreview, RunSummary
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
@@ -99,7 +99,7 @@ class FakeServices:
         self.history: Sequence[RunSummary] = ()
         self.tasks: Sequence[BenchmarkItem] = ()
         self.details: dict[str, BenchmarkDetail] = {}
-        self.comparison: RunComparison | None = None
+        self.comparison: Comparison | None = None
         self.examined = Examined("valid")
         self.steps: Sequence[str] = ()
         self.hold = False
@@ -199,7 +199,7 @@ class FakeServices:
         """Return a sentence."""
         return f"What {len(run_ids)} of them found."
 
-    async def compare(self, a: str, b: str) -> RunComparison:
+    async def compare(self, a: str, b: str) -> Comparison:
         """Return the comparison that was given."""
         self.asked.append(("compare", (a, b)))
         assert self.comparison is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,9 +10,13 @@ from fakes import FakeServices, FakeView
 from medal_rows import board as scores_of
 
 from bioeval_tui.errors import Problem
-from bioeval_tui.report.compared import Compared, ComparedCheck, ComparedCondition, RunComparison
+from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.comparison import Comparison, compare
+from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.run_summary import RunSummary, Status
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, JobItem
+from tests.unit.report.recorded import Recorded, Talk
 
 JOB_TEXT = """\
 # A reminder needs a time zone, which only the second conversation may give.
@@ -141,43 +146,54 @@ def history(now: datetime | None = None) -> list[RunSummary]:
     ]
 
 
-def compared() -> RunComparison:
-    """Return a comparison in which most got better and one assertion broke."""
-    runs = history()
-    conditions = []
-    for name, shift in (("withheld", 0.0), ("supplied", 0.3)):
-        conditions.append(
-            ComparedCondition(
-                name,
-                f"facts {name}",
-                f"Facts {name}: B scores higher on 1 of 2 tasks; overall +0.07 in one pair: too few to tell.",
-                Compared(
-                    "score", 0.41 + shift, 0.48 + shift, "+0.07 in one pair: too few to tell", "too few"
+COMPARED_JOB = {
+    "aspirationalAverage": 1000.0,
+    "tasks": [
+        {"task": "Set a reminder to take warfarin tomorrow at 9", "passAbove": 0.6},
+        {"task": "What does warfarin interact with?", "passAbove": 0.6},
+    ],
+    "assertions": [
+        {"expression": "true", "name": name, "weight": weight}
+        for name, weight in (("reminder exists", 3.0), ("nothing was deleted", 1.0), ("date has a zone", 2.0))
+    ],
+}
+
+
+def compared(change: Callable[[RunEvent], RunEvent] = lambda event: event) -> Comparison:
+    """Return a comparison of two runs in which most got better and one assertion broke; `change` changes their events."""
+
+    def talks(shift: float, *, later: bool) -> list[Talk]:
+        return [
+            Talk(
+                tasks=(
+                    0.2 + shift + 0.4 * later + 0.01 * trial * later,
+                    0.7 - 0.1 * later - 0.01 * trial * later,
                 ),
-                (
-                    Compared("from timing", 0.1, 0.1, "", "too few"),
-                    Compared("from penalty", -0.3, 0.0, "", "too few"),
-                ),
-                (
-                    Compared(
-                        "Set a reminder to take warfarin tomorrow at 9",
-                        0.2 + shift,
-                        0.6 + shift,
-                        "",
-                        "better",
-                    ),
-                    Compared("What does warfarin interact with?", 0.7, 0.6, "", "worse"),
-                ),
-                (
-                    ComparedCheck("reminder exists", 3, 0.0, 1.0, "fixed", "better"),
-                    ComparedCheck("nothing was deleted", 1, 1.0, 0.5, "changed"),
-                    ComparedCheck("date has a zone", 2, 1.0, 0.0, "broken", "worse"),
-                ),
-                Compared("average answer", 1820.0, 1430.0, "", "too few"),
+                holds=(later, trial % 2 == 0 or not later, not later),
+                latencies_ms=(1430.0 if later else 1820.0,),
+                failures=0 if later else 1,
             )
+            for trial in range(6)
+        ]
+
+    def loaded(*, later: bool) -> LoadedRun:
+        run = Recorded(
+            withheld=talks(0.0, later=later),
+            supplied=talks(0.3, later=later),
+            job="reminder",
+            run_id=f"20260102-03040{5 + later}-abcd",
+            started={
+                "job": COMPARED_JOB,
+                "judge": "gpt-4.1-mini" if later else "rules",
+                "rehearsal": not later,
+                "model": "gpt-4.1-mini" if later else None,
+            },
         )
-    notes = ("the judges differ: A rules, B gpt-4.1-mini", "one of the runs is a rehearsal")
-    return RunComparison(runs[5], runs[1], tuple(conditions), ("One pair shows what happened.",), notes)
+        state = apply_all(RunState(), map(change, run.events()))
+        assert state.started is not None
+        return LoadedRun(Path("run.jsonl"), state, state.started)
+
+    return compare(loaded(later=False), loaded(later=True))
 
 
 DESCRIPTION = """\

@@ -86,7 +86,7 @@ def hostile_services(text: str, hold_at: int | None = None) -> FakeServices:
     services.history = [dataclasses.replace(poisoned(run, text), batch_id="b") for run in history()]
     services.tasks = [poisoned(task, text) for task in benchmarks()]
     services.details = {name: poisoned(detail, text) for name, detail in details().items()}
-    services.comparison = poisoned(compared(), text)
+    services.comparison = compared(lambda event: poisoned(event, text))
     services.examined = Examined("invalid", (text, text))
     services.glances = [[poisoned(glance, text) for glance in glances()]]
     said = [poisoned(event, text) for event in scripted_run()]

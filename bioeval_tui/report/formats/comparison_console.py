@@ -17,10 +17,10 @@ from bioeval_tui.units import signed
 def print_comparison(found: Comparison, console: Console, *, texts: bool = False) -> None:
     """Print the sentences first, then tasks, assertions and turns; `texts` shows the agent's messages."""
     for name, run in (("A", found.a), ("B", found.b)):
-        started = run.started
-        rehearsal = " · rehearsal" if started.rehearsal else ""
-        model = f" · {run.state.agent_model}" if run.state.agent_model else ""
-        line = f"{name}  {run.run_id}  {started.job_name} · {started.agent}{model}{rehearsal}"
+        brief = run.brief
+        rehearsal = " · rehearsal" if brief.rehearsal else ""
+        model = f" · {brief.model}" if brief.model else ""
+        line = f"{name}  {run.run_id}  {brief.job} · {brief.agent}{model}{rehearsal}"
         console.print(Text(line), soft_wrap=True)
     console.print()
     for side in found.conditions:
@@ -55,16 +55,16 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
     for part in side.parts:
         table.add_row(
             f"  {part.title}",
-            units.number3(part.a.mean),
-            units.number3(part.b.mean),
-            units.DASH if part.difference.mean is None else signed(part.difference.mean, 3),
+            units.number3(part.a.mean if part.a else None),
+            units.number3(part.b.mean if part.b else None),
+            units.DASH if part.change is None else signed(part.change, 3),
         )
     for task in side.tasks:
         table.add_row(
             Text(f"task: {shorten(task.title, 70)}"),
             units.number(task.a.mean) if task.a else "not in A",
             units.number(task.b.mean) if task.b else "not in B",
-            units.signed(task.difference.mean if task.difference else None),
+            units.signed(task.change),
         )
     for check in side.assertions:
         change = check.change if check.change != "same" else ""

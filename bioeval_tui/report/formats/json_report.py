@@ -106,8 +106,8 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
     return {
         "a": comparison.a.run_id,
         "b": comparison.b.run_id,
-        "jobs": {"a": comparison.a.started.job_name, "b": comparison.b.started.job_name},
-        "models": {"a": comparison.a.started.model, "b": comparison.b.started.model},
+        "jobs": {"a": comparison.a.brief.job, "b": comparison.b.brief.job},
+        "models": {"a": comparison.a.asked_model, "b": comparison.b.asked_model},
         "measured": comparison.measured,
         "timing_refused": comparison.timing_refused or None,
         "notes": list(comparison.notes),

@@ -15,7 +15,7 @@ from bioeval_tui.evaluation.engine.run_view import Intent, RunView
 from bioeval_tui.record.paths import is_run_id
 from bioeval_tui.record.reviews import ReviewedScores
 from bioeval_tui.record.state import RunState
-from bioeval_tui.report.compared import RunComparison
+from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.tui.items import BenchmarkItem, JobItem, MedalRow
 from bioeval_tui.tui.review.review_items import ReviewItem, ReviewSource
@@ -60,7 +60,7 @@ class ReadOnlyServices:
             raise UsageError(REFUSED)
         return await self._inner.conclusion(run_ids)
 
-    async def compare(self, a: str, b: str) -> RunComparison:
+    async def compare(self, a: str, b: str) -> Comparison:
         """Compare run B with run A."""
         return await self._inner.compare(a, b)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.report.compared import RunComparison
+    from bioeval_tui.report.comparison import Comparison
     from bioeval_tui.report.run_summary import RunPreview, RunSummary
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.batch.batch_view import Glance
@@ -276,10 +276,10 @@ class AppServices:
             lambda: self._reading.concluded([self._runs.find(run_id) for run_id in run_ids])
         )
 
-    async def compare(self, a: str, b: str) -> RunComparison:
+    async def compare(self, a: str, b: str) -> Comparison:
         """Compare run B with run A."""
         return await asyncio.to_thread(
-            lambda: self._reading.compare_runs(self._runs.summary(a), self._runs.summary(b))
+            lambda: self._reading.compare_recordings(self._runs.find(a), self._runs.find(b))
         )
 
     async def recorded(self, run_id: str) -> RunState:

@@ -21,17 +21,17 @@ from bioeval_tui.tui.shared.work import Tell, WorkDialog
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.report.compared import RunComparison
+    from bioeval_tui.report.comparison import Comparison
     from bioeval_tui.tui.shared.program import Program
 
 
 def compare(program: Program, a: str, b: str) -> None:
     """Read both recordings, then show the comparison of run B with run A."""
 
-    async def work(tell: Tell) -> RunComparison:
+    async def work(tell: Tell) -> Comparison:
         return await program.services.compare(a, b)
 
-    def compared(found: RunComparison | None) -> None:
+    def compared(found: Comparison | None) -> None:
         if found is not None:
             program.push_screen(CompareDialog(found))
 
@@ -69,7 +69,7 @@ class CompareDialog(Dialog[None]):
     CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
     """
 
-    def __init__(self, found: RunComparison) -> None:
+    def __init__(self, found: Comparison) -> None:
         super().__init__()
         self._found = found
         self._only_differences = False

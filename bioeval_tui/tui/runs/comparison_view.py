@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bioeval_tui.report import sentences
-from bioeval_tui.report.compared import Change, Compared, ComparedCheck, ComparedCondition, RunComparison
-from bioeval_tui.report.run_summary import RunSummary
+from bioeval_tui.report.comparison import (
+    AssertionComparison,
+    Change,
+    Comparison,
+    ConditionComparison,
+    ValueComparison,
+)
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.statistics.differences import Difference
+from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
 from bioeval_tui.units import latency, latency_change, number3
@@ -43,7 +51,7 @@ class ComparisonRow(NamedTuple):
     title: str = ""
 
 
-def head(found: RunComparison, width: int) -> list[Line]:
+def head(found: Comparison, width: int) -> list[Line]:
     """Return which runs are compared, how they differ in setup, and a sentence for each condition."""
     shown: list[Line] = [_run_line("A", found.a, width), _run_line("B", found.b, width)]
     shown += ([Cell(f"! {note}", "warn")] for note in found.notes)
@@ -54,15 +62,14 @@ def head(found: RunComparison, width: int) -> list[Line]:
     return [*shown, *([Cell(line, "quiet")] for line in found.advice)]
 
 
-def table(found: RunComparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
+def table(found: Comparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
     """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
     reach = _reach(found)
     told = [_changed(check) for condition in found.conditions for check in condition.assertions]
     told += [
-        _verdict(value)
+        _verdict(difference, is_time=difference is condition.latency)
         for condition in found.conditions
-        for value in (*_values(condition), condition.latency)
-        if value is not None
+        for difference in (*(value.difference for value in _values(condition)), condition.latency)
     ]
     verdicts = max((len(cell.text) for cell in told), default=0)
     return [
@@ -72,60 +79,69 @@ def table(found: RunComparison, width: int, *, only_differences: bool = False) -
     ]
 
 
-def _reach(found: RunComparison) -> float:
+def _reach(found: Comparison) -> float:
     """Return the range of the plot: the largest difference or end of an interval."""
     values: list[float] = [
         abs(end)
         for condition in found.conditions
         for value in _values(condition)
-        for end in (value.change or 0.0, *(value.interval or ()))
+        for end in (value.change or 0.0, *_interval(value.difference))
     ]
     return max(0.1, *values, 0.1)
 
 
-def _values(found: ComparedCondition) -> tuple[Compared, ...]:
-    return (found.score, *found.parts, *found.tasks)
+def _values(found: ConditionComparison) -> tuple[ValueComparison, ...]:
+    return (found.whole, *found.parts, *found.tasks)
 
 
-def _verdict(value: Compared) -> Cell:
+def _interval(found: Difference | None) -> tuple[float, ...]:
+    """Return both ends of a difference's interval; empty without one."""
+    interval = found.estimate.interval if found is not None else None
+    return (interval.low, interval.high) if interval else ()
+
+
+def _verdict(found: Difference | None, *, is_time: bool = False) -> Cell:
     """Return the verdict of a row; where there are too few pairs for one, only the direction."""
-    if value.verdict != "too few":
-        return VERDICTS[value.verdict]
-    if not round(value.change or 0.0, 2):
+    if found is None:
+        return VERDICTS["not measured"]
+    if found.verdict != "too few":
+        return VERDICTS[found.verdict]
+    change = found.mean or 0.0
+    if not round(change, 2):
         return VERDICTS["same"]
-    higher, lower = ("slower", "faster") if value.name == TIMES else ("higher", "lower")
-    return Cell(f"↑ {higher}" if (value.change or 0.0) > 0 else f"↓ {lower}", "quiet")
+    higher, lower = ("slower", "faster") if is_time else ("higher", "lower")
+    return Cell(f"↑ {higher}" if change > 0 else f"↓ {lower}", "quiet")
 
 
-def forest(value: Compared, reach: float, width: int) -> Line:
+def forest(found: Difference | None, reach: float, width: int) -> Line:
     """Return a difference on a scale around 0: `●`, with `├─┤` for its interval where there is one."""
     middle = width // 2
     cells = [" "] * width
     cells[middle] = "│"
-    if value.change is None:
+    if found is None or found.mean is None:
         return [Cell("".join(cells), "quiet")]
 
     def place(at: float) -> int:
         return max(0, min(width - 1, middle + round(at / reach * middle)))
 
-    if value.interval is not None:
-        low, high = map(place, value.interval)
+    if interval := _interval(found):
+        low, high = map(place, interval)
         for x in range(low, high + 1):
             cells[x] = "─" if x != middle else "┼"
         cells[low], cells[high] = "├", "┤"
-    cells[place(value.change)] = "●"
-    return [Cell("".join(cells), _verdict(value).tone)]
+    cells[place(found.mean)] = "●"
+    return [Cell("".join(cells), _verdict(found).tone)]
 
 
-def _run_line(name: str, run: RunSummary, width: int) -> Line:
+def _run_line(name: str, run: RunResult, width: int) -> Line:
     when = f"{run.started_at.astimezone():%Y-%m-%d %H:%M}"
-    played = "rehearsal" if run.rehearsal else run.model or ""
-    rest = f"  {run.job} · {when} · {played} · run {run.run_id}"
+    played = "rehearsal" if run.brief.rehearsal else run.brief.model or ""
+    rest = f"  {run.brief.job} · {when} · {played} · run {run.run_id}"
     return [Cell(f"{name} ", "strong"), Cell(shorten(rest, max(8, width - 2)))]
 
 
 def _condition(
-    found: ComparedCondition, width: int, verdicts: int, reach: float, only_differences: bool
+    found: ConditionComparison, width: int, verdicts: int, reach: float, only_differences: bool
 ) -> list[ComparisonRow]:
     plot = PLOT if width >= WIDE else 0
     label = max(16, min(56, width - 3 * NUMBER - 5 - verdicts - plot))
@@ -140,54 +156,61 @@ def _condition(
     tasks = sorted(found.tasks, key=lambda task: -abs(task.change or 0.0))
     checks = sorted(found.assertions, key=lambda check: check.change == "same")
     evidence = {
-        "from timing": TIMES,
-        "from penalty": FAILURES,
-        "from tasks": next((task.name for task in tasks), ""),
-        "from assertions": next((check.title for check in checks), ""),
+        "timing": TIMES,
+        "penalty": FAILURES,
+        "task": next((task.title for task in tasks), ""),
+        "assertion": next((check.title for check in checks), ""),
     }
     rows = [
-        (_moved(value), row(title, _value(value, label, reach, plot)))
+        (_moved(value), row(title, _value(value, label, reach, plot, is_part=value in found.parts)))
         for value, title in (
             *((part, evidence.get(part.name, "")) for part in found.parts),
-            *((task, task.name) for task in tasks),
+            *((task, task.title) for task in tasks),
         )
     ]
     rows += [(check.change != "same", row(check.title, _check(check, label, plot))) for check in checks]
     rows.sort(key=lambda changed: not changed[0])
     shown = [one for changed, one in rows if changed or not only_differences]
     if found.latency is not None:
-        shown.append(row(found.latency.name, _time(found.latency, label, plot)))
+        shown.append(row(TIMES, _time(found.latency, found.averages_ms, label, plot)))
     if same := len(rows) - sum(changed for changed, _ in rows) if only_differences else 0:
         shown.append(ComparisonRow([Cell(f"{plural(same, 'row')} without a difference", "quiet")]))
     return [
         ComparisonRow([Cell(name, "strong"), Cell(heading + scale, "quiet")]),
-        row(SCORE, _value(found.score, label, reach, plot, "strong")),
+        row(SCORE, _value(found.whole, label, reach, plot, "strong")),
         *shown,
         ComparisonRow([]),
     ]
 
 
-def _moved(value: Compared) -> bool:
+def _moved(value: ValueComparison) -> bool:
     """Return whether a row shows a difference, also one of which only the mean is 0."""
-    return bool(round(value.change or 0.0, 2)) or bool(
-        value.interval and value.interval[1] > value.interval[0]
-    )
+    return bool(round(value.change or 0.0, 2)) or len(set(_interval(value.difference))) > 1
 
 
-def _value(value: Compared, label: int, reach: float, plot: int, tone: Tone = "plain") -> Line:
-    precise = value.name.startswith("from ")  # a part is a small share of the score
-    change = signed(value.change, 3 if precise else 2) if value.change is not None else "–"
-    written = number3 if precise else score
+def _value(
+    value: ValueComparison,
+    label: int,
+    reach: float,
+    plot: int,
+    tone: Tone = "plain",
+    *,
+    is_part: bool = False,
+) -> Line:
+    # A part is a small share of the score.
+    change = "–" if value.change is None else signed(value.change, 3 if is_part else 2)
+    written = number3 if is_part else score
+    means = (side.mean if side else None for side in (value.a, value.b))
     return [
-        Cell(f"{shorten(value.name, label - 1):<{label}}", tone),
-        Cell(f"{written(value.a):>{NUMBER}}{written(value.b):>{NUMBER}}", tone),
+        Cell(f"{shorten(value.title, label - 1):<{label}}", tone),
+        Cell("".join(f"{written(mean):>{NUMBER}}" for mean in means), tone),
         Cell(f"{change:>{NUMBER + 1}}  ", tone),
-        *([*forest(value, reach, plot - 2), Cell("  ")] if plot else []),
-        _verdict(value),
+        *([*forest(value.difference, reach, plot - 2), Cell("  ")] if plot else []),
+        _verdict(value.difference),
     ]
 
 
-def _check(check: ComparedCheck, label: int, plot: int) -> Line:
+def _check(check: AssertionComparison, label: int, plot: int) -> Line:
     weight = f"{check.weight:g}× "
     return [
         Cell(f"{shorten(weight + check.title, label - 1):<{label}}"),
@@ -198,16 +221,18 @@ def _check(check: ComparedCheck, label: int, plot: int) -> Line:
     ]
 
 
-def _changed(check: ComparedCheck) -> Cell:
+def _changed(check: AssertionComparison) -> Cell:
     """Return what became of an assertion, in colour only if chance alone would rarely do it."""
-    said, higher = CHANGES[check.change], (check.b or 0.0) > (check.a or 0.0)
-    if check.verdict in ("better", "worse"):
+    found = check.difference
+    said, higher = CHANGES[check.change], found is not None and (found.mean or 0.0) > 0
+    if found is not None and found.verdict in ("better", "worse"):
         return Cell(f"{'▲' if higher else '▼'} {said.removeprefix('◐ ')}", "good" if higher else "bad")
     return Cell(f"{'↑' if higher else '↓'} {said}" if check.change in ("fixed", "broken") else said, "quiet")
 
 
-def _held(share: float | None) -> Cell:
+def _held(found: Proportion | None) -> Cell:
     """Return `✓` or `✗` for one trial, the share of trials for several."""
+    share = found.share if found is not None else None
     if share is None:
         return Cell(f"{'–':>{NUMBER}}", "quiet")
     if share in (0.0, 1.0):
@@ -215,12 +240,11 @@ def _held(share: float | None) -> Cell:
     return Cell(f"{share:>{NUMBER}.0%}", "warn")
 
 
-def _time(value: Compared, label: int, plot: int) -> Line:
-    change = "–"
-    if value.a is not None and value.b is not None:
-        change = latency_change(value.b - value.a)
+def _time(found: Difference, averages_ms: tuple[float | None, float | None], label: int, plot: int) -> Line:
+    a, b = map(latency, averages_ms)
+    change = "–" if found.mean is None else latency_change(found.mean)
     return [
-        Cell(f"{value.name:<{label}}"),
-        Cell(f"{latency(value.a):>{NUMBER}}{latency(value.b):>{NUMBER}}{change:>{NUMBER + 1}}  {' ' * plot}"),
-        _verdict(value),
+        Cell(f"{TIMES:<{label}}"),
+        Cell(f"{a:>{NUMBER}}{b:>{NUMBER}}{change:>{NUMBER + 1}}  {' ' * plot}"),
+        _verdict(found, is_time=True),
     ]

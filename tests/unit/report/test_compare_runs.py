@@ -10,7 +10,7 @@ from run_script import scripted_run, write_runs
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.report.compare_runs import compare_runs, preview, write_report
+from bioeval_tui.report.compare_runs import compare_recordings, preview, write_report
 from bioeval_tui.report.gains import gains, lost_points
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.run_summary import Loss
@@ -29,13 +29,13 @@ def runs(tmp_path: Path) -> RunList:
 
 
 def test_a_run_compared_with_itself_has_no_differences(runs: RunList) -> None:
-    found = compare_runs(runs.summary(IDS[0]), runs.summary(IDS[1]))
+    found = compare_recordings(*map(runs.find, IDS))
     assert [condition.condition for condition in found.conditions] == ["withheld", "supplied"]
     for condition in found.conditions:
-        assert condition.score.a == condition.score.b is not None
+        assert condition.a.mean == condition.b.mean is not None
         assert {check.change for check in condition.assertions} == {"same"}
         assert condition.latency is not None
-        assert condition.latency.a == condition.latency.b
+        assert condition.latency.mean == 0
 
 
 def test_comparing_a_deleted_run_says_that_it_is_gone(runs: RunList) -> None:

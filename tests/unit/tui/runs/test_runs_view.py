@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import history
 from rich.cells import cell_len
 
-from bioeval_tui.report.compared import RunComparison
+from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.run_summary import Loss, RunPreview
 from bioeval_tui.tui.runs import comparison_view, runs_view
 from tests.unit.tui.lines import text
@@ -16,7 +16,7 @@ from tests.unit.tui.lines import text
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def whole(found: RunComparison, width: int) -> str:
+def whole(found: Comparison, width: int) -> str:
     rows = [row.line for row in comparison_view.table(found, width)]
     return text([*comparison_view.head(found, width), *rows])
 
