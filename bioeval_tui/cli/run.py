@@ -24,10 +24,34 @@ from bioeval_tui.report.gate import GateRules
 from bioeval_tui.settings import Settings
 
 DEFAULT_JOB = "data/eval/agent.yml"
+GROUPS = {
+    "Agent": ("models", "agent_url", "allow_hosts", "code", "otlp", "no_events"),
+    "User and judge": ("evaluator_model", "judge_models", "rehearsal"),
+    "Conversations": (
+        "file", "repeat", "until_decided", "condition", "order", "parallel", "cases", "sample", "cases_file", "seed",
+    ),
+    "Graph and medals": ("graph", "unrestricted_setups", "submissions", "leaderboard"),
+    "Limits": ("dry_run", "max_calls", "max_cost", "concurrency", "requests_per_minute"),
+    "Pass or fail": ("fail_under", "fail_on_assertion", "min_pass_k"),
+    "Output": ("headless", "verbose", "as_json", "write_md", "write_junit", "redact", "exit_with_stdin", "help"),
+}  # fmt: skip
+"""The options of `run`, as its help lists them."""
+
+
+class RunCommand(JsonFileCommand):
+    """Lists its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section for each group."""
+        options = {option.name: option for option in self.get_params(ctx)}
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                records = (options[name].get_help_record(ctx) for name in names if name in options)
+                formatter.write_dl([record for record in records if record is not None])
 
 
 @click.command(
-    cls=JsonFileCommand,
+    cls=RunCommand,
     epilog=(
         "\b\nExamples:\n  bioeval-tui run job.yml --agent-url http://127.0.0.1:8081"
         "\n  bioeval-tui run job.yml --headless --fail-under supplied:0.85,withheld:0.5 --junit out.xml"

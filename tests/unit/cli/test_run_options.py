@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from bioeval_tui.cli.main import app
 from bioeval_tui.cli.run import run
 
 
@@ -51,3 +54,16 @@ def test_models_and_thresholds_can_be_repeated() -> None:
     assert found["models"] == ("x", "y")
     assert found["fail_under"] == ("0.8", "supplied:0.9")
     assert len(found["jobs"]) == 2
+
+
+def test_the_help_of_run_lists_every_option_once_in_a_group() -> None:
+    command = app.get_command(click.Context(app), "run")
+    assert isinstance(command, click.Command)
+    context = click.Context(command, info_name="run", help_option_names=["-h", "--help"])
+    shown = command.get_help(context)
+    options = [p for p in command.get_params(context) if isinstance(p, click.Option) and not p.hidden]
+    assert len(options) > 30
+    for option in options:
+        record = option.get_help_record(context)
+        assert record is not None
+        assert len(re.findall(rf"^  {re.escape(record[0])}(?:  |$)", shown, re.MULTILINE)) == 1, option.name
