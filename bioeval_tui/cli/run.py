@@ -33,7 +33,7 @@ GROUPS = {
     "Graph and medals": ("graph", "unrestricted_setups", "submissions", "leaderboard"),
     "Limits": ("dry_run", "max_calls", "max_cost", "concurrency", "requests_per_minute"),
     "Pass or fail": ("fail_under", "fail_on_assertion", "min_pass_k"),
-    "Output": ("headless", "verbose", "as_json", "write_md", "write_junit", "redact", "exit_with_stdin", "help"),
+    "Output": ("headless", "verbose", "as_json", "write_md", "write_junit", "redact", "exit_with_stdin"),
 }  # fmt: skip
 """The options of `run`, as its help lists them."""
 
@@ -43,10 +43,14 @@ class RunCommand(JsonFileCommand):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a section for each group."""
-        options = {option.name: option for option in self.get_params(ctx)}
-        for heading, names in GROUPS.items():
+        options = {found.name: found for found in self.get_params(ctx) if isinstance(found, click.Option)}
+        grouped = [
+            (heading, [options.pop(name) for name in names if name in options])
+            for heading, names in GROUPS.items()
+        ]
+        for heading, listed in (*grouped, ("General", list(options.values()))):
             with formatter.section(heading):
-                records = (options[name].get_help_record(ctx) for name in names if name in options)
+                records = (option.get_help_record(ctx) for option in listed)
                 formatter.write_dl([record for record in records if record is not None])
 
 
