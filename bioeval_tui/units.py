@@ -8,7 +8,7 @@ they are.
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 DASH = "–"
 """The sign for a missing value: not measured, not yet, not applicable."""
@@ -87,9 +87,19 @@ def ago(then: datetime, now: datetime) -> str:
     return f"{days} days ago" if days < 30 else then.date().isoformat()
 
 
+def date(at: datetime, *, seconds: bool = False, zone: tzinfo | None = None) -> str:
+    """Return a date and time on this machine's clock, or in `zone`: `2026-11-20 09:00`."""
+    return f"{at.astimezone(zone):{'%Y-%m-%d %H:%M:%S' if seconds else '%Y-%m-%d %H:%M'}}"
+
+
+def date_short(at: datetime) -> str:
+    """Return a date and time on this machine's clock in fewer characters: `11-20 09:00`."""
+    return f"{at.astimezone():%m-%d %H:%M}"
+
+
 def when(then: datetime, now: datetime, *, exact: bool) -> str:
     """Return how long ago `then` was, or exactly when, on this machine's clock: `11-20 09:00`."""
-    return f"{then.astimezone():%m-%d %H:%M}" if exact else ago(then, now)
+    return date_short(then) if exact else ago(then, now)
 
 
 # Scores

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -68,7 +68,7 @@ from bioeval_tui.report.words import (
 )
 from bioeval_tui.score import Needed, needed
 from bioeval_tui.text import clean_line, plural
-from bioeval_tui.units import latency
+from bioeval_tui.units import date, latency
 
 
 @dataclass(frozen=True, slots=True)
@@ -825,7 +825,7 @@ def _graph_words(state: RunState, started: RunStarted) -> str | None:
 
 def _provenance(started: RunStarted) -> list[tuple[str, Any]]:
     """Return the origin of a run: its time and job, or the imported file."""
-    source, at = started.source, f"{started.at:%Y-%m-%d %H:%M:%S} UTC"
+    source, at = started.source, f"{date(started.at, seconds=True, zone=UTC)} UTC"
     if source is None:
         return [("recorded", at), ("job file", f"{started.job_path}, SHA-256 {started.job_sha256}")]
     return [

@@ -84,6 +84,12 @@ def test_a_time_is_shown_exactly_when_asked() -> None:
     assert units.when(then, NOW, exact=True) == f"{then.astimezone():%m-%d %H:%M}"
 
 
+def test_a_date_is_spelt_one_way_and_shorter_where_there_is_little_room() -> None:
+    assert units.date(NOW, zone=UTC) == "2026-11-20 12:00"
+    assert units.date(NOW, seconds=True, zone=UTC) == "2026-11-20 12:00:00"
+    assert units.date(NOW).endswith(units.date_short(NOW))
+
+
 ANSWERS_MS = (0.4, 12.0, 994.0, 1_000.0, 12_300.0, 59_960.0, 125_000.0)
 
 
@@ -105,8 +111,10 @@ def test_a_response_time_is_spelt_one_way_in_every_report_and_on_every_screen() 
     assert f"average {average} over 7 answers" in junit_xml([run])
 
 
-BY_HAND = re.compile(r"/ ?1_?000:|:\.?[0-9]*f\} ?(s|ms)\b|\"%\.[0-9]f\" \| format\([a-z_.]*(seconds|_ms)")
-"""A time formatted where it is shown."""
+BY_HAND = re.compile(
+    r"/ ?1_?000:|:\.?[0-9]*f\} ?(s|ms)\b|\"%\.[0-9]f\" \| format\([a-z_.]*(seconds|_ms)|%m-%d %H"
+)
+"""A time or a date formatted where it is shown."""
 MACHINES = {"junit.py": "a test case's name, which dashboards compare between runs"}
 
 

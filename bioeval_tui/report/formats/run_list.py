@@ -13,7 +13,7 @@ from rich.text import Text
 from bioeval_tui.consoles import plain_console, write_lines
 from bioeval_tui.record.catalogue import CataloguedRun
 from bioeval_tui.text import clean_line, shorten
-from bioeval_tui.units import number
+from bioeval_tui.units import date, date_short, number
 
 SIGNS = {
     "running": "● live",
@@ -65,7 +65,7 @@ def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) ->
 def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
     """Return the columns for a terminal of that width."""
     narrow, wide = width < NARROW, width >= WIDE
-    form = "%m-%d %H:%M" if narrow else "%Y-%m-%d %H:%M"
+    written = date_short if narrow else date
     job = 14 if narrow else 40
 
     def number_of(title: str, value: Callable[[CataloguedRun], float | None]) -> RunColumn:
@@ -76,7 +76,7 @@ def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
         RunColumn("job", lambda run: shorten(_safe(run.job), job), least=6),
         RunColumn("model", lambda run: shorten(_safe(_asked_for(run)), 30)),
         RunColumn("status", status_words, least=14),
-        RunColumn("started", lambda run: datetime.fromisoformat(run.started_at).astimezone().strftime(form)),
+        RunColumn("started", lambda run: written(datetime.fromisoformat(run.started_at))),
         number_of("withheld", lambda run: run.scores.get("withheld")),
         number_of("supplied", lambda run: run.scores.get("supplied")),
         number_of("mean", lambda run: run.score),

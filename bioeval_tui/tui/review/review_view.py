@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +15,7 @@ from bioeval_tui.text import clean, shorten
 from bioeval_tui.tui.medals.medals_view import MEDALS, standing
 from bioeval_tui.tui.review.review_items import Given, ReviewItem
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.units import date
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import Mark, Reviewed
@@ -236,7 +238,7 @@ def _said(entry: Reviewed) -> Line:
     return [
         Cell(f"{shorten(entry.author or 'unknown', 30)} ", "busy"),
         Cell(f"{what}{value}{blind}{why}"),
-        Cell(f"  {entry.at:%Y-%m-%d %H:%M} UTC", "quiet"),
+        Cell(f"  {date(entry.at, zone=UTC)} UTC", "quiet"),
     ]
 
 

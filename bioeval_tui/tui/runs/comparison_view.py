@@ -17,7 +17,7 @@ from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
-from bioeval_tui.units import latency, latency_change, number3
+from bioeval_tui.units import date, latency, latency_change, number3
 
 Line = list[Cell]
 NUMBER = 8
@@ -134,9 +134,8 @@ def forest(found: Difference | None, reach: float, width: int) -> Line:
 
 
 def _run_line(name: str, run: RunResult, width: int) -> Line:
-    when = f"{run.started_at.astimezone():%Y-%m-%d %H:%M}"
     played = "rehearsal" if run.brief.rehearsal else run.brief.model or ""
-    rest = f"  {run.brief.job} · {when} · {played} · run {run.run_id}"
+    rest = f"  {run.brief.job} · {date(run.started_at)} · {played} · run {run.run_id}"
     return [Cell(f"{name} ", "strong"), Cell(shorten(rest, max(8, width - 2)))]
 
 

@@ -11,7 +11,7 @@ from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
 from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.tui.shared.sparks_view import spark
-from bioeval_tui.units import ago, when
+from bioeval_tui.units import ago, date, when
 
 if TYPE_CHECKING:
     from bioeval_tui.report.run_summary import RunPreview, RunSummary, Status
@@ -130,7 +130,7 @@ def card(
     """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
     asked = f"; the agent was asked for {run.model}" if _asked_for(run) else ""
     played = f"rehearsal{asked}" if run.rehearsal else f"model {run.model or 'not known'}"
-    began = f"{run.started_at.astimezone():%Y-%m-%d %H:%M:%S}"
+    began = date(run.started_at, seconds=True)
     lines: list[Line] = [
         [Cell(run.job, "strong"), Cell("  "), status_of(run)],
         [],
