@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, Protocol
 
 from bioeval_tui import agent_protocols
+from bioeval_tui.agent_protocols import AgentProtocol
 from bioeval_tui.errors import UsageError
 from bioeval_tui.text import clean_line
 
@@ -34,7 +35,7 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
 
 
 class MakeAgent(Protocol):
-    """An entry point in `bioeval_tui.agents`, which is called with a job's target once for each conversation."""
+    """The simple entry point in `bioeval_tui.agents`, called once for each conversation; the other one is an `AgentProtocol`."""
 
     def __call__(self, *, target: Any, url: str, model: str) -> Any: ...
 
@@ -89,8 +90,33 @@ def load(group: Group, name: str) -> Any:
         ) from problem
 
 
+def agent_protocol(name: str) -> AgentProtocol | None:
+    """Return the agent protocol of that name, built in or a plug-in's, which is imported; None if there is none.
+
+    A plug-in that is a callable with `target`, `url` and `model` becomes a protocol of which nothing is known.
+
+    Raises:
+        UsageError: the plug-in cannot be imported.
+    """
+    built_in = agent_protocols.find(name)
+    if built_in is not None or not any(entry.name == name for entry in _entries("agents")):
+        return built_in
+    found = load("agents", name)
+    if isinstance(found, AgentProtocol):
+        return replace(found, name=name)
+    make: MakeAgent = found
+    return AgentProtocol(
+        name,
+        "a plug-in",
+        lambda terms: make(target=terms.target, url=terms.url, model=terms.model),
+        tells={},
+        takes=("history", "texts"),
+        any_scheme=True,
+    )
+
+
 def make_agent(name: str, *, target: Any, url: str, model: str) -> Any:
-    """Return a new agent of the plug-in `name`. Raises `UsageError`."""
+    """Return a new agent of the plug-in `name`, a callable with these three. Raises `UsageError`."""
     make: MakeAgent = load("agents", name)
     return make(target=target, url=url, model=model)
 

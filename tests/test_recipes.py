@@ -111,6 +111,7 @@ def test_adding_a_plugin_takes_one_file_and_one_entry_point(
 A_NEW_PROTOCOL = """
 import sys, time, types
 from bioeval_tui import agent_protocols
+agent_protocols.PROTOCOLS += (agent_protocols.AgentProtocol("echo", "says it again", "bioeval_tui.evaluation.agents.echo:make_agent", tells={}),)  # the line
 from bioeval_tui.evaluation.seams import Reply
 
 class Echo:  # the file
@@ -124,7 +125,6 @@ class Echo:  # the file
 module = types.ModuleType("bioeval_tui.evaluation.agents.echo")
 module.make_agent = Echo
 sys.modules[module.__name__] = module
-agent_protocols.PROTOCOLS += (agent_protocols.AgentProtocol("echo", "says it again", "echo:make_agent", tells={}),)  # the line
 from bioeval_tui.cli.main import main
 main()
 """

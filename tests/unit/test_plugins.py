@@ -16,6 +16,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.seams import Delta, PeerError, Reply
 from bioeval_tui.evaluation.traces.registry import Traces
+from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.metrics import find_metric
 from bioeval_tui.settings import Secret
@@ -234,6 +235,91 @@ telemetry: {waitMs: 0}
         await hold(
             text.replace(", options: {threshold: 0.5}", ""), tmp_path_factory.mktemp("run"), graph="none"
         )
+
+
+TERMS = """
+from bioeval_tui.protocols import AgentProtocol
+from own_agent import Agent
+
+told = []
+
+def make(terms):
+    told.append(terms)
+    return Agent()
+
+protocol = AgentProtocol("own", "speaks its own protocol", make, tells={}, uses=("apiKeyEnv", "headers", "headersEnv"))
+named = AgentProtocol("named", "is imported when needed", "own_agent:make", tells={}, uses=())
+unstated = AgentProtocol("unstated", "says nothing of keys", make, tells={})
+"""
+OWN_AGENT = (
+    OPTIONS.partition("def agent(")[0]
+    + """
+def make(terms): return Agent()
+"""
+)
+OWN_JOB = """
+target:
+  user: ann
+  chatbot: bot
+  protocol: own
+  url: http://127.0.0.1:1
+  apiKeyEnv: OWN_KEY
+  headersEnv: {X-Lab: OWN_TOKEN}
+aspirationalAverage: 60000
+evaluator: {kind: scripted, lines: [{say: make a note}]}
+scorer: {kind: rules}
+facts: []
+tasks: [{task: Have a note made, rules: [{pattern: make a note}]}]
+"""
+
+
+@pytest.fixture
+def own_protocols(site, monkeypatch):
+    """A plug-in with protocols of its own, and the keys that its job names."""
+    points = "[bioeval_tui.agents]\n" + "".join(
+        f"{name} = own_terms:{value}\n"
+        for name, value in [("own", "protocol"), ("named", "named"), ("unstated", "unstated")]
+    )
+    install(site, "own-terms", points, own_terms=TERMS, own_agent=OWN_AGENT)
+    for name in ("OWN_KEY", "OWN_TOKEN"):
+        monkeypatch.setenv(name, f"the {name}")
+
+
+async def test_a_plugins_protocol_gets_the_terms_of_a_built_in_one(own_protocols, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    with pytest.raises(
+        UsageError, match=r"sends the key in OWN_KEY to 127\.0\.0\.1:1, a host that it does not"
+    ):
+        await hold(OWN_JOB, folder, agent_url="http://127.0.0.1:1", graph="none")
+    run = await hold(
+        OWN_JOB, folder, agent_url="http://127.0.0.1:1", graph="none", allow_hosts=("127.0.0.1:1",)
+    )
+    assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    terms = sys.modules["own_terms"].told[-1]
+    assert (terms.url, terms.key, terms.headers) == (
+        "http://127.0.0.1:1",
+        "the OWN_KEY",
+        {"X-Lab": "the OWN_TOKEN"},
+    )
+    assert terms.secrets == ("the OWN_TOKEN",)
+    assert terms.may_call("http://127.0.0.1:1/other")
+    assert not terms.may_call("http://192.0.2.1/")
+    assert "the OWN_" not in run.path.read_text(encoding="utf-8")
+
+
+async def test_a_plugin_that_states_no_key_is_given_none(own_protocols, tmp_path_factory):
+    text = OWN_JOB.replace("protocol: own", "protocol: unstated")
+    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none")
+    assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    terms = sys.modules["own_terms"].told[-1]
+    assert (terms.key, terms.headers, terms.secrets) == (None, {}, ())
+
+
+def test_check_says_which_keys_a_plugins_protocol_does_not_use(own_protocols, tmp_path_factory):
+    job = tmp_path_factory.mktemp("job") / "job.yml"
+    job.write_text(OWN_JOB.replace("protocol: own", "protocol: named"))
+    said = [str(problem) for problem in check_job(job).problems]
+    assert any("an agent that speaks named does not use this key; it is for" in line for line in said), said
 
 
 async def test_plugins_that_receive_transcripts_are_listed_and_refused_for_sensitive_jobs(

@@ -6,7 +6,7 @@ import asyncio
 import time
 from dataclasses import dataclass, replace
 
-from bioeval_tui import agent_protocols
+from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, paid, stream_whole, unused, with_retries
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
@@ -79,7 +79,7 @@ class HeldConversation:
         )
         self.turn = 0
         self.answered_turn = 0
-        protocol = agent_protocols.find(plan.job.target.protocol)
+        protocol = plugins.agent_protocol(plan.job.target.protocol)
         self._agent_is_model = protocol is not None and protocol.is_model
         self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
         self._observing: asyncio.Task[Observation] | None = None
@@ -440,7 +440,7 @@ class HeldConversation:
 
 def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
     """Return what you can do if no conversation took place, for one who reads only this."""
-    known = agent_protocols.find(protocol)
+    known = plugins.agent_protocol(protocol)
     if known is not None and known.is_function:
         return ()
     if error.status in (401, 403):
