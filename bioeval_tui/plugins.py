@@ -96,7 +96,7 @@ def agent_protocol(name: str) -> AgentProtocol | None:
     A plug-in that is a callable with `target`, `url` and `model` becomes a protocol of which nothing is known.
 
     Raises:
-        UsageError: the plug-in cannot be imported.
+        UsageError: the plug-in cannot be imported, or is neither.
     """
     built_in = agent_protocols.find(name)
     if built_in is not None or not any(entry.name == name for entry in _entries("agents")):
@@ -104,7 +104,7 @@ def agent_protocol(name: str) -> AgentProtocol | None:
     found = load("agents", name)
     if isinstance(found, AgentProtocol):
         return replace(found, name=name)
-    make: MakeAgent = found
+    make: MakeAgent = _callable(name, found)
     return AgentProtocol(
         name,
         "a plug-in",
@@ -116,9 +116,27 @@ def agent_protocol(name: str) -> AgentProtocol | None:
 
 
 def make_agent(name: str, *, target: Any, url: str, model: str) -> Any:
-    """Return a new agent of the plug-in `name`, a callable with these three. Raises `UsageError`."""
-    make: MakeAgent = load("agents", name)
+    """Return a new agent of the plug-in `name`, a callable with these three.
+
+    Raises:
+        UsageError: there is no such plug-in, it cannot be imported, or it is an `AgentProtocol`, which needs `AgentTerms`.
+    """
+    found = load("agents", name)
+    if isinstance(found, AgentProtocol):
+        raise UsageError(
+            f"the plug-in {clean_line(name, 100)} is an AgentProtocol: call agent_protocol(name).load() with AgentTerms"
+        )
+    make: MakeAgent = _callable(name, found)
     return make(target=target, url=url, model=model)
+
+
+def _callable(name: str, found: Any) -> Any:
+    if not callable(found):
+        kind = clean_line(type(found).__name__, 80)
+        raise UsageError(
+            f"the agent plug-in {clean_line(name, 100)} is neither an AgentProtocol nor a callable, but of the type {kind}"
+        )
+    return found
 
 
 def _entries(group: Group) -> tuple[EntryPoint, ...]:

@@ -7,6 +7,7 @@ import re
 import runpy
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -250,6 +251,8 @@ def make(terms):
 protocol = AgentProtocol("own", "speaks its own protocol", make, tells={}, uses=("apiKeyEnv", "headers", "headersEnv"))
 named = AgentProtocol("named", "is imported when needed", "own_agent:make", tells={}, uses=())
 unstated = AgentProtocol("unstated", "says nothing of keys", make, tells={})
+paid = AgentProtocol("paid", "is a model's endpoint", make, tells={}, is_model=True)
+number = 3
 """
 OWN_AGENT = (
     OPTIONS.partition("def agent(")[0]
@@ -278,7 +281,13 @@ def own_protocols(site, monkeypatch):
     """A plug-in with protocols of its own, and the keys that its job names."""
     points = "[bioeval_tui.agents]\n" + "".join(
         f"{name} = own_terms:{value}\n"
-        for name, value in [("own", "protocol"), ("named", "named"), ("unstated", "unstated")]
+        for name, value in [
+            ("own", "protocol"),
+            ("named", "named"),
+            ("unstated", "unstated"),
+            ("paid", "paid"),
+            ("number", "number"),
+        ]
     )
     install(site, "own-terms", points, own_terms=TERMS, own_agent=OWN_AGENT)
     for name in ("OWN_KEY", "OWN_TOKEN"):
@@ -320,6 +329,39 @@ def test_check_says_which_keys_a_plugins_protocol_does_not_use(own_protocols, tm
     job.write_text(OWN_JOB.replace("protocol: own", "protocol: named"))
     said = [str(problem) for problem in check_job(job).problems]
     assert any("an agent that speaks named does not use this key; it is for" in line for line in said), said
+
+
+async def test_whether_a_plugins_agent_is_a_model_is_recorded_and_seen_without_the_plugin(
+    own_protocols, tmp_path_factory
+):
+    text = OWN_JOB.replace("protocol: own", "protocol: paid")
+    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none")
+    assert run.of("run_started")[0].agent_is_model
+    del sys.modules["own_terms"]
+    assert run.state.agent_is_model
+    assert "own_terms" not in sys.modules
+    rest = run.state.started.model_copy(update={"agent_is_model": None})
+    assert not replace(run.state, started=rest).agent_is_model
+    older = rest.model_copy(update={"job": {"target": {"protocol": "openai"}}})
+    assert replace(run.state, started=older).agent_is_model
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("own", "own is an AgentProtocol: call"),
+        ("number", "neither an AgentProtocol nor a callable, but of the type int"),
+    ],
+)
+def test_what_is_no_simple_agent_is_one_sentence(own_protocols, name, says):
+    with pytest.raises(UsageError, match=says):
+        plugins.make_agent(name, target=TARGET, url="http://127.0.0.1:1", model="m")
+
+
+def test_check_says_that_a_plugin_is_no_agent(own_protocols, tmp_path_factory):
+    job = tmp_path_factory.mktemp("job") / "job.yml"
+    job.write_text(OWN_JOB.replace("protocol: own", "protocol: number"))
+    assert any("neither an AgentProtocol nor" in str(problem) for problem in check_job(job).problems)
 
 
 async def test_plugins_that_receive_transcripts_are_listed_and_refused_for_sensitive_jobs(

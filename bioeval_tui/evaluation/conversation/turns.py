@@ -79,8 +79,6 @@ class HeldConversation:
         )
         self.turn = 0
         self.answered_turn = 0
-        protocol = plugins.agent_protocol(plan.job.target.protocol)
-        self._agent_is_model = protocol is not None and protocol.is_model
         self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
         self._observing: asyncio.Task[Observation] | None = None
         self.paused_s = 0.0
@@ -248,7 +246,7 @@ class HeldConversation:
         began = time.monotonic()
 
         async def attempt() -> Reply:
-            if not self._agent_is_model:  # a model's requests are counted where they are sent
+            if not self.plan.agent_is_model:  # a model's requests are counted where they are sent
                 self.parts.budget.begin("agent")
             traceparent = self.traces.begin(number) if self.traces else None
             self._message_starts(number, "assistant", speaker, traceparent)

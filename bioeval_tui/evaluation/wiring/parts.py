@@ -114,6 +114,7 @@ def assemble(
     plan = replace(
         plan,
         model=makers.shown_model,
+        agent_is_model=makers.pays_agent,
         parallel=spec.parallel,
         shared_agent=spec.at_once,
         rehearsal=job.evaluator.kind == "scripted" or job.scorer.kind == "rules",
