@@ -1,7 +1,8 @@
-"""The table of agent protocols: the class of each, and what it can report and accept.
+"""What an agent protocol says of itself, and those that the program cannot do without.
 
-A job names one in `target.protocol`. Other names belong to plug-ins (docs/plugins.md). docs/agents.md has this
-table for users; `tests/test_recipes.py` compares the two.
+A job names one in `target.protocol`. The others are plug-ins (docs/plugins.md), which `plugins.agent_protocol` finds: those
+of `bundled`, and other packages'. docs/agents.md has a table of all that this package brings; `tests/test_recipes.py`
+compares the two.
 """
 
 from __future__ import annotations
@@ -72,31 +73,20 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
               "apiKeyEnv", "remembers", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort"),
     ),
     AgentProtocol(
-        "a2a", "A2A 1.0 or 0.3", _AGENTS + "a2a:make_agent",
-        tells={"pieces": YES, "tool calls": "as data parts", "tool results": "as data parts", "state": BY_URL},
-        uses=("objectContextUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"), begins="sent its agent card",
-    ),
-    AgentProtocol(
-        "ag-ui", "AG-UI 1.0", _AGENTS + "ag_ui:make_agent",
-        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": BY_URL}, takes=("history",),
-        keeps_nothing=True,
-        uses=("objectContextUrl", "systemPrompt", "tools", "headers", "headersEnv", "apiKeyEnv", "remembers"),
-    ),
-    AgentProtocol(
         "python", "a function in Python", _AGENTS + "python_function:make_agent",
         tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": YES}, takes=("history",),
         is_function=True,
         uses=("model", "function", "python", "objectContextUrl", "options"),
     ),
 )  # fmt: skip
-"""Every built-in protocol, in the order of the documentation."""
+"""Every protocol that is no plug-in, in the order of the documentation."""
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in protocols, which a plug-in cannot use."""
+    """Return the names of these protocols, which a plug-in cannot use."""
     return tuple(sorted(protocol.name for protocol in PROTOCOLS))
 
 
 def find(name: str) -> AgentProtocol | None:
-    """Return the built-in protocol of that name; None for a plug-in's or an unknown one."""
+    """Return the protocol of that name in this table; None for a plug-in's or an unknown one."""
     return next((protocol for protocol in PROTOCOLS if protocol.name == name), None)

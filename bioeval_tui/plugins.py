@@ -2,14 +2,17 @@
 
 A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its name is
 what a job file uses. Listing reads the installed packages' metadata and imports nothing; a plug-in's code
-runs only when a job names it. docs/plugins.md has a whole example.
+runs only when a job names it. docs/plugins.md has a whole example. This program's own plug-ins (`bundled`) are
+registered in the same way.
 """
 
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, Protocol
 
@@ -27,7 +30,9 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "graphs": ("embedded", "neo4j"),
     "metrics": (),
 }
-"""Names that a plug-in cannot use, because grading looks among its own metrics first."""
+"""Names that a plug-in cannot use, besides those of the bundled ones; grading looks among its own metrics first."""
+PACKAGE = "bioeval-tui"
+"""The package of the bundled plug-ins."""
 
 
 # What plug-ins take and return is in evaluation/seams.py and evaluation/job/models.py, and is not imported here: a metric's
@@ -57,16 +62,24 @@ class Plugin:
 
 
 def installed(group: Group) -> tuple[Plugin, ...]:
-    """Return the plug-ins of a group by name, without importing any."""
-    found = {
-        entry.name: _plugin(group, entry) for entry in _entries(group) if entry.name not in BUILT_IN[group]
-    }
-    return tuple(found[name] for name in sorted(found))
+    """Return the plug-ins of a group by name, the bundled ones too, without importing any."""
+    return tuple(_plugin(group, entry) for _, entry in sorted(_entries(group).items()))
+
+
+def names(group: Group) -> list[str]:
+    """Return the names that a job can use, without importing anything."""
+    return sorted({*BUILT_IN[group], *_entries(group)})
+
+
+def is_own(group: Group, name: str) -> bool:
+    """Return whether this package brings what has this name, built in or bundled."""
+    entry = _entries(group).get(name)
+    return name in BUILT_IN[group] or (entry is not None and _is_bundled(entry))
 
 
 def require(group: Group, name: str) -> None:
     """Raise `UsageError` with the known names unless there is a plug-in of that name. Imports nothing."""
-    if name not in (plugin.name for plugin in installed(group)):
+    if name not in _entries(group):
         raise UsageError(_missing(group, name))
 
 
@@ -75,9 +88,7 @@ def load(group: Group, name: str) -> Any:
 
     Raises `UsageError` if the name is unknown (the message lists the known ones), or if it cannot be imported.
     """
-    entry = next(
-        (entry for entry in _entries(group) if entry.name == name and name not in BUILT_IN[group]), None
-    )
+    entry = _entries(group).get(name)
     if entry is None:
         raise UsageError(_missing(group, name))
     plugin = _plugin(group, entry)
@@ -91,7 +102,7 @@ def load(group: Group, name: str) -> Any:
 
 
 def agent_protocol(name: str) -> AgentProtocol | None:
-    """Return the agent protocol of that name, built in or a plug-in's, which is imported; None if there is none.
+    """Return the agent protocol of that name; None if there is none. A plug-in is imported.
 
     A plug-in that is a callable with `target`, `url` and `model` becomes a protocol of which nothing is known.
 
@@ -99,7 +110,7 @@ def agent_protocol(name: str) -> AgentProtocol | None:
         UsageError: the plug-in cannot be imported, or is neither.
     """
     built_in = agent_protocols.find(name)
-    if built_in is not None or not any(entry.name == name for entry in _entries("agents")):
+    if built_in is not None or name not in _entries("agents"):
         return built_in
     found = load("agents", name)
     if isinstance(found, AgentProtocol):
@@ -113,6 +124,13 @@ def agent_protocol(name: str) -> AgentProtocol | None:
         takes=("history", "texts"),
         any_scheme=True,
     )
+
+
+def own_agent_protocols() -> tuple[AgentProtocol, ...]:
+    """Return the protocols that this package brings; only they are imported."""
+    bundled = [name for name, entry in sorted(_entries("agents").items()) if _is_bundled(entry)]
+    found = map(agent_protocol, bundled)
+    return (*agent_protocols.PROTOCOLS, *(protocol for protocol in found if protocol is not None))
 
 
 def make_agent(name: str, *, target: Any, url: str, model: str) -> Any:
@@ -139,8 +157,23 @@ def _callable(name: str, found: Any) -> Any:
     return found
 
 
-def _entries(group: Group) -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group=f"bioeval_tui.{group}"))
+def _entries(group: Group) -> Mapping[str, EntryPoint]:
+    return _entries_on(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=16)
+def _entries_on(group: Group, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
+    """Return the entry points by name: first those of this package, whose names nobody can take."""
+    found: dict[str, EntryPoint] = {}
+    listed = entry_points(group=f"bioeval_tui.{group}")
+    for entry in sorted(listed, key=_is_bundled, reverse=True):
+        if entry.name not in BUILT_IN[group]:
+            found.setdefault(entry.name, entry)
+    return found
+
+
+def _is_bundled(entry: EntryPoint) -> bool:
+    return entry.dist is not None and entry.dist.name == PACKAGE
 
 
 def _plugin(group: Group, entry: EntryPoint) -> Plugin:
@@ -150,7 +183,7 @@ def _plugin(group: Group, entry: EntryPoint) -> Plugin:
 
 def _missing(group: Group, name: str) -> str:
     shown = clean_line(name, 100)
-    known = sorted({*BUILT_IN[group], *(plugin.name for plugin in installed(group))})
+    known = names(group)
     kind = group.removesuffix("s")
     if not known:
         return f"there is no {kind} `{shown}`, and no plug-in of the group bioeval_tui.{group} is installed"

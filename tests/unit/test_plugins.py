@@ -431,7 +431,9 @@ def test_a_plugin_that_breaks_on_import_is_one_sentence(site):
 
 
 def test_a_plugin_cannot_take_a_built_in_name(site):
-    install(site, "thief", "[bioeval_tui.agents]\nrest = thief:Agent\n", thief="raise AssertionError")
+    points = "[bioeval_tui.agents]\nrest = thief:Agent\na2a = thief:Agent\n"
+    install(site, "thief", points, thief="raise AssertionError")
     assert "rest" not in [plugin.name for plugin in plugins.installed("agents")]
+    assert plugins.agent_protocol("a2a").about == "A2A 1.0 or 0.3"
     with pytest.raises(UsageError, match="no agent `rest`"):
         plugins.load("agents", "rest")

@@ -6,7 +6,7 @@ import asyncio
 import time
 from dataclasses import dataclass, replace
 
-from bioeval_tui import agent_protocols, plugins
+from bioeval_tui import plugins
 from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, paid, stream_whole, unused, with_retries
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
@@ -452,7 +452,9 @@ def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
     foreign = error.unusable and protocol != "openai"
     if elsewhere or foreign or (error.received.lstrip().startswith("<") and not failed):
         more = ", without /api/v1" if protocol == "rest" else ""
-        others = [one.name for one in agent_protocols.PROTOCOLS if not one.is_function and one is not known]
+        others = [
+            one.name for one in plugins.own_agent_protocols() if not one.is_function and one.name != protocol
+        ]
         nobody = "no agent seems to answer there: " if is_html(error.received) else ""
         return (
             f"{nobody}give the agent's address {where}{more}",

@@ -60,8 +60,11 @@ def _seed_problems(source: JobSource, protocol: AgentProtocol) -> Iterator[Probl
 
 def _unused(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> Iterator[Problem]:
     """Yield a warning for each key that an agent of this protocol does not know."""
-    for key in target if protocol.uses is not None else ():
-        used = ", ".join(known.name for known in agent_protocols.PROTOCOLS if known.has(key))
+    if protocol.uses is None:
+        return
+    own = plugins.own_agent_protocols()
+    for key in target:
+        used = ", ".join(known.name for known in own if known.has(key))
         if used and not protocol.has(key):
             message = f"an agent that speaks {protocol.name} does not use this key; it is for {used}"
             yield source.warning(("target", key), message)

@@ -167,9 +167,9 @@ class Makers:
             account=self._protocol.is_model and is_openai(self.agent_url, settings),
         )
         make = self._protocol.load
-        if target.protocol in plugins.BUILT_IN["agents"]:
-            built_in: Agent = make()(terms)
-            return built_in
+        if plugins.is_own("agents", target.protocol):
+            own: Agent = make()(terms)
+            return own
         with told_as("agent", target.protocol):
             return WrappedAgent(make()(terms), told_by("agent", target.protocol))
 
