@@ -22,7 +22,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bioeval_tui import agent_protocols
+from bioeval_tui import plugins
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.http.arrival import Arrivals
 from bioeval_tui.evaluation.http.client import Timeouts, make_client
@@ -114,7 +114,7 @@ async def opened(kind: str, url: str) -> AsyncIterator[Any]:
     target = TargetConfig(
         user="u", chatbot="b", protocol=name, api="responses" if kind == "responses" else "chat"
     )
-    protocol = agent_protocols.find(name)
+    protocol = plugins.agent_protocol(name)
     assert protocol is not None
     address = url + PATHS[kind][1] if kind == "ag-ui" else url
     agent = protocol.load()(AgentTerms(target=target, url=address, model="m", may_call=lambda url: True))

@@ -1,7 +1,8 @@
-"""The table of agent protocols: the class of each, and what it can report and accept.
+"""What an agent protocol says of itself, and those that the program cannot do without.
 
-A job names one in `target.protocol`. Other names belong to plug-ins (docs/plugins.md). docs/agents.md has this
-table for users; `tests/test_recipes.py` compares the two.
+A job names one in `target.protocol`. The others are plug-ins (docs/plugins.md), which `plugins.agent_protocol` finds: those
+of `bundled`, and other packages'. docs/agents.md has a table of all that this package brings; `tests/test_recipes.py`
+compares the two.
 """
 
 from __future__ import annotations
@@ -20,73 +21,72 @@ BY_URL = "by URL"
 
 @dataclass(frozen=True, slots=True)
 class AgentProtocol:
-    """One protocol.
+    """One protocol: a line of the table below, or the entry point of a plug-in.
 
-    `maker` is `module:function` in `bioeval_tui.evaluation.agents`, called with `AgentTerms` for each conversation and
-    imported only then. `tells` is what such an agent can report, and how; `takes` is what it accepts before
+    `maker` returns a new agent for a conversation and is called with `AgentTerms`; as `module:function` it is imported only
+    then. `tells` is what such an agent can report, and how; `takes` is what it accepts before
     the greeting. `is_model`: the agent is a model's endpoint, so its tokens have a price; `is_function`: it runs in
     this process or its child and has no URL. `keeps_nothing`: every request has the whole conversation, so that nothing is left of one
-    for the next. `uses` are the keys of `target` that only some protocols know.
+    for the next. `uses` are the keys of `target` that only some protocols know, and that such an agent uses: it is given a key
+    only with `apiKeyEnv`, and the job's headers only with `headers`; None says nothing of keys, and gives neither.
+    `begins`: what an agent shows by an answer to `open`, for `check --connect`; empty if it is called only with the first
+    message. `any_scheme`: its URL need not be http or https.
     """
 
     name: str
     about: str
-    maker: str
+    maker: str | Callable[[Any], Any]
     tells: Mapping[Tells, str]
     takes: tuple[Takes, ...] = ()
     is_model: bool = False
     is_function: bool = False
     keeps_nothing: bool = False
-    uses: tuple[str, ...] = ()
+    uses: tuple[str, ...] | None = None
+    begins: str = ""
+    any_scheme: bool = False
 
     def load(self) -> Callable[[Any], Any]:
-        """Import the maker and return it."""
+        """Return the maker, imported if it is named."""
+        if not isinstance(self.maker, str):
+            return self.maker
         module, _, function = self.maker.partition(":")
-        made: Callable[[Any], Any] = getattr(
-            import_module(f"bioeval_tui.evaluation.agents.{module}"), function
-        )
+        made: Callable[[Any], Any] = getattr(import_module(module), function)
         return made
 
+    def has(self, key: str) -> bool:
+        """Return whether the protocol states that it uses a key of `target`."""
+        return self.uses is not None and key in self.uses
 
+
+_AGENTS = "bioeval_tui.evaluation.agents."
 PROTOCOLS: tuple[AgentProtocol, ...] = (
     AgentProtocol(
-        "rest", "the embabel-agent-eval API", "rest:make_agent",
+        "rest", "the embabel-agent-eval API", _AGENTS + "rest:make_agent",
         tells={"pieces": YES, "tool calls": YES, "tool results": YES, "state": YES}, takes=("texts",),
-        uses=("model", "knowledgeUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
+        uses=("model", "knowledgeUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"), begins="opened a session",
     ),
     AgentProtocol(
-        "openai", "chat completions or the Responses API", "openai_chat:make_agent",
+        "openai", "chat completions or the Responses API", _AGENTS + "openai_chat:make_agent",
         tells={"pieces": YES, "tool calls": YES, "tool results": "of `target.tools`", "tokens": YES, "state": BY_URL},
         takes=("history",), is_model=True, keeps_nothing=True,
         uses=("model", "api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
               "apiKeyEnv", "remembers", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort"),
     ),
     AgentProtocol(
-        "a2a", "A2A 1.0 or 0.3", "a2a:make_agent",
-        tells={"pieces": YES, "tool calls": "as data parts", "tool results": "as data parts", "state": BY_URL},
-        uses=("objectContextUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
-    ),
-    AgentProtocol(
-        "ag-ui", "AG-UI 1.0", "ag_ui:make_agent",
-        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": BY_URL}, takes=("history",),
-        keeps_nothing=True,
-        uses=("objectContextUrl", "systemPrompt", "tools", "headers", "headersEnv", "apiKeyEnv", "remembers"),
-    ),
-    AgentProtocol(
-        "python", "a function in Python", "python_function:make_agent",
+        "python", "a function in Python", _AGENTS + "python_function:make_agent",
         tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": YES}, takes=("history",),
         is_function=True,
         uses=("model", "function", "python", "objectContextUrl", "options"),
     ),
 )  # fmt: skip
-"""Every built-in protocol, in the order of the documentation."""
+"""Every protocol that is no plug-in, in the order of the documentation."""
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in protocols, which a plug-in cannot use."""
+    """Return the names of these protocols, which a plug-in cannot use."""
     return tuple(sorted(protocol.name for protocol in PROTOCOLS))
 
 
 def find(name: str) -> AgentProtocol | None:
-    """Return the built-in protocol of that name; None for a plug-in's or an unknown one."""
+    """Return the protocol of that name in this table; None for a plug-in's or an unknown one."""
     return next((protocol for protocol in PROTOCOLS if protocol.name == name), None)

@@ -2,18 +2,22 @@
 
 A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its name is
 what a job file uses. Listing reads the installed packages' metadata and imports nothing; a plug-in's code
-runs only when a job names it. docs/plugins.md has a whole example.
+runs only when a job names it. docs/plugins.md has a whole example. This program's own plug-ins (`bundled`) are
+registered in the same way.
 """
 
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, Protocol
 
 from bioeval_tui import agent_protocols
+from bioeval_tui.agent_protocols import AgentProtocol
 from bioeval_tui.errors import UsageError
 from bioeval_tui.text import clean_line
 
@@ -26,7 +30,9 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "graphs": ("embedded", "neo4j"),
     "metrics": (),
 }
-"""Names that a plug-in cannot use, because grading looks among its own metrics first."""
+"""Names that a plug-in cannot use, besides those of the bundled ones; grading looks among its own metrics first."""
+PACKAGE = "bioeval-tui"
+"""The package of the bundled plug-ins."""
 
 
 # What plug-ins take and return is in evaluation/seams.py and evaluation/job/models.py, and is not imported here: a metric's
@@ -34,7 +40,7 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
 
 
 class MakeAgent(Protocol):
-    """An entry point in `bioeval_tui.agents`, which is called with a job's target once for each conversation."""
+    """The simple entry point in `bioeval_tui.agents`, called once for each conversation; the other one is an `AgentProtocol`."""
 
     def __call__(self, *, target: Any, url: str, model: str) -> Any: ...
 
@@ -56,16 +62,24 @@ class Plugin:
 
 
 def installed(group: Group) -> tuple[Plugin, ...]:
-    """Return the plug-ins of a group by name, without importing any."""
-    found = {
-        entry.name: _plugin(group, entry) for entry in _entries(group) if entry.name not in BUILT_IN[group]
-    }
-    return tuple(found[name] for name in sorted(found))
+    """Return the plug-ins of a group by name, the bundled ones too, without importing any."""
+    return tuple(_plugin(group, entry) for _, entry in sorted(_entries(group).items()))
+
+
+def names(group: Group) -> list[str]:
+    """Return the names that a job can use, without importing anything."""
+    return sorted({*BUILT_IN[group], *_entries(group)})
+
+
+def is_own(group: Group, name: str) -> bool:
+    """Return whether this package brings what has this name, built in or bundled."""
+    entry = _entries(group).get(name)
+    return name in BUILT_IN[group] or (entry is not None and _is_bundled(entry))
 
 
 def require(group: Group, name: str) -> None:
     """Raise `UsageError` with the known names unless there is a plug-in of that name. Imports nothing."""
-    if name not in (plugin.name for plugin in installed(group)):
+    if name not in _entries(group):
         raise UsageError(_missing(group, name))
 
 
@@ -74,9 +88,7 @@ def load(group: Group, name: str) -> Any:
 
     Raises `UsageError` if the name is unknown (the message lists the known ones), or if it cannot be imported.
     """
-    entry = next(
-        (entry for entry in _entries(group) if entry.name == name and name not in BUILT_IN[group]), None
-    )
+    entry = _entries(group).get(name)
     if entry is None:
         raise UsageError(_missing(group, name))
     plugin = _plugin(group, entry)
@@ -89,14 +101,79 @@ def load(group: Group, name: str) -> Any:
         ) from problem
 
 
+def agent_protocol(name: str) -> AgentProtocol | None:
+    """Return the agent protocol of that name; None if there is none. A plug-in is imported.
+
+    A plug-in that is a callable with `target`, `url` and `model` becomes a protocol of which nothing is known.
+
+    Raises:
+        UsageError: the plug-in cannot be imported, or is neither.
+    """
+    built_in = agent_protocols.find(name)
+    if built_in is not None or name not in _entries("agents"):
+        return built_in
+    found = load("agents", name)
+    if isinstance(found, AgentProtocol):
+        return replace(found, name=name)
+    make: MakeAgent = _callable(name, found)
+    return AgentProtocol(
+        name,
+        "a plug-in",
+        lambda terms: make(target=terms.target, url=terms.url, model=terms.model),
+        tells={},
+        takes=("history", "texts"),
+        any_scheme=True,
+    )
+
+
+def own_agent_protocols() -> tuple[AgentProtocol, ...]:
+    """Return the protocols that this package brings; only they are imported."""
+    bundled = [name for name, entry in sorted(_entries("agents").items()) if _is_bundled(entry)]
+    found = map(agent_protocol, bundled)
+    return (*agent_protocols.PROTOCOLS, *(protocol for protocol in found if protocol is not None))
+
+
 def make_agent(name: str, *, target: Any, url: str, model: str) -> Any:
-    """Return a new agent of the plug-in `name`. Raises `UsageError`."""
-    make: MakeAgent = load("agents", name)
+    """Return a new agent of the plug-in `name`, a callable with these three.
+
+    Raises:
+        UsageError: there is no such plug-in, it cannot be imported, or it is an `AgentProtocol`, which needs `AgentTerms`.
+    """
+    found = load("agents", name)
+    if isinstance(found, AgentProtocol):
+        raise UsageError(
+            f"the plug-in {clean_line(name, 100)} is an AgentProtocol: call agent_protocol(name).load() with AgentTerms"
+        )
+    make: MakeAgent = _callable(name, found)
     return make(target=target, url=url, model=model)
 
 
-def _entries(group: Group) -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group=f"bioeval_tui.{group}"))
+def _callable(name: str, found: Any) -> Any:
+    if not callable(found):
+        kind = clean_line(type(found).__name__, 80)
+        raise UsageError(
+            f"the agent plug-in {clean_line(name, 100)} is neither an AgentProtocol nor a callable, but of the type {kind}"
+        )
+    return found
+
+
+def _entries(group: Group) -> Mapping[str, EntryPoint]:
+    return _entries_on(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=16)
+def _entries_on(group: Group, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
+    """Return the entry points by name: first those of this package, whose names nobody can take."""
+    found: dict[str, EntryPoint] = {}
+    listed = entry_points(group=f"bioeval_tui.{group}")
+    for entry in sorted(listed, key=_is_bundled, reverse=True):
+        if entry.name not in BUILT_IN[group]:
+            found.setdefault(entry.name, entry)
+    return found
+
+
+def _is_bundled(entry: EntryPoint) -> bool:
+    return entry.dist is not None and entry.dist.name == PACKAGE
 
 
 def _plugin(group: Group, entry: EntryPoint) -> Plugin:
@@ -106,7 +183,7 @@ def _plugin(group: Group, entry: EntryPoint) -> Plugin:
 
 def _missing(group: Group, name: str) -> str:
     shown = clean_line(name, 100)
-    known = sorted({*BUILT_IN[group], *(plugin.name for plugin in installed(group))})
+    known = names(group)
     kind = group.removesuffix("s")
     if not known:
         return f"there is no {kind} `{shown}`, and no plug-in of the group bioeval_tui.{group} is installed"

@@ -1,5 +1,7 @@
-"""What a plug-in imports: the protocols of `bioeval_tui.evaluation.seams`, their types, and the current `traceparent`."""
+"""What a plug-in imports: what its agent says of itself and is called with, the protocols of `bioeval_tui.evaluation.seams`, their types, and the current `traceparent`."""
 
+from bioeval_tui.agent_protocols import AgentProtocol
+from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.seams import (
     Agent,
     AssertionView,
@@ -26,7 +28,7 @@ from bioeval_tui.evaluation.traces.registry import traceparent
 from bioeval_tui.record.names import Condition, Peer, Role
 
 __all__ = [
-    "Agent", "AssertionView", "CheckResult", "Condition", "Delta", "Evaluator", "EvaluatorView", "Evidence",
+    "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Condition", "Delta", "Evaluator", "EvaluatorView", "Evidence",
     "Generation", "GraphSnapshot", "Judge", "JudgeView", "KnowledgeGraph", "Peer", "PeerError", "Reply", "Role",
     "Rows", "TaskVerdict", "TranscriptMessage", "Utterance", "Verdict", "Violation", "traceparent",
 ]  # fmt: skip

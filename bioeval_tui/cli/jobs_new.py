@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from bioeval_tui import agent_protocols
+from bioeval_tui import plugins
 from bioeval_tui.cli.jobs import schema_text
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.job.template import (
@@ -23,8 +23,6 @@ from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.files import write_whole
 from bioeval_tui.settings import env_file_hint
 from bioeval_tui.terminal import say
-
-_SPOKEN = tuple(one.name for one in agent_protocols.PROTOCOLS if not one.is_function)
 
 
 @click.command(
@@ -80,14 +78,13 @@ def _beside(job: Path, cases: Path) -> bool:
 
 
 def _ask(defaults: Answers) -> Answers:
+    spoken = [one.name for one in plugins.own_agent_protocols() if not one.is_function]
     answers = replace(
         defaults,
         user=_question("Name of the user that the evaluator plays", defaults.user),
         chatbot=_question("Name of the chatbot in your agent", defaults.chatbot),
         url=_question("URL of your agent", defaults.url),
-        protocol=str(
-            click.prompt("Its protocol", default=defaults.protocol, type=click.Choice(list(_SPOKEN)))
-        ),
+        protocol=str(click.prompt("Its protocol", default=defaults.protocol, type=click.Choice(spoken))),
         seconds=float(
             click.prompt(
                 "Target for the average answer time, in seconds",

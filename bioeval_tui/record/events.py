@@ -175,6 +175,8 @@ class RunStarted(EventBase):
     hosts: tuple[str, ...] = ()
     prompts: dict[str, str] = Field(default_factory=dict)
     model: str | None = None
+    agent_is_model: bool | None = None
+    """Whether the agent is a model's endpoint, so that its tokens have a price; None in recordings from before it was recorded."""
     seed: int
     trials: Trial = 1
     conditions: Conditions = CONDITIONS

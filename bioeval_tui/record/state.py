@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from bioeval_tui import agent_protocols
 from bioeval_tui import score as composite
 from bioeval_tui.record import cases, events
 from bioeval_tui.record.clock import Clock
@@ -242,8 +241,8 @@ class RunState:
     @property
     def agent_is_model(self) -> bool:
         """Whether the agent is a model's endpoint, whose tokens have a price."""
-        protocol = agent_protocols.find(str(self._target.get("protocol")))
-        return protocol is not None and protocol.is_model
+        recorded = self.started.agent_is_model if self.started else None
+        return self._target.get("protocol") == "openai" if recorded is None else recorded
 
     @property
     def asked_model(self) -> str | None:

@@ -7,6 +7,7 @@ import re
 import runpy
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.seams import Delta, PeerError, Reply
 from bioeval_tui.evaluation.traces.registry import Traces
+from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.metrics import find_metric
 from bioeval_tui.settings import Secret
@@ -236,6 +238,132 @@ telemetry: {waitMs: 0}
         )
 
 
+TERMS = """
+from bioeval_tui.protocols import AgentProtocol
+from own_agent import Agent
+
+told = []
+
+def make(terms):
+    told.append(terms)
+    return Agent()
+
+protocol = AgentProtocol("own", "speaks its own protocol", make, tells={}, uses=("apiKeyEnv", "headers", "headersEnv"))
+named = AgentProtocol("named", "is imported when needed", "own_agent:make", tells={}, uses=())
+unstated = AgentProtocol("unstated", "says nothing of keys", make, tells={})
+paid = AgentProtocol("paid", "is a model's endpoint", make, tells={}, is_model=True)
+number = 3
+"""
+OWN_AGENT = (
+    OPTIONS.partition("def agent(")[0]
+    + """
+def make(terms): return Agent()
+"""
+)
+OWN_JOB = """
+target:
+  user: ann
+  chatbot: bot
+  protocol: own
+  url: http://127.0.0.1:1
+  apiKeyEnv: OWN_KEY
+  headersEnv: {X-Lab: OWN_TOKEN}
+aspirationalAverage: 60000
+evaluator: {kind: scripted, lines: [{say: make a note}]}
+scorer: {kind: rules}
+facts: []
+tasks: [{task: Have a note made, rules: [{pattern: make a note}]}]
+"""
+
+
+@pytest.fixture
+def own_protocols(site, monkeypatch):
+    """A plug-in with protocols of its own, and the keys that its job names."""
+    points = "[bioeval_tui.agents]\n" + "".join(
+        f"{name} = own_terms:{value}\n"
+        for name, value in [
+            ("own", "protocol"),
+            ("named", "named"),
+            ("unstated", "unstated"),
+            ("paid", "paid"),
+            ("number", "number"),
+        ]
+    )
+    install(site, "own-terms", points, own_terms=TERMS, own_agent=OWN_AGENT)
+    for name in ("OWN_KEY", "OWN_TOKEN"):
+        monkeypatch.setenv(name, f"the {name}")
+
+
+async def test_a_plugins_protocol_gets_the_terms_of_a_built_in_one(own_protocols, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    with pytest.raises(
+        UsageError, match=r"sends the key in OWN_KEY to 127\.0\.0\.1:1, a host that it does not"
+    ):
+        await hold(OWN_JOB, folder, agent_url="http://127.0.0.1:1", graph="none")
+    run = await hold(
+        OWN_JOB, folder, agent_url="http://127.0.0.1:1", graph="none", allow_hosts=("127.0.0.1:1",)
+    )
+    assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    terms = sys.modules["own_terms"].told[-1]
+    assert (terms.url, terms.key, terms.headers) == (
+        "http://127.0.0.1:1",
+        "the OWN_KEY",
+        {"X-Lab": "the OWN_TOKEN"},
+    )
+    assert terms.secrets == ("the OWN_TOKEN",)
+    assert terms.may_call("http://127.0.0.1:1/other")
+    assert not terms.may_call("http://192.0.2.1/")
+    assert "the OWN_" not in run.path.read_text(encoding="utf-8")
+
+
+async def test_a_plugin_that_states_no_key_is_given_none(own_protocols, tmp_path_factory):
+    text = OWN_JOB.replace("protocol: own", "protocol: unstated")
+    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none")
+    assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    terms = sys.modules["own_terms"].told[-1]
+    assert (terms.key, terms.headers, terms.secrets) == (None, {}, ())
+
+
+def test_check_says_which_keys_a_plugins_protocol_does_not_use(own_protocols, tmp_path_factory):
+    job = tmp_path_factory.mktemp("job") / "job.yml"
+    job.write_text(OWN_JOB.replace("protocol: own", "protocol: named"))
+    said = [str(problem) for problem in check_job(job).problems]
+    assert any("an agent that speaks named does not use this key; it is for" in line for line in said), said
+
+
+async def test_whether_a_plugins_agent_is_a_model_is_recorded_and_seen_without_the_plugin(
+    own_protocols, tmp_path_factory
+):
+    text = OWN_JOB.replace("protocol: own", "protocol: paid")
+    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none")
+    assert run.of("run_started")[0].agent_is_model
+    del sys.modules["own_terms"]
+    assert run.state.agent_is_model
+    assert "own_terms" not in sys.modules
+    rest = run.state.started.model_copy(update={"agent_is_model": None})
+    assert not replace(run.state, started=rest).agent_is_model
+    older = rest.model_copy(update={"job": {"target": {"protocol": "openai"}}})
+    assert replace(run.state, started=older).agent_is_model
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("own", "own is an AgentProtocol: call"),
+        ("number", "neither an AgentProtocol nor a callable, but of the type int"),
+    ],
+)
+def test_what_is_no_simple_agent_is_one_sentence(own_protocols, name, says):
+    with pytest.raises(UsageError, match=says):
+        plugins.make_agent(name, target=TARGET, url="http://127.0.0.1:1", model="m")
+
+
+def test_check_says_that_a_plugin_is_no_agent(own_protocols, tmp_path_factory):
+    job = tmp_path_factory.mktemp("job") / "job.yml"
+    job.write_text(OWN_JOB.replace("protocol: own", "protocol: number"))
+    assert any("neither an AgentProtocol nor" in str(problem) for problem in check_job(job).problems)
+
+
 async def test_plugins_that_receive_transcripts_are_listed_and_refused_for_sensitive_jobs(
     example, shouting, site, tmp_path_factory
 ):
@@ -303,7 +431,9 @@ def test_a_plugin_that_breaks_on_import_is_one_sentence(site):
 
 
 def test_a_plugin_cannot_take_a_built_in_name(site):
-    install(site, "thief", "[bioeval_tui.agents]\nrest = thief:Agent\n", thief="raise AssertionError")
+    points = "[bioeval_tui.agents]\nrest = thief:Agent\na2a = thief:Agent\n"
+    install(site, "thief", points, thief="raise AssertionError")
     assert "rest" not in [plugin.name for plugin in plugins.installed("agents")]
+    assert plugins.agent_protocol("a2a").about == "A2A 1.0 or 0.3"
     with pytest.raises(UsageError, match="no agent `rest`"):
         plugins.load("agents", "rest")

@@ -21,9 +21,15 @@ PUBLISHED = {
         "medal_places", "prepare_task", "rank", "registry", "validate_submission",
     ],
     "bioeval_tui.grading.metrics": ["METRICS", "Metric"],
+    "bioeval_tui.http_agents": [
+        "EVENT_STREAM", "LENGTH_LIMIT", "MAX_ROUNDS", "NO_RESULT", "TAIL_S", "Connection", "DeclaredTools", "StateUrl",
+        "Timeouts", "call_event", "clean", "clean_line", "clean_value", "drain", "host_of_url", "is_stream", "objects",
+        "parse_arguments", "parse_object", "received_text", "request_of", "result_event", "result_of", "shorten", "stream_of",
+        "timeouts_of",
+    ],
     "bioeval_tui.plugins": ["installed", "load", "make_agent", "require"],
     "bioeval_tui.protocols": [
-        "Agent", "AssertionView", "CheckResult", "Delta", "Evaluator", "EvaluatorView", "Evidence", "Generation", "GraphSnapshot",
+        "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Delta", "Evaluator", "EvaluatorView", "Evidence", "Generation", "GraphSnapshot",
         "Judge", "JudgeView", "KnowledgeGraph", "PeerError", "Reply", "Rows", "TaskVerdict", "TranscriptMessage", "Utterance",
         "Verdict", "Violation",
     ],

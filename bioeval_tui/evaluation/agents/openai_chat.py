@@ -17,7 +17,7 @@ from typing import Any
 
 from bioeval_tui.evaluation.agents.object_context import SESSION, StateUrl, filled_in
 from bioeval_tui.evaluation.agents.terms import AgentTerms
-from bioeval_tui.evaluation.agents.tools import MAX_ROUNDS, DeclaredTools
+from bioeval_tui.evaluation.agents.tools import MAX_ROUNDS, NO_RESULT, DeclaredTools
 from bioeval_tui.evaluation.hosts import chat_url
 from bioeval_tui.evaluation.http.arrival import Arrivals
 from bioeval_tui.evaluation.http.client import Timeouts, timeouts_of
@@ -30,7 +30,6 @@ from bioeval_tui.record.tool_calls import UNREAD, call_event, parse_arguments, r
 from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean, clean_value, excess_of
 
-NO_RESULT = "the result of this call is not known: the evaluation has no tool of this name"
 """The result of an unanswered call in the history, because endpoints reject a call without a result."""
 
 

@@ -64,6 +64,7 @@ class RunPlan:
     conditions: tuple[Condition, ...] = CONDITIONS
     trials: int = 1
     model: str | None = None
+    agent_is_model: bool = False
     parallel: bool = False
     shared_agent: int = 1
     """How many conversations use the agent at the same time; shown with every timing statistic."""

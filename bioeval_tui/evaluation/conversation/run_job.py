@@ -127,6 +127,7 @@ def started_fields(plan: RunPlan, who: Identities) -> dict[str, Any]:
         "hosts": plan.hosts,
         "prompts": plan.prompts,
         "model": plan.model,
+        "agent_is_model": plan.agent_is_model,
         "seed": plan.seed,
         "trials": plan.trials,
         "conditions": plan.conditions,

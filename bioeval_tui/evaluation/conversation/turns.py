@@ -6,7 +6,7 @@ import asyncio
 import time
 from dataclasses import dataclass, replace
 
-from bioeval_tui import agent_protocols
+from bioeval_tui import plugins
 from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, paid, stream_whole, unused, with_retries
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
@@ -79,8 +79,6 @@ class HeldConversation:
         )
         self.turn = 0
         self.answered_turn = 0
-        protocol = agent_protocols.find(plan.job.target.protocol)
-        self._agent_is_model = protocol is not None and protocol.is_model
         self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
         self._observing: asyncio.Task[Observation] | None = None
         self.paused_s = 0.0
@@ -248,7 +246,7 @@ class HeldConversation:
         began = time.monotonic()
 
         async def attempt() -> Reply:
-            if not self._agent_is_model:  # a model's requests are counted where they are sent
+            if not self.plan.agent_is_model:  # a model's requests are counted where they are sent
                 self.parts.budget.begin("agent")
             traceparent = self.traces.begin(number) if self.traces else None
             self._message_starts(number, "assistant", speaker, traceparent)
@@ -440,7 +438,7 @@ class HeldConversation:
 
 def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
     """Return what you can do if no conversation took place, for one who reads only this."""
-    known = agent_protocols.find(protocol)
+    known = plugins.agent_protocol(protocol)
     if known is not None and known.is_function:
         return ()
     if error.status in (401, 403):
@@ -454,7 +452,9 @@ def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
     foreign = error.unusable and protocol != "openai"
     if elsewhere or foreign or (error.received.lstrip().startswith("<") and not failed):
         more = ", without /api/v1" if protocol == "rest" else ""
-        others = [one.name for one in agent_protocols.PROTOCOLS if not one.is_function and one is not known]
+        others = [
+            one.name for one in plugins.own_agent_protocols() if not one.is_function and one.name != protocol
+        ]
         nobody = "no agent seems to answer there: " if is_html(error.received) else ""
         return (
             f"{nobody}give the agent's address {where}{more}",

@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import PydanticCustomError
 
-from bioeval_tui import agent_protocols
+from bioeval_tui import plugins
 from bioeval_tui.record.events import LONGEST_CONDITION_NAME, MET_ABOVE
 from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.text import clean_line
@@ -261,7 +261,7 @@ class TargetConfig(ModelOptions):
     @property
     def keeps_nothing(self) -> bool:
         """Whether nothing is left of one conversation for the next: by its protocol, unless the job says otherwise."""
-        protocol = agent_protocols.find(self.protocol)
+        protocol = plugins.agent_protocol(self.protocol)
         stateless = protocol is not None and protocol.keeps_nothing
         return stateless and not self.remembers and self.object_context_url is None
 

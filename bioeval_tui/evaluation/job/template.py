@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bioeval_tui import agent_protocols
+from bioeval_tui import plugins
 from bioeval_tui.text import clean_line
 
 
@@ -82,7 +82,7 @@ target:
   user: {_quoted(answers.user)}
   chatbot: {_quoted(answers.chatbot)}
   url: {_quoted(answers.url)}
-  protocol: {answers.protocol}              # {", ".join(agent_protocols.names())} (docs/agents.md), or a plug-in
+  protocol: {answers.protocol}              # {_protocols()} (docs/agents.md), or a plug-in
 
 aspirationalAverage: {answers.seconds * 1000:g}   # target for the average latency, in milliseconds
 maxTurns: 20                     # maximum number of messages of both sides
@@ -137,7 +137,7 @@ target:
   user: {_quoted(answers.user)}
   chatbot: {_quoted(answers.chatbot)}
   url: {_quoted(answers.url)}
-  protocol: {"openai" if published else answers.protocol}              # {", ".join(agent_protocols.names())} (docs/agents.md), or a plug-in
+  protocol: {"openai" if published else answers.protocol}              # {_protocols()} (docs/agents.md), or a plug-in
 
 aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, in milliseconds
 {_PUBLISHED if published else _OF_A_ROW.replace("COLUMN", next((c for c in columns if c != name), "COLUMN"))}"""
@@ -220,6 +220,10 @@ def _rules(answers: Answers) -> str:
     rules:                       # for a rehearsal: patterns to find in the agent's messages
       - pattern: {_quoted(answers.script.done)}
         reason: confirmed it"""
+
+
+def _protocols() -> str:
+    return ", ".join(sorted(one.name for one in plugins.own_agent_protocols()))
 
 
 def _quoted(text: str) -> str:

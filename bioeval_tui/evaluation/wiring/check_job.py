@@ -297,7 +297,7 @@ def _name_problems(source: JobSource, agent_is_given: bool) -> Iterator[Problem]
     )
     for group, part, key, what in named:
         name = None if part == "target" and agent_is_given else source.part(part).get(key)
-        known = (*plugins.BUILT_IN[group], *(plugin.name for plugin in plugins.installed(group)))
+        known = plugins.names(group)
         if isinstance(name, str) and name not in known:
             message = f"there is no {what} `{name}`; known are: {', '.join(known)}"
             yield source.problem((part, key), message)

@@ -24,7 +24,10 @@ _RESERVED = ("model", "messages", "input", "stream")
 def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
     """Return what is wrong with the job's agent, seeds and tools."""
     target = source.part("target")
-    protocol = agent_protocols.find(str(target.get("protocol", "rest")))
+    try:
+        protocol = plugins.agent_protocol(str(target.get("protocol", "rest")))
+    except UsageError as error:
+        return [source.problem(("target", "protocol"), str(error))]
     return [
         *(_seed_problems(source, protocol) if protocol else ()),
         *(_unused(source, target, protocol) if protocol else ()),
@@ -32,7 +35,7 @@ def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
         *_function_problems(source, target, protocol, code),
         *_interpreter_problems(source, target, protocol, code),
         *_template_problems(source, target),
-        *_option_problems(source),
+        *_option_problems(source, protocol),
     ]
 
 
@@ -46,7 +49,7 @@ def _seed_problems(source: JobSource, protocol: AgentProtocol) -> Iterator[Probl
     """Yield problems with text seeds for an agent that has no knowledge service."""
     if "texts" in protocol.takes:
         return
-    where = "in `target.systemPrompt`, or " if "systemPrompt" in protocol.uses else ""
+    where = "in `target.systemPrompt`, or " if protocol.has("systemPrompt") else ""
     message = (
         f"an agent that speaks {protocol.name} does not accept texts; tell it {where}in a `conversation` seed"
     )
@@ -57,10 +60,12 @@ def _seed_problems(source: JobSource, protocol: AgentProtocol) -> Iterator[Probl
 
 def _unused(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> Iterator[Problem]:
     """Yield a warning for each key that an agent of this protocol does not know."""
-    some = {key for known in agent_protocols.PROTOCOLS for key in known.uses}
+    if protocol.uses is None:
+        return
+    own = plugins.own_agent_protocols()
     for key in target:
-        if key in some and key not in protocol.uses:
-            used = ", ".join(known.name for known in agent_protocols.PROTOCOLS if key in known.uses)
+        used = ", ".join(known.name for known in own if known.has(key))
+        if used and not protocol.has(key):
             message = f"an agent that speaks {protocol.name} does not use this key; it is for {used}"
             yield source.warning(("target", key), message)
 
@@ -137,14 +142,15 @@ def _template_problems(source: JobSource, target: dict[str, Any]) -> Iterator[Pr
             yield source.problem(("target", "tools", index, "template"), f"no template: {what}")
 
 
-def _option_problems(source: JobSource) -> Iterator[Problem]:
+def _option_problems(source: JobSource, protocol: AgentProtocol | None) -> Iterator[Problem]:
     """Yield the options that have no effect, because their part is not a plug-in."""
+    without = protocol is not None and protocol.uses is not None and not protocol.has("options")
     for part, key, usual, own in (
         (
             "target",
             "protocol",
             "rest",
-            [p.name for p in agent_protocols.PROTOCOLS if "options" not in p.uses],
+            [protocol.name] if protocol is not None and without else [],
         ),
         ("evaluator", "kind", "llm", plugins.BUILT_IN["evaluators"]),
         ("scorer", "kind", "llm", plugins.BUILT_IN["judges"]),

@@ -47,7 +47,7 @@ def _agent(makers: Makers) -> Finding:
     try:
         if makers.pays_agent:
             return _agents_model(makers)
-        if (begins := _BEGINS.get(makers.job.target.protocol)) is None:
+        if not (begins := makers.begins):
             return _asked("agent", makers.agent_url)
         asyncio.run(_opened(makers))
     except BioevalError as error:
@@ -55,10 +55,6 @@ def _agent(makers: Makers) -> Finding:
     except TimeoutError as error:
         return Finding("agent", "broken", f"{host_of(makers.agent_url)} {unreachable(error)}")
     return Finding("agent", "works", f"{host_of(makers.agent_url)} {begins}")
-
-
-_BEGINS = {"rest": "opened a session", "a2a": "sent its agent card"}
-"""What the answer is by which an agent shows that it speaks a protocol. The others begin with a message."""
 
 
 async def _opened(makers: Makers) -> None:

@@ -76,7 +76,12 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
 
 def _plugins(settings: Settings) -> Finding:
     """List the plug-ins of other packages from their metadata, without importing them."""
-    found = [plugin for group in plugins.GROUPS for plugin in plugins.installed(group)]
+    found = [
+        plugin
+        for group in plugins.GROUPS
+        for plugin in plugins.installed(group)
+        if not plugins.is_own(group, plugin.name)
+    ]
     named = ", ".join(
         f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})" for plugin in found
     )

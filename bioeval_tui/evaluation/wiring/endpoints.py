@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from bioeval_tui import agent_protocols
+from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
 from bioeval_tui.evaluation.job.models import Api, EvaluatorConfig, ScorerConfig, TargetConfig
@@ -125,7 +125,7 @@ def agent_key(
         if not url_is_given:
             require_agents_host(url, settings, allowed)
         return settings.agent_api_key.get_secret_value()
-    protocol = agent_protocols.find(target.protocol)
+    protocol = plugins.agent_protocol(target.protocol)
     if protocol is not None and protocol.is_model:
         return _bound_key(url, [(openai_url(settings), settings.openai_api_key)])
     return None

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bioeval_tui import agent_protocols, plugins
+from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import guards, python_code
 from bioeval_tui.evaluation.agents.terms import AgentTerms
@@ -80,8 +80,8 @@ class Makers:
         self.spec = spec
         self.settings = settings
         self.model = model or job.target.model or DEFAULT_MODEL
-        self._protocol = agent_protocols.find(job.target.protocol)
-        """The agent's protocol; None for a plug-in."""
+        self._protocol = plugins.agent_protocol(job.target.protocol)
+        """The agent's protocol; None for one that is not installed, as of a recorded job that is only judged."""
         self.agent_model = self.model if self.pays_agent else model or job.target.model
         """The agent's model, or None if none was named: only a REST agent itself knows which model it uses."""
         url = spec.agent_url or job.target.url or settings.agent_url
@@ -102,8 +102,16 @@ class Makers:
     @property
     def shown_model(self) -> str | None:
         """The agent's model as recorded: the default only if the protocol sends the agent a model."""
-        told = self._protocol is None or ("model" in self._protocol.uses and not self._protocol.is_function)
+        protocol = self._protocol
+        told = (
+            protocol is None or protocol.uses is None or (protocol.has("model") and not protocol.is_function)
+        )
         return self.model if told else self.agent_model
+
+    @property
+    def begins(self) -> str:
+        """What the agent shows by an answer to `open`; empty if it is called only with the first message."""
+        return self._protocol.begins if self._protocol is not None else ""
 
     async def aclose(self) -> None:
         """Close the resources that the run's conversations share."""
@@ -139,11 +147,8 @@ class Makers:
         """Return a new agent of the job's protocol."""
         target, settings = self.job.target.in_repeat(trial), self.settings
         if self._protocol is None:
-            with told_as("agent", target.protocol):
-                made = plugins.make_agent(
-                    target.protocol, target=target, url=self.agent_url, model=self.model
-                )
-            return WrappedAgent(made, told_by("agent", target.protocol))
+            plugins.require("agents", target.protocol)
+        assert self._protocol is not None
         headers, secrets = self.agent_headers()
         terms = AgentTerms(
             target=target,
@@ -161,17 +166,21 @@ class Makers:
             provider=settings.agent_api_type or "openai",
             account=self._protocol.is_model and is_openai(self.agent_url, settings),
         )
-        made_agent: Agent = self._protocol.load()(terms)
-        return made_agent
+        make = self._protocol.load
+        if plugins.is_own("agents", target.protocol):
+            own: Agent = make()(terms)
+            return own
+        with told_as("agent", target.protocol):
+            return WrappedAgent(make()(terms), told_by("agent", target.protocol))
 
     def agent_key(self) -> str | None:
-        """Return the agent's key; an agent that the run starts itself, and plug-ins, are given none.
+        """Return the agent's key; an agent that the run starts itself is given none, nor one whose protocol does not state `apiKeyEnv`.
 
         Raises:
             UsageError: the key was given for another host than the agent's, or its knowledge service's.
         """
         target, allowed = self.job.target, self.spec.allow_hosts
-        if self.spec.starts_agent or self._protocol is None or self._protocol.is_function:
+        if self.spec.starts_agent or self._protocol is None or not self._protocol.has("apiKeyEnv"):
             return None
         given = self.spec.agent_url_is_given
         key = agent_key(target, self.agent_url, self.settings, allowed, url_is_given=given)
@@ -185,7 +194,7 @@ class Makers:
         Raises:
             UsageError: a variable is not set, or was given for another host than the agent's.
         """
-        if self._protocol is None or self._protocol.is_function:
+        if self._protocol is None or not self._protocol.has("headers"):
             return {}, ()
         return own_headers(self.job.target, self.agent_url, self.settings, self.spec.allow_hosts)
 
@@ -315,7 +324,7 @@ class Makers:
         """Return the displayed host of the agent, or its function."""
         if self._protocol is not None and self._protocol.is_function:
             return clean_line(self.job.target.function or "", 200)
-        return host_of(self.agent_url, any_scheme=self._protocol is None)
+        return host_of(self.agent_url, any_scheme=self._protocol is None or self._protocol.any_scheme)
 
     def _hands_texts(self) -> bool:
         return any(isinstance(seed, TextSeed) for seed in self.job.seeds)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui import agent_protocols
+from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.conversation.control import Control
@@ -114,6 +114,7 @@ def assemble(
     plan = replace(
         plan,
         model=makers.shown_model,
+        agent_is_model=makers.pays_agent,
         parallel=spec.parallel,
         shared_agent=spec.at_once,
         rehearsal=job.evaluator.kind == "scripted" or job.scorer.kind == "rules",
@@ -162,7 +163,7 @@ def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
         if model and kind != "llm":
             who = _INSTEAD.get(kind, f"the plug-in {clean_line(kind, 80)}")
             yield f"the {whose}'s model {clean_line(model, 200)} is not used, because {who} {does}"
-    protocol = agent_protocols.find(job.target.protocol)
+    protocol = plugins.agent_protocol(job.target.protocol)
     if spec.agent_url_is_given and protocol is not None and protocol.is_function:
         yield "the agent's URL is not used, because the agent is a Python function"
     if spec.leaderboard and not any(isinstance(assertion, MedalAssertion) for assertion in job.assertions):

@@ -9,7 +9,7 @@ import pytest
 from a2a.helpers.proto_helpers import new_data_part, new_text_part
 from a2a.types import APIKeySecurityScheme, SecurityScheme
 
-from bioeval_tui.evaluation.agents.a2a import A2AAgent
+from bioeval_tui.bundled.a2a.agent import A2AAgent
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply

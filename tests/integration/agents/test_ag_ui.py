@@ -14,8 +14,8 @@ from ag_ui.core.types import RunAgentInput
 from ag_ui.encoder import EventEncoder
 from aiohttp import web
 
+from bioeval_tui.bundled.ag_ui.agent import AGUIAgent
 from bioeval_tui.evaluation.agents import connection
-from bioeval_tui.evaluation.agents.ag_ui import AGUIAgent
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.job.models import TargetConfig, ToolConfig
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply

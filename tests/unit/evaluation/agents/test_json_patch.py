@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.agents import json_patch
-from bioeval_tui.evaluation.agents.json_patch import AgentState
+from bioeval_tui.bundled.ag_ui import json_patch
+from bioeval_tui.bundled.ag_ui.json_patch import AgentState
 from bioeval_tui.evaluation.seams import PeerError
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bioeval_tui.evaluation.agents import a2a, ag_ui
+from bioeval_tui.bundled.a2a import agent as a2a
+from bioeval_tui.bundled.ag_ui import agent as ag_ui
 from bioeval_tui.evaluation.agents.connection import Connection
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.job.models import TargetConfig, ToolConfig

@@ -1,4 +1,4 @@
-"""A2A 0.3, told in the words of 1.0: what `a2a` sends and reads is translated here.
+"""A2A 0.3, told in the words of 1.0: what `agent` sends and reads is translated here.
 
 Both have the same tasks, messages and artifacts. 0.3 names the kind of each object in `kind`, writes roles and states in
 lower case, and has other names for methods, files and the parts of the agent card.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bioeval_tui.evaluation.agents.answers import objects
+from bioeval_tui.http_agents import objects
 
 VERSION = "0.3"
 METHODS = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.protocols import PeerError
 from bioeval_tui.text import MAX_DEPTH, MAX_VALUES, count_of, excess_of, size_of
 
 MAX_STATE = 5_000_000

@@ -12,27 +12,32 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bioeval_tui.evaluation.agents.answers import objects, parse_object
-from bioeval_tui.evaluation.agents.connection import (
+from bioeval_tui.bundled.ag_ui.json_patch import AgentState
+from bioeval_tui.http_agents import (
     EVENT_STREAM,
+    LENGTH_LIMIT,
+    MAX_ROUNDS,
+    NO_RESULT,
     Connection,
+    DeclaredTools,
+    StateUrl,
+    call_event,
+    clean,
+    clean_line,
+    clean_value,
     drain,
     host_of_url,
     is_stream,
+    objects,
+    parse_arguments,
+    parse_object,
+    received_text,
+    request_of,
+    result_event,
     stream_of,
+    timeouts_of,
 )
-from bioeval_tui.evaluation.agents.json_patch import AgentState
-from bioeval_tui.evaluation.agents.object_context import StateUrl
-from bioeval_tui.evaluation.agents.openai_chat import NO_RESULT
-from bioeval_tui.evaluation.agents.terms import AgentTerms
-from bioeval_tui.evaluation.agents.tools import MAX_ROUNDS, DeclaredTools
-from bioeval_tui.evaluation.http.client import timeouts_of
-from bioeval_tui.evaluation.http.failures import received_text
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
-from bioeval_tui.record.names import Role
-from bioeval_tui.record.spans import LENGTH_LIMIT
-from bioeval_tui.record.tool_calls import call_event, parse_arguments, request_of, result_event
-from bioeval_tui.text import clean, clean_line, clean_value
+from bioeval_tui.protocols import AgentTerms, Delta, Generation, PeerError, Reply, Role
 
 VERSION = "1.0"
 MAX_DEPTH = 6

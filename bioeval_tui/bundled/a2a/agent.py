@@ -3,7 +3,7 @@
 A turn is one message; it ends with a message of the agent's, or with a task that is completed or needs input. The
 agent's answer is the text of its artifacts and of the status that ends the turn. The context is the agent's own
 (`contextId`), and a task that needs input continues with the next message (`taskId`). Everything here is written for 1.0;
-`a2a_0_3` translates.
+`version_0_3` translates.
 """
 
 from __future__ import annotations
@@ -20,25 +20,31 @@ from urllib.parse import quote
 
 import httpx2
 
-from bioeval_tui.evaluation.agents import a2a_0_3
-from bioeval_tui.evaluation.agents.answers import objects, parse_object
-from bioeval_tui.evaluation.agents.connection import (
+from bioeval_tui.bundled.a2a import version_0_3
+from bioeval_tui.http_agents import (
     EVENT_STREAM,
     TAIL_S,
     Connection,
+    StateUrl,
+    call_event,
+    clean,
+    clean_line,
+    clean_value,
     drain,
     host_of_url,
     is_stream,
+    objects,
+    parse_arguments,
+    parse_object,
+    received_text,
+    request_of,
+    result_event,
+    result_of,
+    shorten,
     stream_of,
+    timeouts_of,
 )
-from bioeval_tui.evaluation.agents.object_context import StateUrl
-from bioeval_tui.evaluation.agents.terms import AgentTerms
-from bioeval_tui.evaluation.http.client import timeouts_of
-from bioeval_tui.evaluation.http.failures import received_text
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
-from bioeval_tui.record.names import Role
-from bioeval_tui.record.tool_calls import call_event, parse_arguments, request_of, result_event, result_of
-from bioeval_tui.text import clean, clean_line, clean_value, shorten
+from bioeval_tui.protocols import AgentTerms, Delta, Generation, PeerError, Reply, Role
 
 CARD = "/.well-known/agent-card.json"
 OLDER_CARD = "/.well-known/agent.json"
@@ -147,7 +153,7 @@ class A2AAgent:
         header = _key_header(card)
         if header is not None or self._interface.is_old:
             await self._connection.aclose()
-            version = a2a_0_3.VERSION if self._interface.is_old else VERSION
+            version = version_0_3.VERSION if self._interface.is_old else VERSION
             self._connection = self._connected(header or "Authorization", version)
         return self._context
 
@@ -172,7 +178,7 @@ class A2AAgent:
                 "agent", f"{host}: {what}", received=received_text(json.dumps(card)), unusable=True
             )
 
-        listed = objects(card.get("supportedInterfaces")) + a2a_0_3.interfaces(card)
+        listed = objects(card.get("supportedInterfaces")) + version_0_3.interfaces(card)
         found = [one for one in listed if isinstance(one.get("url"), str)]
         if not found:
             raise wrong("its agent card lists no supportedInterfaces, and has no url as A2A 0.3 has")
@@ -292,7 +298,7 @@ class A2AAgent:
         interface = self._interface
         if interface.is_rpc:
             if interface.is_old:
-                method, params = a2a_0_3.METHODS[method], a2a_0_3.params(params)
+                method, params = version_0_3.METHODS[method], version_0_3.params(params)
             named = {"tenant": interface.tenant} if interface.tenant else {}
             body = {
                 "jsonrpc": "2.0",
@@ -524,7 +530,7 @@ class _Call:
                 received=received_text(json.dumps(value)),
                 unusable=True,
             )
-        return a2a_0_3.frame(result) if self._is_old else result
+        return version_0_3.frame(result) if self._is_old else result
 
     def _failed(self, error: Mapping[str, Any]) -> PeerError:
         code, said = error.get("code"), clean_line(str(error.get("message") or ""), 300)
