@@ -60,6 +60,12 @@ def test_the_screens_load_no_client_and_no_data_frames() -> None:
     assert loaded_after("import bioeval_tui.tui.app") <= {"textual"}
 
 
+def test_the_screens_and_their_services_wait_for_no_event_model() -> None:
+    code = "import bioeval_tui.tui.app, bioeval_tui.tui.services, bioeval_tui.tui.data.services, bioeval_tui.tui.runs.runs"
+    probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'jinja2') if m in sys.modules]"
+    subprocess.run([sys.executable, "-c", probe], check=True, timeout=60)
+
+
 def test_starting_an_engine_loads_no_http_client() -> None:
     """The first paint of `demo` and `run` waits for it."""
     assert loaded_after("import bioeval_tui.cli.show_run, bioeval_tui.cli.demo") == set()

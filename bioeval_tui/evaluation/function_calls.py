@@ -161,7 +161,7 @@ def imported(module: str, folders: Sequence[str], installed: Callable[[str], Mod
     """Import a module from one of the folders or where it is `installed`, even if another one of that name is earlier on the path.
 
     Raises:
-        UnusableError: a module of that name is loaded already, or there is none.
+        UnusableError: another module of that name is already loaded, or no such module exists.
     """
     top = module.partition(".")[0]
     spec = PathFinder.find_spec(top, list(folders)) or installed(top)

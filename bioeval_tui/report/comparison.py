@@ -33,7 +33,6 @@ PENALTY = "penalty"
 GATED = ("task", "assertion")
 """The parts that the gate looks at beside the score: with few trials, a fall of all tasks shows sooner than that of one."""
 
-
 Change = Literal["fixed", "broken", "changed", "same", "not comparable"]
 """What became of an assertion from A to B."""
 

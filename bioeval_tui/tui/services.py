@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.evaluation.engine.spec import RunRequest
-from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:  # the first paint waits for no event model
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.record.state import RunState
+    from bioeval_tui.report.comparison import Comparison
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
 

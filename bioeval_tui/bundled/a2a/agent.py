@@ -102,7 +102,7 @@ class _Turn:
     """The text of the agent's last message in the task's history: some agents have their answer only there."""
     is_message: bool = False
     more: bool = False
-    """Whether a completed task goes on, as 0.3's `final: false` says."""
+    """Whether the agent sends more after a completed task, as `final: false` in A2A 0.3 says."""
 
     @property
     def is_over(self) -> bool:

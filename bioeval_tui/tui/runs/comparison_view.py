@@ -161,12 +161,10 @@ def _condition(
         "assertion": next((check.title for check in checks), ""),
     }
     rows = [
-        (_moved(value), row(title, _value(value, label, reach, plot, is_part=value in found.parts)))
-        for value, title in (
-            *((part, evidence.get(part.name, "")) for part in found.parts),
-            *((task, task.title) for task in tasks),
-        )
+        (_moved(part), row(evidence.get(part.name, ""), _value(part, label, reach, plot, is_part=True)))
+        for part in found.parts
     ]
+    rows += [(_moved(task), row(task.title, _value(task, label, reach, plot))) for task in tasks]
     rows += [(check.change != "same", row(check.title, _check(check, label, plot))) for check in checks]
     rows.sort(key=lambda changed: not changed[0])
     shown = [one for changed, one in rows if changed or not only_differences]
