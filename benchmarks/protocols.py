@@ -24,8 +24,7 @@ from aiohttp import web
 
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.agents.terms import AgentTerms
-from bioeval_tui.evaluation.http.arrival import Arrivals
-from bioeval_tui.evaluation.http.client import Timeouts, make_client
+from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client
 from bioeval_tui.evaluation.job.models import TargetConfig
 
 WORDS = [f"word{number} " for number in range(20)]

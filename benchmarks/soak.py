@@ -219,13 +219,13 @@ def _by_kind(held: Counter[str]) -> dict[str, int]:
 
 def _run(arguments: list[str]) -> tuple[int, list[float], list[str]]:
     """Run the command line here; return the tasks that were left, memory after each conversation, and complaints."""
+    from bioeval_tui.cli import headless
     from bioeval_tui.cli import main as cli
-    from bioeval_tui.cli import progress
     from bioeval_tui.record import events
 
     memory: list[float] = []
     left: list[int] = []
-    show, run = progress.BatchProgress.show, asyncio.run
+    show, run = headless.BatchProgress.show, asyncio.run
 
     def counted(self: Any, state: Any, event: Any, change: Any) -> None:
         show(self, state, event, change)
@@ -242,7 +242,7 @@ def _run(arguments: list[str]) -> tuple[int, list[float], list[str]]:
         return run(whole())
 
     errors = io.StringIO()
-    progress.BatchProgress.show, asyncio.run = counted, watched  # type: ignore[method-assign, assignment]
+    headless.BatchProgress.show, asyncio.run = counted, watched  # type: ignore[method-assign, assignment]
     argv, sys.argv = sys.argv, ["bioeval-tui", *arguments]
     try:
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
@@ -251,7 +251,7 @@ def _run(arguments: list[str]) -> tuple[int, list[float], list[str]]:
         pass
     finally:
         sys.argv = argv
-        progress.BatchProgress.show, asyncio.run = show, run  # type: ignore[method-assign]
+        headless.BatchProgress.show, asyncio.run = show, run  # type: ignore[method-assign]
     said = [line for line in errors.getvalue().splitlines() if "Traceback" in line or "defect" in line]
     return sum(left), memory, said
 

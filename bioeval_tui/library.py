@@ -19,11 +19,11 @@ from click import ClickException
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
 
-from bioeval_tui.cli.progress import open_progress
+from bioeval_tui.cli.headless import open_progress
+from bioeval_tui.cli.options import request_of
 from bioeval_tui.cli.run import run as command
-from bioeval_tui.cli.run_options import request_of
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.loop import fair_loop
+from bioeval_tui.evaluation.engine.processes import fair_loop
 from bioeval_tui.evaluation.engine.spec import Order, RunRequest, spec_of
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import hosts_of, prepare_batch, run_followed, run_prepared

@@ -24,7 +24,7 @@ from bioeval_tui.evaluation.seams import (
     Verdict,
     Violation,
 )
-from bioeval_tui.evaluation.traces.registry import traceparent
+from bioeval_tui.evaluation.traces.joined import traceparent
 from bioeval_tui.record.names import Condition, Peer, Role
 
 __all__ = [

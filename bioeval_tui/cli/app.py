@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bioeval_tui.cli.open_screen import show
-from bioeval_tui.cli.task_options import BOARD, WHERE, settings_for, with_runs
+from bioeval_tui.cli.options import BOARD, WHERE, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.settings import Settings

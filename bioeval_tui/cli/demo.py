@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bioeval_tui.cli.run_options import with_options
+from bioeval_tui.cli.options import with_options
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.installation import need_local_model

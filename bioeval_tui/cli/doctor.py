@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 
-from bioeval_tui.cli.run_options import with_options
+from bioeval_tui.cli.options import with_options
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.spec import RunRequest
-from bioeval_tui.evaluation.wiring.connections import connections
-from bioeval_tui.evaluation.wiring.doctor import examine
+from bioeval_tui.evaluation.wiring.doctor import connections, examine
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say

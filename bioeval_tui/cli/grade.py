@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from bioeval_tui.cli.task_options import BOARD, WHERE, need_file, options
+from bioeval_tui.cli.options import BOARD, WHERE, need_file, options
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
-from bioeval_tui.grade.batch.explanations import explanations
-from bioeval_tui.grade.batch.intervals import rewrite, uncertainties
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
-from bioeval_tui.grade.batch.run import grade_batch
+from bioeval_tui.grade.batch.run import explanations, grade_batch, rewrite, uncertainties
 from bioeval_tui.grade.batch.submissions import read_submissions
 from bioeval_tui.grade.console import (
     batch_progress,

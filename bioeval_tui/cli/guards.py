@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import click
 
-from bioeval_tui.cli.find_run import complete_run
+from bioeval_tui.cli.options import complete_run
 from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.evaluation.guards.transcripts import Hit, check_transcripts
 from bioeval_tui.record.catalogue import Catalogue

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from bioeval_tui.cli.find_run import complete_run
-from bioeval_tui.cli.run_options import with_options
+from bioeval_tui.cli.options import complete_run, with_options
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.wiring.judge_test import (
@@ -21,7 +20,7 @@ from bioeval_tui.evaluation.wiring.judge_test import (
     draw,
 )
 from bioeval_tui.record.masking.current import current
-from bioeval_tui.report.formats.stability_console import print_reactions, print_stability
+from bioeval_tui.report.formats.agreement import print_reactions, print_stability
 from bioeval_tui.report.judge_test import reactions_of, stability_of
 from bioeval_tui.report.loading import find_recording
 from bioeval_tui.settings import Settings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bioeval_tui.cli.task_options import settings_for
+from bioeval_tui.cli.options import settings_for
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade.ledger import NAME, verify
 from bioeval_tui.terminal import print_json, say

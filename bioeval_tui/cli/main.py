@@ -12,9 +12,8 @@ from typing import NoReturn
 import click
 
 from bioeval_tui import __version__
-from bioeval_tui.cli.env_file import env_file_option, with_env_file
+from bioeval_tui.cli.common_options import COMMANDS_THAT_SHOW, env_file_option, with_env_file, with_redact
 from bioeval_tui.cli.lazy import LazyGroup, Table
-from bioeval_tui.cli.redaction import COMMANDS_THAT_SHOW, with_redact
 from bioeval_tui.errors import BioevalError, ExitCode, InputError, NotMeasuredError, ScreenCrashError
 from bioeval_tui.streams import lost_stdout, make_lasting, needs_stdout
 
@@ -28,7 +27,7 @@ COMMANDS: Table = {
     "review": ("review", "Review judged scores and graded submissions."),
     "judge-test": ("judge_test", "Test whether a judge changes its mind."),
     "runs": ("runs", "List, show, replay, report and manage recorded runs."),
-    "new": ("jobs_new", "Create a job file from a few questions."),
+    "new": ("jobs", "Create a job file from a few questions."),
     "check": ("jobs", "Check job files for errors."),
     "schema": ("jobs", "Print the JSON Schema of job files or of results."),
     "guards": ("guards", "Check the simulated user's messages in transcripts."),

@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from bioeval_tui.cli.grade import ready_shipped
-from bioeval_tui.cli.task_options import BOARD, WHERE, settings_for, with_runs
+from bioeval_tui.cli.options import BOARD, WHERE, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Outcome, Registry, load_outcomes
-from bioeval_tui.grade.batch.intervals import uncertainties
+from bioeval_tui.grade.batch.run import uncertainties
 from bioeval_tui.grade.console import long_work, medal_table, row_table
 from bioeval_tui.grade.reports import Loaded
 from bioeval_tui.grade.runs import Runs
@@ -24,7 +24,7 @@ from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.files import write_or_print
 from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, agent_rows, medals_dicts
 from bioeval_tui.report.formats.registry import choose, names
-from bioeval_tui.report.report_reviews import marks_at
+from bioeval_tui.report.reviews import marks_at
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.tui.data.services import AppServices

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.cli.open_screen import run_app
+from bioeval_tui.cli.options import complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.report.correction import draw
@@ -18,8 +18,8 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.review.review_app import ReviewApp
-from bioeval_tui.tui.review.review_items import ReviewSource
 
 
 @click.command(

@@ -9,15 +9,17 @@ from typing import Any
 
 import click
 
-from bioeval_tui.cli.run_options import OPTIONS, request_of, with_options
-from bioeval_tui.cli.terminal import end_with_stdin
-from bioeval_tui.cli.thresholds import (
+from bioeval_tui.cli.options import (
+    OPTIONS,
     THRESHOLDS,
     JsonFileCommand,
     gate_files,
+    request_of,
     with_gate_files_and_json,
+    with_options,
     with_thresholds,
 )
+from bioeval_tui.cli.terminal import end_with_stdin
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.report.gate import GateRules

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.record.ages import parse_time
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
+from bioeval_tui.record.times import parse_time
 from bioeval_tui.report.formats.run_list import print_runs
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json_text, say

@@ -1,7 +1,8 @@
-"""`runs import`, `runs delete` and `runs prune`."""
+"""`runs import`, `delete`, `prune` and `record-to`: the files of recorded runs."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -10,21 +11,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bioeval_tui.cli.find_run import complete_run, find_run
+from bioeval_tui.cli.options import complete_run, find_run
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.evaluation.engine.attach import sender_name
+from bioeval_tui.evaluation.engine.intents import RECORD_TO, send_intent
 from bioeval_tui.evaluation.job.loading import job_snapshot, load_job
-from bioeval_tui.record.ages import parse_time
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.importing import formats as import_formats
 from bioeval_tui.record.importing.writing import ImportOptions
-from bioeval_tui.record.transfer import delete_runs, import_file
-from bioeval_tui.record.trash import deletions, empty
+from bioeval_tui.record.live import read_live
+from bioeval_tui.record.times import parse_time
+from bioeval_tui.record.transfer import delete_runs, deletions, empty, import_file
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.terminal import say
 from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.trash import Deletion
+    from bioeval_tui.record.transfer import Deletion
 
 
 @click.command(
@@ -124,4 +127,23 @@ def _delete(paths: list[Path], yes: bool, trashed: Sequence[Deletion] = ()) -> i
     return ExitCode.OK
 
 
-COMMANDS: list[click.Command] = [import_run, delete, prune]
+@click.command("record-to", epilog="\b\nExample:\n  bioeval-tui runs record-to 7f3a /mnt/large/recordings")
+@click.argument("run_id", metavar="RUN", shell_complete=complete_run)
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def record_to(run_id: str, folder: Path) -> int:
+    """Move the recording of a run in progress to FOLDER, for example because its disk is full.
+
+    A link stays in its place, so that all commands still find it.
+    """
+    path = find_run(run_id)[1]
+    info = read_live(path)
+    if info is None or not info.alive():
+        raise UsageError(f"{path.stem} is not running; `bioeval-tui runs resume {path.stem}` resumes it")
+    refused = asyncio.run(send_intent(info, RECORD_TO, text=str(folder.absolute()), sender=sender_name()))
+    if refused is not None:
+        raise UsageError(refused)
+    say(f"{path.stem} is now recorded in {folder.absolute()}", err=True)
+    return ExitCode.OK
+
+
+COMMANDS: list[click.Command] = [import_run, delete, prune, record_to]

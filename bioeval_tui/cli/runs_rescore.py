@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from bioeval_tui.cli.find_run import complete_run, find_run
+from bioeval_tui.cli.options import complete_run, find_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import sender_name

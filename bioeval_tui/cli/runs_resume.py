@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from bioeval_tui.cli.find_run import complete_run, find_run
-from bioeval_tui.cli.run_options import with_options
+from bioeval_tui.cli.options import complete_run, find_run, with_options
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.wiring.resume import rerun_offer, resume_spec
 from bioeval_tui.terminal import say

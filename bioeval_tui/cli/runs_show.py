@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bioeval_tui.cli.find_run import complete_run
+from bioeval_tui.cli.options import complete_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.resume import excluded_trials

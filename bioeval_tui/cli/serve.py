@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from bioeval_tui.cli.find_run import complete_run
+from bioeval_tui.cli.options import complete_run
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.catalogue import Catalogue

@@ -53,7 +53,7 @@ def show_run(
         finally:
             if not leave_running:
                 asyncio.run(stop_run(view))
-    from bioeval_tui.report.formats.farewell import say_goodbye  # the first paint does not need it
+    from bioeval_tui.report.formats.console import say_goodbye  # the first paint does not need it
 
     engine = view.process.poll() if view.process is not None else None
     return say_goodbye([recording_path(settings.runs_dir, run.run_id) for run in spec.runs], engine)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from bioeval_tui.cli.grade import JSON, TASK, pool_of, registry_of, say_progress
-from bioeval_tui.cli.task_options import BOARD, WHERE
+from bioeval_tui.cli.options import BOARD, WHERE
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from bioeval_tui.cli.find_run import complete_run
 from bioeval_tui.cli.open_screen import show
+from bioeval_tui.cli.options import complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun

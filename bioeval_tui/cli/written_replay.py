@@ -12,9 +12,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record.replay import reading_times, replay_times
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.files import write_private
-from bioeval_tui.report.formats.asciicast import asciicast
-from bioeval_tui.report.formats.player import player
-from bioeval_tui.report.formats.video import require_ffmpeg, write_video
+from bioeval_tui.report.formats.replays import asciicast, player, require_ffmpeg, write_video
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say

@@ -18,19 +18,23 @@ from bioeval_tui.grade.task_report import TaskReport
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch.pool import GraderPool
     from bioeval_tui.grade.batch.run import grade_jsonl
-    from bioeval_tui.grade.grade import grade_csv, grade_submission, validate_submission
+    from bioeval_tui.grade.grade import (
+        calculate_human_performance_metrics,
+        grade_csv,
+        grade_submission,
+        validate_submission,
+    )
     from bioeval_tui.grade.grader import Grader
-    from bioeval_tui.grade.humans import calculate_human_performance_metrics
     from bioeval_tui.grade.intervals import score_uncertainty
     from bioeval_tui.grade.leaderboard import Leaderboard, Ranking, load_leaderboard, rank
     from bioeval_tui.grade.medals import medal_places
     from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
     from bioeval_tui.grade.paths import extract_agent_from_submission_path
     from bioeval_tui.grade.reports import aggregate_reports, load_outcomes, load_reports
+    from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.grade.tasks.prepare import prepare_task
     from bioeval_tui.grade.tasks.registry import Registry, registry
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
-    from bioeval_tui.grade.uncertainty import Uncertainty
 
 _WHERE = {
     "grade_jsonl": "batch.run",
@@ -39,7 +43,7 @@ _WHERE = {
     "score_uncertainty": "intervals",
     "validate_submission": "grade",
     "Grader": "grader",
-    "calculate_human_performance_metrics": "humans",
+    "calculate_human_performance_metrics": "grade",
     "Leaderboard": "leaderboard",
     "Ranking": "leaderboard",
     "load_leaderboard": "leaderboard",
@@ -59,7 +63,7 @@ _WHERE = {
     "registry": "tasks.registry",
     "Task": "tasks.task",
     "TaskEntry": "tasks.task",
-    "Uncertainty": "uncertainty",
+    "Uncertainty": "task_report",
 }
 
 __all__ = [

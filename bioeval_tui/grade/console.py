@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.batch import run
     from bioeval_tui.grade.batch.output import BatchResult
     from bioeval_tui.grade.outcomes import NotGraded
-    from bioeval_tui.grade.task_report import TaskReport
-    from bioeval_tui.grade.uncertainty import Uncertainty
+    from bioeval_tui.grade.task_report import TaskReport, Uncertainty
 
 MEDAL_STYLE = {"gold": "bold yellow", "silver": "bold bright_white", "bronze": "bold dark_orange3"}
 NOTHING = "·"

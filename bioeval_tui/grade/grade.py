@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade.files.alignment import invalid
-from bioeval_tui.grade.files.tables import read_frame
+from bioeval_tui.grade.files.tables import read_as_published, read_frame
 from bioeval_tui.grade.grader import is_invalid_submission
-from bioeval_tui.grade.humans import compare_with_humans, load_humans
 from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
 from bioeval_tui.grade.paths import (
@@ -27,7 +27,7 @@ from bioeval_tui.grade.paths import (
     is_same_file,
     why_not_a_file,
 )
-from bioeval_tui.grade.rounding import to_score
+from bioeval_tui.grade.rounding import numpy_round, to_score
 from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.grade.tasks.board import leaderboard_of
@@ -39,6 +39,52 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bioeval_tui.grade.tasks.task import Task
+
+
+def calculate_human_performance_metrics(
+    agent_score: float, human_df: pd.DataFrame, is_lower_better: bool
+) -> tuple[bool | None, float | None]:
+    """Return `(beats_human, human_percentile)` of a score against a table with a `score` column.
+
+    beats_human: strictly better than the median human. human_percentile: share of humans that the score
+    equals or beats × 100, one decimal; rows without a score count as not beaten. Both None for no rows.
+    """
+    return compare_with_humans(agent_score, human_df["score"].to_numpy(dtype=np.float64), is_lower_better)
+
+
+def compare_with_humans(
+    score: float, humans: NDArray[np.float64], is_lower_better: bool
+) -> tuple[bool | None, float | None]:
+    """Compare with human scores of shape (people,); see `calculate_human_performance_metrics`."""
+    if not len(humans):
+        return None, None
+    known = humans[~np.isnan(humans)]
+    median = float(np.median(known)) if len(known) else float("nan")
+    if is_lower_better:
+        beats, reached = score < median, humans >= score
+    else:
+        beats, reached = score > median, humans <= score
+    return bool(beats), numpy_round(float(reached.mean()) * 100, 1)
+
+
+def load_humans(path: Path) -> NDArray[np.float64]:
+    """Read the `score` column, shape (people,); empty if there is no such file or column.
+
+    Raises:
+        ValueError, OSError: the file exists but cannot be used.
+    """
+    if not path.is_file():
+        return np.empty(0)
+
+    try:
+        frame = read_as_published(path)
+    except pd.errors.EmptyDataError:
+        return np.empty(0)
+    if "score" not in frame.columns:
+        return np.empty(0)
+    values: NDArray[np.float64] = frame["score"].to_numpy(dtype=np.float64)
+    return values
+
 
 LARGE_BYTES = 300_000_000
 """Maximum size of a submission in bytes, unless a hundred times the size of the answers is larger."""

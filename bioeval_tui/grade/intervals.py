@@ -28,7 +28,7 @@ from bioeval_tui.grade.resampling import (
 )
 from bioeval_tui.grade.rounding import to_score
 from bioeval_tui.grade.scorers import H5AD, CodeScorer
-from bioeval_tui.grade.uncertainty import LEVEL, Uncertainty
+from bioeval_tui.grade.task_report import LEVEL, Uncertainty
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from bioeval_tui.text import clean_line
 if TYPE_CHECKING:
     from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.outcomes import Outcome
-    from bioeval_tui.grade.task_report import TaskReport
-    from bioeval_tui.grade.uncertainty import Uncertainty
+    from bioeval_tui.grade.task_report import TaskReport, Uncertainty
 
 
 class Grading:
@@ -54,13 +53,13 @@ class Grading:
 
     def uncertainties(self, reports: Sequence[TaskReport]) -> Iterator[tuple[int, Uncertainty]]:
         """Yield the position of each valid report with its score's uncertainty; graders with code are not called."""
-        from bioeval_tui.grade.batch.intervals import uncertainties
+        from bioeval_tui.grade.batch.run import uncertainties
 
         return uncertainties(reports, self._pool_of(self.registry()))
 
     def explain(self, report: TaskReport, *, show_answers: bool = False) -> tuple[Section, ...]:
         """Return the error views of a valid submission; of private answers only if they are to be shown."""
-        from bioeval_tui.grade.batch.explanations import explanations
+        from bioeval_tui.grade.batch.run import explanations
 
         found = dict(explanations([report], self._pool_of(self.registry()), show_answers=show_answers))
         return found.get(0, ())

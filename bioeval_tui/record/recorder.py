@@ -23,7 +23,7 @@ from bioeval_tui.errors import RecordingError
 from bioeval_tui.files import sync_folder
 from bioeval_tui.portable import BINARY, is_at, lock
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.record.moving import copy_to, link
+from bioeval_tui.record.transfer import copy_to, link
 
 FLUSH_S = 0.01
 SYNC_S = 1.0

@@ -1,22 +1,23 @@
-"""Imports and deletes recordings."""
+"""Imports, moves and deletes recordings, and keeps those that a screen deleted in the trash."""
 
 from __future__ import annotations
 
 import contextlib
 import filecmp
 import hashlib
+import io
 import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from bioeval_tui.errors import Problem, RecordingError, StorageError, UsageError
-from bioeval_tui.files import put_new, storage_error, write_whole
-from bioeval_tui.portable import BINARY
+from bioeval_tui.files import put_new, storage_error, sync_folder, write_whole
+from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
 from bioeval_tui.record.importing.formats import OWN, ImportFormat, names
 from bioeval_tui.record.importing.recognising import format_of
@@ -26,6 +27,67 @@ from bioeval_tui.record.overlay import MAX_OVERLAY, append_reviews
 from bioeval_tui.record.paths import SUFFIX, imported_path, is_run_id, live_path, overlay_path, recording_path
 from bioeval_tui.record.reading import CHUNK, MAX_LINE, LineReader
 from bioeval_tui.text import clean_value, compact_json, plural
+
+
+def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
+    """Copy the open recording `path` into `folder`; return the copy, synced, locked, open for appending.
+
+    Raises:
+        RecordingError: the folder is missing, full or the current one, or already contains such a file.
+    """
+    target = folder / path.name
+    if not folder.is_dir():
+        raise RecordingError(f"{folder} is not a folder")
+    try:
+        if folder.resolve() == path.resolve().parent:
+            raise RecordingError(f"{folder} already contains the recording")
+        copy = os.open(target, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
+    except FileExistsError:
+        raise RecordingError(f"{target} already exists and is not overwritten") from None
+    except OSError as error:
+        raise RecordingError(f"{folder} cannot be written: {error.strerror}") from None
+    file = io.FileIO(copy, "ab")
+    try:
+        lock(copy)
+        at = 0
+        while data := read_at(descriptor, CHUNK, at):
+            at += len(data)
+            view = memoryview(data)
+            while view:
+                view = view[file.write(view) or 0 :]
+        os.fsync(copy)
+        sync_folder(folder)
+    except OSError as error:
+        file.close()
+        target.unlink(missing_ok=True)
+        raise RecordingError(f"the recording cannot be written to {folder}: {error.strerror}") from None
+    return file
+
+
+def link(path: Path, target: Path) -> None:
+    """Put a link to `target` where the recording was, so that viewers and `runs list` find it.
+
+    Raises:
+        RecordingError: the link cannot be created; the recording continues in `target`.
+    """
+    part = path.with_suffix(".moved")
+    whole = target.absolute()
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()
+        try:
+            part.symlink_to(whole)
+            part.replace(path)
+            sync_folder(path.parent)
+        except OSError:
+            # A full disk may have no room for a second name; the copy is complete and synced, so the original can be deleted.
+            path.unlink()
+            path.symlink_to(whole)
+    except OSError as error:
+        raise RecordingError(
+            f"the recording continues in {whole}, but no link to it could be created: {error.strerror}"
+        ) from None
+
 
 NO_RECORDING = (
     "not a recording (the .jsonl file of a run, whose first line says how the run began), nor recognised as "
@@ -279,3 +341,50 @@ def _put(copy: Path, target: Path) -> None:
         ) from None
     except OSError as error:
         raise RecordingError(str(storage_error(target, error))) from None
+
+
+FOLDER = "trash"
+_NAME = "%Y%m%d-%H%M%S-%f"
+
+
+class Deletion(NamedTuple):
+    """One deletion: its folder, when it was, and the ids of its runs."""
+
+    path: Path
+    at: datetime
+    run_ids: tuple[str, ...]
+
+
+def folder_name(now: datetime) -> str:
+    """Return the name of a new deletion's folder: its time in UTC."""
+    return f"{now.astimezone(UTC):{_NAME}}"
+
+
+def deletions(data_dir: Path, before: datetime | None = None) -> list[Deletion]:
+    """Return the deletions in the trash, oldest first; with `before`, only those before that time."""
+    found = []
+    for path in sorted((data_dir / FOLDER).glob("*")):
+        try:
+            at = datetime.strptime(path.name, _NAME).replace(tzinfo=UTC)
+        except ValueError:
+            continue  # not ours
+        names = sorted(file.name for file in path.iterdir()) if path.is_dir() else []
+        ids = [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
+        if path.is_dir() and (before is None or at < before):
+            found.append(Deletion(path, at, tuple(run_id for run_id in ids if is_run_id(run_id))))
+    return found
+
+
+def empty(trashed: Iterable[Deletion], logs_dir: Path) -> int:
+    """Permanently delete the trash, with the logs of its runs; return the freed bytes.
+
+    Raises:
+        RecordingError: a file cannot be deleted. Earlier ones have been deleted.
+    """
+    freed = 0
+    for deletion in trashed:
+        logs = [logs_dir / f"{run_id}.{kind}" for run_id in deletion.run_ids for kind in ("log", "spec.json")]
+        freed += sum(erase(file) for file in [*deletion.path.iterdir(), *logs])
+        with contextlib.suppress(OSError):
+            deletion.path.rmdir()
+    return freed

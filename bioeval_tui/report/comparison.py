@@ -1,22 +1,25 @@
-"""Comparison of two runs by condition, paired by trial, with conclusions."""
+"""Comparison of two runs by condition, paired by trial, with conclusions, and how the runs differ besides
+their results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report import findings as of
-from bioeval_tui.report import rows, samples
+from bioeval_tui.report import rows
 from bioeval_tui.report.advice import advice
 from bioeval_tui.report.costs import Spent, spent
+from bioeval_tui.report.findings import RunNote
+from bioeval_tui.report.judged_again import verdicts_replaced
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.run_differences import run_notes, targets_differ, times_not_compared
+from bioeval_tui.report.rows import target_ms
 from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
 from bioeval_tui.report.statistics.differences import (
     FOUND_AT,
@@ -27,6 +30,85 @@ from bioeval_tui.report.statistics.differences import (
 )
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion, Sample, estimate, grouped
 from bioeval_tui.score import Composite, contributions, reweighted
+from bioeval_tui.text import clean_line
+
+_LISTED, _LONGEST = 3, 40
+"""How many differences between two jobs a note lists, and the most characters of each path and value."""
+
+
+def times_not_compared(a: LoadedRun, b: LoadedRun) -> of.TimesNotCompared | None:
+    """Return why response times of the two runs are not compared; None if they are."""
+    one, two = a.started.concurrency, b.started.concurrency
+    return None if one == two else of.TimesNotCompared(one, two)
+
+
+def targets_differ(a: LoadedRun, b: LoadedRun) -> bool:
+    """Return whether the runs score the same response times differently, so that their timing parts are not comparable."""
+    return target_ms(a.state) != target_ms(b.state)
+
+
+def run_notes(a: LoadedRun, b: LoadedRun) -> tuple[RunNote, ...]:
+    """Return what differs between the runs besides their results, and what is missing from either."""
+    return (*_setup_notes(a, b), *_notes_on("A", a, b), *_notes_on("B", b, a), *_trial_notes(a, b))
+
+
+def _setup_notes(a: LoadedRun, b: LoadedRun) -> Iterator[RunNote]:
+    one, two = a.started, b.started
+    if one.job_sha256 != two.job_sha256:
+        yield _jobs_differ(one.job, two.job)
+    if a.state.judge != b.state.judge:
+        yield of.PeersDiffer("judge", a.state.judge, b.state.judge)
+    if a.state.evaluator != b.state.evaluator:
+        yield of.PeersDiffer("evaluator", a.state.evaluator, b.state.evaluator)
+    if one.prompts != two.prompts:
+        yield of.PromptsDiffer()
+    if one.rehearsal != two.rehearsal:
+        yield of.RehearsalCompared()
+    if times_not_compared(a, b) or targets_differ(a, b):
+        yield of.TimingLeftOut(targets_differ(a, b))
+
+
+def _notes_on(name: str, run: LoadedRun, other: LoadedRun) -> Iterator[RunNote]:
+    if again := verdicts_replaced(run.judged_again, len(run.state.conversations), run=name):
+        yield again
+    only = run.state.only_condition
+    if only and set(run.started.conditions) != set(other.started.conditions):
+        yield of.RunOfOneCondition(name, run.state.condition_title(only))
+    if not run.state.clean:
+        yield of.UncleanRun(name, run.state.cleanness, run.state.why_not_clean)
+    if run.state.ended is None or run.state.ended.status != "completed":
+        yield of.RunUnfinished(name)
+
+
+def _trial_notes(a: LoadedRun, b: LoadedRun) -> Iterator[RunNote]:
+    if len(a.trials) != len(b.trials):
+        yield of.TrialsDiffer(len(a.trials), len(b.trials))
+
+
+def _jobs_differ(a: Mapping[str, Any], b: Mapping[str, Any]) -> of.JobsDiffer:
+    one, two = _leaves(a), _leaves(b)
+    changed = [path for path in dict.fromkeys((*one, *two)) if one.get(path) != two.get(path)]
+    listed = tuple(
+        (clean_line(path, _LONGEST), _leaf_text(one.get(path)), _leaf_text(two.get(path)))
+        for path in changed[:_LISTED]
+    )
+    return of.JobsDiffer(listed, len(changed) - len(listed))
+
+
+def _leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """Return every text, number and truth value in a job, by its path."""
+    if isinstance(value, Mapping):
+        parts = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
+    elif isinstance(value, list):
+        parts = [(f"{path}[{at}]", item) for at, item in enumerate(value)]
+    else:
+        return {} if value is None else {path: value}
+    return {at: leaf for name, item in parts for at, leaf in _leaves(item, name).items()}
+
+
+def _leaf_text(value: Any) -> str:
+    return "none" if value is None else clean_line(str(value), _LONGEST)
+
 
 TINY = 1e-9
 PENALTY = "penalty"
@@ -242,7 +324,7 @@ def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: 
     without_timing = without_times or targets_differ(a, b)
 
     def score(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
-        sample = samples.score_sample(run, talk)
+        sample = rows.score_sample(run, talk)
         if sample is None or sample.value is None or not without_timing:
             return sample
         found = _composite(talk, without_timing)
@@ -257,9 +339,9 @@ def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: 
         averages = _means(pairs)
     return ConditionComparison(
         condition=condition,
-        title=samples.condition_title([a, b], condition),
-        a=estimate([s for run, talk in samples.talks([a], condition) if (s := score(run, talk))]),
-        b=estimate([s for run, talk in samples.talks([b], condition) if (s := score(run, talk))]),
+        title=rows.condition_title([a, b], condition),
+        a=estimate([s for run, talk in rows.talks([a], condition) if (s := score(run, talk))]),
+        b=estimate([s for run, talk in rows.talks([b], condition) if (s := score(run, talk))]),
         score=difference(differences(_pairs(a, b, condition, score))),
         parts=_compare_parts(a, b, condition, without_timing),
         tasks=tuple(_compare_tasks(a, b, condition)),
@@ -267,8 +349,8 @@ def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: 
         latency=latency,
         averages_ms=averages,
         turns=tuple(_turns(a, b, condition, without_times)),
-        cost_a=spent(samples.talks([a], condition)),
-        cost_b=spent(samples.talks([b], condition)),
+        cost_a=spent(rows.talks([a], condition)),
+        cost_b=spent(rows.talks([b], condition)),
     )
 
 
@@ -292,7 +374,7 @@ def _matched(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[tuple[Tal
 
 def _by_place(run: LoadedRun, condition: Condition) -> dict[tuple[str, int], ConversationState]:
     found = {}
-    for _, talk in samples.talks([run], condition):
+    for _, talk in rows.talks([run], condition):
         place = (talk.case.words, talk.case.trial) if talk.case is not None else ("", talk.key.trial)
         found[place] = talk
     return found
@@ -307,7 +389,7 @@ def _means(pairs: Sequence[tuple[Sample | None, Sample | None]]) -> tuple[float 
 def _average(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
     if talk is None:
         return None
-    value, job, case = talk.latencies_ms, run.started.job_name, samples.case_of(talk)
+    value, job, case = talk.latencies_ms, run.started.job_name, rows.case_of(talk)
     return (
         Sample(job, fmean(value), case=case) if value else Sample(job, None, "the agent never answered", case)
     )
@@ -327,7 +409,7 @@ def _compare_parts(
     a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool
 ) -> tuple[ValueComparison, ...]:
     def added(run: LoadedRun, talk: ConversationState | None, name: str) -> Sample | None:
-        sample = samples.score_sample(run, talk)
+        sample = rows.score_sample(run, talk)
         found = _composite(talk, without_timing)
         if sample is None or found is None or not found.parts:
             return sample and replace(sample, value=None)
@@ -336,7 +418,7 @@ def _compare_parts(
     found = []
     for name in (*PARTS, PENALTY):
         of = partial(added, name=name)
-        sides = [[s for _, talk in samples.talks([run], condition) if (s := of(run, talk))] for run in (a, b)]
+        sides = [[s for _, talk in rows.talks([run], condition) if (s := of(run, talk))] for run in (a, b)]
         if any(sample.value for side in sides for sample in side):
             both = difference(differences(_pairs(a, b, condition, of)))
             one, two = (estimate(side, (-1.0, 1.0)) for side in sides)
@@ -349,12 +431,12 @@ def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[Val
     numbers_b = {title: number for number, title in rows.task_titles(b.state).items()}
 
     def of(number: int) -> Value:
-        return lambda run, talk: samples.task_sample(run, talk, number)
+        return lambda run, talk: rows.task_sample(run, talk, number)
 
     def summed(run: LoadedRun, number: int | None) -> Estimate | None:
         if number is None:
             return None
-        held = (samples.task_sample(run, talk, number) for _, talk in samples.talks([run], condition))
+        held = (rows.task_sample(run, talk, number) for _, talk in rows.talks([run], condition))
         return estimate([sample for sample in held if sample is not None])
 
     found = []
@@ -426,7 +508,7 @@ def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> lis
             if talk is None or check is None:
                 return None
             known = None if check.status == "not_measured" else float(check.status == "passed")
-            return Sample(run.started.job_name, known, "not measured", samples.case_of(talk))
+            return Sample(run.started.job_name, known, "not measured", rows.case_of(talk))
 
         return value
 
@@ -434,7 +516,7 @@ def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> lis
     for title, weight in weights.items():
         one, two = (side.get(title) for side in indices)
         shares = [
-            None if index is None else samples.assertion_share([run], condition, index)[0]
+            None if index is None else rows.assertion_share([run], condition, index)[0]
             for run, index in ((a, one), (b, two))
         ]
         both = None

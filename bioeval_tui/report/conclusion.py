@@ -16,7 +16,7 @@ from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import findings as of
-from bioeval_tui.report import rows, samples, sentences
+from bioeval_tui.report import rows, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Outcome
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import LoadedRun, from_state
@@ -278,7 +278,10 @@ def _too_few(run: LoadedRun, uplift: Difference, trials: of.Trials) -> of.TooFew
 def _paired_means(run: LoadedRun) -> tuple[of.SideScore, of.SideScore]:
     """Return both conditions' means over the trials that have both scores."""
     pairs = [
-        [talk.score.score if talk and talk.score else None for talk in rows.talks(run.state, trial).values()]
+        [
+            talk.score.score if talk and talk.score else None
+            for talk in rows.trial_talks(run.state, trial).values()
+        ]
         for trial in run.trials
     ]
     both = zip(*(pair for pair in pairs if None not in pair), strict=True)
@@ -297,7 +300,7 @@ def _cause(run: LoadedRun, by: float) -> of.Cause | None:
     if run.started.cases or round(by, 2) == 0:
         return None  # the cause in one case does not explain the others
     low, high = CONDITIONS if by > 0 else CONDITIONS[::-1]
-    scored = [_scored(rows.talks(run.state, trial)) for trial in run.trials]
+    scored = [_scored(rows.trial_talks(run.state, trial)) for trial in run.trials]
     pairs = [(both[low], both[high]) for both in scored if both.keys() == set(CONDITIONS)]
     if not pairs:
         return None
@@ -420,7 +423,7 @@ def _apart(other: Summary, best: Summary) -> Difference:
 
 def _trial_sample(run: LoadedRun, trial: int) -> Sample | None:
     """Return the mean score of a trial's conditions; without a value if one of them has none."""
-    held = [samples.score_sample(run, run.state.conversation(c, trial)) for c in run.started.conditions]
+    held = [rows.score_sample(run, run.state.conversation(c, trial)) for c in run.started.conditions]
     known = [sample for sample in held if sample is not None]
     missing = next((sample for sample in known if sample.value is None), None)
     if missing is not None or len(known) < len(held) or not known:
@@ -452,7 +455,7 @@ def _side(run: LoadedRun, condition: Condition) -> of.Side:
 def _scores(run: LoadedRun) -> tuple[of.SideScore, ...]:
     """Return the mean score of each condition."""
     means = {found.condition: found.score.mean for found in summarise_runs([run])[0].conditions}
-    return tuple(of.SideScore(_side(run, name), means.get(name)) for name in rows.conditions(run.state))
+    return tuple(of.SideScore(_side(run, name), means.get(name)) for name in rows.run_conditions(run.state))
 
 
 def _place(run: LoadedRun, talk: ConversationState) -> of.Place:

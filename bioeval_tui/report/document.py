@@ -23,7 +23,7 @@ from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.manner import manner_dicts, manners
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.samples import tag_samples, task_tries
+from bioeval_tui.report.rows import tag_samples, task_tries
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.statistics.estimates import pass_series
 from bioeval_tui.report.words import why_no_score
@@ -309,7 +309,7 @@ def document_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]
         unproved=sum(talk.verdict.unproved for talk in talks if talk.verdict),
         conditions={
             condition: _condition(state, condition, scores[condition], run)
-            for condition in (rows.conditions(state) if started else ())
+            for condition in (rows.run_conditions(state) if started else ())
         },
         versions=dict(RunResult(run).versions) if run else {},
         cost=cost_dict(spent((run, talk) for talk in talks)) if run else None,

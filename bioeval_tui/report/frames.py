@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import paired
-from bioeval_tui.report import rows, samples
+from bioeval_tui.report import rows
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.words import why_no_score
 from bioeval_tui.text import clean_line, compact_json
@@ -55,7 +55,7 @@ class FrameTable:
 
 def table_rows(runs: Sequence[LoadedRun], name: TableName) -> Iterator[Cells]:
     """Yield the rows of a table by column; a column that a row lacks is missing there."""
-    for run, talk in samples.talks(runs):
+    for run, talk in rows.talks(runs):
         whose = {
             "run_id": run.run_id,
             "job": run.started.job_name,

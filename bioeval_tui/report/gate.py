@@ -6,20 +6,27 @@ Exit 1: checked and below. Exit 3: could not be checked, or more than 10 % of th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
+
+from rich.console import Console
+from rich.text import Text
 
 from bioeval_tui import score
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import findings as of
-from bioeval_tui.report import samples
+from bioeval_tui.report import rows
+from bioeval_tui.report.files import write_private
 from bioeval_tui.report.findings import GateFinding
+from bioeval_tui.report.formats.registry import format_of
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
 from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
 from bioeval_tui.report.summary import by_job, groups
+from bioeval_tui.report.words import reviewed_words
 
 MOST_EXCLUDED = 0.10
 Status = Literal["passed", "failed", "not_measured"]
@@ -177,7 +184,7 @@ def _planned(run: LoadedRun, only: Condition | None = None) -> list[Sample]:
     """All planned conversations of the run; one that never started is excluded as `not run`."""
     job = run.started.job_name
     return [
-        samples.score_sample(run, run.state.conversation(condition, trial)) or Sample(job, None, "not run")
+        rows.score_sample(run, run.state.conversation(condition, trial)) or Sample(job, None, "not run")
         for trial in range(1, max(run.started.trials, *run.trials, 1) + 1)
         for condition in run.started.conditions
         if only in (None, condition)
@@ -188,7 +195,7 @@ def _under(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     values = {
         condition: estimate([sample for run in runs for sample in _planned(run, condition)])
-        for condition in samples.conditions(runs)
+        for condition in rows.conditions(runs)
     }
     found = []
     for name, bar in rules.under.items():
@@ -218,8 +225,8 @@ def _pass_k(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     found = []
     for k, bar in rules.pass_k:
-        for condition in samples.conditions(runs):
-            tries = samples.task_tries(runs, condition)
+        for condition in rows.conditions(runs):
+            tries = rows.task_tries(runs, condition)
             result = pass_k(tries, k)
             most = min((task.trials for task in tries), default=0)
             value = None if result.undefined else result.value
@@ -264,3 +271,62 @@ def _status(value: float | None, bar: float) -> Status:
     if value is None:
         return "not_measured"
     return "passed" if value >= bar - 1e-12 else "failed"
+
+
+SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The thresholds, and the files for the result."""
+
+    rules: GateRules = field(default_factory=GateRules)
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Where to write, by the format's name."""
+
+    def check_paths(self) -> None:
+        """Raise `UsageError` early for a file that cannot be written."""
+        for path in self.files.values():
+            if not path.absolute().parent.is_dir():
+                raise UsageError(f"{path}: the folder {path.absolute().parent} does not exist")
+            if path.is_dir():
+                raise UsageError(f"{path} is a folder; give the name of a file")
+
+    def check(self, runs: Sequence[LoadedRun], notes: tuple[str, ...] = ()) -> GateResult:
+        """Check the runs and write the files; `notes` are added to the gate's own notes.
+
+        Raises:
+            UsageError: a file cannot be written.
+        """
+        result = evaluate(runs, self.rules)
+        result = replace(result, notes=(*notes, *result.notes))
+        for name, path in self.files.items():
+            write_private(path, format_of(name).write("gate", runs, self.rules, result))
+        return result
+
+
+def with_people(runs: Sequence[LoadedRun]) -> tuple[list[LoadedRun], tuple[str, ...]]:
+    """Return the runs with people's scores if there are reviews, and a note on each run's changed mean."""
+    notes = tuple(
+        f"{run.run_id}: {reviewed_words(run) or 'no reviews, the judge’s scores count'}" for run in runs
+    )
+    return [run.with_people() for run in runs], notes
+
+
+def print_checks(result: GateResult, console: Console) -> None:
+    """Print a line for each threshold, and the notes."""
+    several = len({check.model for check in result.checks}) > 1
+    for check in result.checks:
+        where = f" · {check.model}" if several and check.model else ""
+        where += f" · facts {check.condition}" if check.condition else ""
+        value = "" if check.bar is None else f" {_number(check.value)}, the threshold is {check.bar:g}"
+        console.print(
+            Text(f"{SIGNS[check.status]} {check.job}{where}: {check.rule}{value} ({check.words})"),
+            soft_wrap=True,
+        )
+    for note in result.notes:
+        console.print(Text(f"note: {note}"), soft_wrap=True)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

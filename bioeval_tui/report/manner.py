@@ -8,7 +8,7 @@ from typing import Any
 
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState
-from bioeval_tui.report import samples
+from bioeval_tui.report import rows
 from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.numbers import FEWEST
@@ -109,10 +109,10 @@ def manners(runs: Sequence[LoadedRun]) -> list[RunManner]:
     found = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in CONDITIONS:
-        transcripts = [_transcript(run, talk, condition) for run, talk in samples.talks(runs, condition)]
+        transcripts = [_transcript(run, talk, condition) for run, talk in rows.talks(runs, condition)]
         told = realism(transcripts)
         if told.words_per_turn.value is not None:
-            title, count = samples.condition_title(runs, condition), told.words_per_turn.conversations
+            title, count = rows.condition_title(runs, condition), told.words_per_turn.conversations
             found.append(RunManner(condition, title, count, tuple(_rows(told)), REFERENCES[0]))
     return found
 

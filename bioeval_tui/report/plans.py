@@ -10,7 +10,7 @@ from typing import Any
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState
-from bioeval_tui.report import samples
+from bioeval_tui.report import rows
 from bioeval_tui.report.costs import spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.planning import (
@@ -100,11 +100,11 @@ def _groups(runs: Sequence[LoadedRun]) -> list[Scores]:
     held = {name for run in runs for name in run.started.conditions}
     condition: Condition = "supplied" if "supplied" in held else "withheld"
     found: dict[tuple[str, str], Scores] = {}
-    for run, talk in samples.talks(runs, condition):
-        sample = samples.score_sample(run, talk)
+    for run, talk in rows.talks(runs, condition):
+        sample = rows.score_sample(run, talk)
         if sample is not None and sample.value is not None:
             agent = (run.started.agent, run.state.served_model or run.started.model or "")
-            case = samples.common_case(run, talk)
+            case = rows.common_case(run, talk)
             found.setdefault(agent, {}).setdefault(case, []).append(sample.value)
     return list(found.values())
 
@@ -138,10 +138,7 @@ def _components(
 def _costs(runs: Sequence[LoadedRun], concurrency: int, arms: int) -> Costs:
     """Return the average costs of one conversation; None for unknown ones."""
     held = [
-        (run, talk)
-        for run in runs
-        for condition in CONDITIONS
-        for run, talk in samples.talks([run], condition)
+        (run, talk) for run in runs for condition in CONDITIONS for run, talk in rows.talks([run], condition)
     ]
     if not held:
         return Costs(concurrency=concurrency, arms=arms)

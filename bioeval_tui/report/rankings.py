@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.report import samples
+from bioeval_tui.report import rows
 from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.sentences import rank_words, sentence
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
@@ -50,7 +50,7 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
     return [
         ConditionRanking(
             condition,
-            samples.condition_title(runs, condition),
+            rows.condition_title(runs, condition),
             rank({summary.label: _scores(summary, condition) for summary in summaries}),
         )
         for condition in CONDITIONS
@@ -60,10 +60,10 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
 
 def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
-    for run, talk in samples.talks(summary.runs, condition):
-        sample = samples.score_sample(run, talk)
+    for run, talk in rows.talks(summary.runs, condition):
+        sample = rows.score_sample(run, talk)
         if sample is not None and sample.value is not None:
-            found.setdefault(samples.common_case(run, talk), []).append(sample.value)
+            found.setdefault(rows.common_case(run, talk), []).append(sample.value)
     return found
 
 

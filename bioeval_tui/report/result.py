@@ -374,7 +374,7 @@ class RunResult:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The run's conditions, withheld before supplied."""
-        return rows.conditions(self._state)
+        return rows.run_conditions(self._state)
 
     @property
     def only_condition(self) -> Condition | None:
@@ -574,8 +574,8 @@ Talks = Sequence[ConversationState | None]
 
 def _trial_result(run: LoadedRun, trial: int, target: float) -> TrialResult:
     state = run.state
-    conditions = rows.conditions(state)
-    talks = tuple(rows.talks(state, trial).values())
+    conditions = rows.run_conditions(state)
+    talks = tuple(rows.trial_talks(state, trial).values())
     case = state.case(trial)
     return TrialResult(
         trial=trial,

@@ -1,11 +1,9 @@
-"""Tasks, assertions and response times of a trial by condition, shared by screens and reports.
-
-Screens and formats only lay out these values, so they cannot differ. Reads a RunState only.
-"""
+"""The values of runs: by trial for screens and reports, and by conversation for statistics, or the reason why
+one is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,7 +13,10 @@ from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScor
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.record.tool_calls import tool_calls_text
+from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.statistics.estimates import Proportion, Sample, Tries, proportion
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
+from bioeval_tui.score import rubric_score
 
 Talks = dict[Condition, ConversationState | None]
 
@@ -42,15 +43,15 @@ class AssertionRow:
     finals: dict[Condition, AssertionChecked | None]
 
 
-def conditions(state: RunState) -> tuple[Condition, ...]:
+def run_conditions(state: RunState) -> tuple[Condition, ...]:
     """Return the run's conditions, withheld before supplied; both until they are known."""
     held = state.started.conditions if state.started else CONDITIONS
     return tuple(name for name in CONDITIONS if name in held)
 
 
-def talks(state: RunState, trial: int) -> Talks:
+def trial_talks(state: RunState, trial: int) -> Talks:
     """Return the conversations of a trial by condition; None for one that has not started."""
-    return {condition: state.conversation(condition, trial) for condition in conditions(state)}
+    return {condition: state.conversation(condition, trial) for condition in run_conditions(state)}
 
 
 def uplift(state: RunState, withheld: float | None, supplied: float | None) -> float | None:
@@ -62,7 +63,7 @@ def uplift(state: RunState, withheld: float | None, supplied: float | None) -> f
 
 def composite_uplift(state: RunState, trial: int) -> float | None:
     """Return the uplift of the composite."""
-    both = talks(state, trial)
+    both = trial_talks(state, trial)
     values = {c: talk.score.score if talk and talk.score else None for c, talk in both.items()}
     return uplift(state, values.get("withheld"), values.get("supplied"))
 
@@ -111,7 +112,7 @@ def task_titles(state: RunState, trial: int | None = None) -> dict[int, str]:
 
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     """Return the tasks of a trial, with their verdicts as far as there are any."""
-    both = talks(state, trial)
+    both = trial_talks(state, trial)
     found = []
     for number, item in enumerate(judged(state.job_of(trial)), start=1):
         verdicts = {condition: task_of(talk, number) for condition, talk in both.items()}
@@ -140,7 +141,7 @@ def assertion_titles(state: RunState, trial: int | None = None) -> dict[int, tup
 
 def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
     """Return the assertions of a trial with every check of them so far."""
-    both = talks(state, trial)
+    both = trial_talks(state, trial)
     return [
         AssertionRow(
             index,
@@ -204,3 +205,109 @@ def latency(state: RunState, condition: Condition, trial: int) -> LatencySummary
 def target_ms(state: RunState) -> float:
     """Return the job's target for the average response time in ms; 0 if it has none."""
     return job_number(state.job, "aspirationalAverage", 0.0)
+
+
+ALL_ITEMS = "all items"
+"""The tag of all items of a rubric: the rubric's own score, without timing and assertions."""
+
+
+def talks(
+    runs: Sequence[LoadedRun], condition: Condition | None = None
+) -> Iterator[tuple[LoadedRun, ConversationState]]:
+    """Yield the conversations of one condition, or of both, in the order of runs and trials."""
+    for run in runs:
+        yield from ((run, talk) for talk in run.talks if condition in (None, talk.key.condition))
+
+
+def conditions(runs: Sequence[LoadedRun]) -> list[Condition]:
+    """Return the conditions that any of the runs has, withheld before supplied."""
+    return [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
+
+
+def assertion_share(runs: Sequence[LoadedRun], condition: Condition, index: int) -> tuple[Proportion, int]:
+    """Return how often an assertion passed at the end, and in how many conversations it was not measured."""
+    finals = [talk.final_checks.get(index) for _, talk in talks(runs, condition)]
+    known = [check.status for check in finals if check is not None]
+    unknown = known.count("not_measured")
+    return proportion(known.count("passed"), len(known) - unknown), unknown
+
+
+def why_excluded(talk: ConversationState) -> str:
+    """Return why a conversation has no score, in one or two words: whose fault, cancelled, or not finished."""
+    if talk.ended is None or talk.score is None:
+        return "not finished"
+    if talk.score.score is not None:
+        return ""
+    if talk.fault not in (None, "none"):
+        return talk.fault
+    return "cancelled" if talk.ended.reason == "cancelled" else "not measured"
+
+
+def score_sample(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
+    """Return the composite of a conversation; None if it was not run."""
+    if talk is None:
+        return None
+    value = talk.score.score if talk.score else None
+    return Sample(run.started.job_name, value, why_excluded(talk), case_of(talk))
+
+
+def case_of(talk: ConversationState) -> str:
+    """Return the name of the conversation's case; empty if the job has no cases."""
+    return talk.case.name if talk.case is not None else ""
+
+
+def common_case(run: LoadedRun, talk: ConversationState) -> str:
+    """Return the unit on which agents are compared: the job, one of its cases, or a case of an imported set, whatever its file name."""
+    case = case_of(talk)
+    if not case or run.started.source is not None:
+        return case or run.started.job_name
+    return f"{run.started.job_name} {case}"
+
+
+def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> Sample | None:
+    """Return a task's score in a conversation; None if it was not run."""
+    if talk is None:
+        return None
+    task = task_of(talk, number)
+    if task is not None:
+        return Sample(run.started.job_name, task.score, case=case_of(talk))
+    return Sample(run.started.job_name, None, why_excluded(talk) or "judge", case_of(talk))
+
+
+def condition_title(runs: Sequence[LoadedRun], condition: Condition) -> str:
+    """Return what all runs call a condition; `facts withheld` if their jobs name it differently."""
+    titles = {run.state.condition_title(condition) for run in runs}
+    return titles.pop() if len(titles) == 1 else f"facts {condition}"
+
+
+def tag_samples(runs: Sequence[LoadedRun], condition: Condition) -> dict[str, list[Sample]]:
+    """Return each conversation's scores over the items with each tag, by tag; `ALL_ITEMS` is first."""
+    found: dict[str, list[Sample]] = {}
+    for run, talk in talks(runs, condition):
+        judged = [] if why_excluded(talk) or talk.verdict is None else talk.verdict.tasks
+        items = [(item, {ALL_ITEMS, *item.tags}) for item in judged if item.points is not None]
+        for tag in {tag for _, tags in items for tag in tags}:
+            value = rubric_score([item for item, tags in items if tag in tags])
+            if value is not None:  # only what must not be done has this tag here
+                found.setdefault(tag, []).append(Sample(run.started.job_name, value, case=case_of(talk)))
+    return dict(sorted(found.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
+
+
+def task_tries(runs: Sequence[LoadedRun], condition: Condition) -> list[Tries]:
+    """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials that count.
+
+    A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
+    """
+    counts: dict[tuple[str, str, str], list[bool]] = {}
+    for run, talk in talks(runs, condition):
+        lost = bool(why_excluded(talk))
+        case = talk.case.words if talk.case is not None else ""
+        for number, title in task_titles(run.state, talk.key.trial).items():
+            tries = counts.setdefault((run.started.job_name, case, title), [])
+            task = task_of(talk, number)
+            if task is not None and not lost:
+                tries.append(task.passed)
+    return [
+        Tries(f"{case}: {title}" if case else title, sum(tries), len(tries))
+        for (_, case, title), tries in counts.items()
+    ]

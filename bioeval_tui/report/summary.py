@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
-from bioeval_tui.report import rows, samples
+from bioeval_tui.report import rows
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.differences import Difference, corrected, difference, differences
@@ -138,9 +138,9 @@ def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     model = asked_and_served(asked, [served]) if served else None if first.rehearsal else first.model
     agent = first.job_name if _is_nameless(runs[0]) else first.agent
     label = " · ".join(part for part in (agent, model) if part)
-    held = samples.conditions(runs)
+    held = rows.conditions(runs)
     conditions = tuple(_condition(runs, name) for name in held)
-    cost = spent(pair for name in held for pair in samples.talks(runs, name))
+    cost = spent(pair for name in held for pair in rows.talks(runs, name))
     paired = [run for run in runs if run.state.only_condition is None]
     if not paired:
         return Summary(label, runs, conditions, None, (), cost)
@@ -150,18 +150,18 @@ def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
 
 
 def _condition(runs: tuple[LoadedRun, ...], condition: Condition) -> ConditionSummary:
-    held = list(samples.talks(runs, condition))
-    scores = [sample for run, talk in held if (sample := samples.score_sample(run, talk)) is not None]
+    held = list(rows.talks(runs, condition))
+    scores = [sample for run, talk in held if (sample := rows.score_sample(run, talk)) is not None]
     answers = [m for _, talk in held for m in talk.messages if m.role == "assistant"]
-    tries = tuple(samples.task_tries(runs, condition))
+    tries = tuple(rows.task_tries(runs, condition))
     return ConditionSummary(
         condition=condition,
-        title=samples.condition_title(runs, condition),
+        title=rows.condition_title(runs, condition),
         score=estimate(scores),
         tasks=tuple(_tasks(runs, condition)),
         assertions=tuple(_assertions(runs, condition)),
         tags=tuple(
-            TagSummary(tag, estimate(found)) for tag, found in samples.tag_samples(runs, condition).items()
+            TagSummary(tag, estimate(found)) for tag, found in rows.tag_samples(runs, condition).items()
         ),
         tries=tries,
         pass_k=pass_series(tries),
@@ -186,8 +186,8 @@ def _tasks(runs: Sequence[LoadedRun], condition: Condition) -> list[TaskSummary]
         for number, title in rows.task_titles(same[-1].state).items():
             scored: list[Sample] = []
             passed: list[bool] = []
-            for run, talk in samples.talks(same, condition):
-                sample = samples.task_sample(run, talk, number)
+            for run, talk in rows.talks(same, condition):
+                sample = rows.task_sample(run, talk, number)
                 task = rows.task_of(talk, number)
                 if sample is not None:
                     scored.append(sample)
@@ -203,14 +203,14 @@ def _assertions(runs: Sequence[LoadedRun], condition: Condition) -> list[Asserti
     found = []
     for job, same in by_job(runs).items():
         for index, (title, weight) in rows.assertion_titles(same[-1].state).items():
-            share, unknown = samples.assertion_share(same, condition, index)
+            share, unknown = rows.assertion_share(same, condition, index)
             found.append(AssertionSummary(job, index, title, weight, share, unknown))
     return found
 
 
 def _score_pairs(run: LoadedRun) -> list[tuple[Sample | None, Sample | None]]:
     return [
-        _clean_pair(run, *(samples.score_sample(run, run.state.conversation(c, trial)) for c in CONDITIONS))
+        _clean_pair(run, *(rows.score_sample(run, run.state.conversation(c, trial)) for c in CONDITIONS))
         for trial in run.trials
     ]
 
@@ -222,7 +222,7 @@ def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
             pairs = [
                 _clean_pair(
                     run,
-                    *(samples.task_sample(run, run.state.conversation(c, trial), number) for c in CONDITIONS),
+                    *(rows.task_sample(run, run.state.conversation(c, trial), number) for c in CONDITIONS),
                 )
                 for run in same
                 for trial in run.trials

@@ -11,16 +11,80 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import resources
+from string import Template
+from typing import Any, NamedTuple
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from bioeval_tui.admission import BACKLOG, Admission, serve_app, why_not_bound
 from bioeval_tui.errors import BioevalError, UsageError
-from bioeval_tui.serve import page
 from bioeval_tui.serve.access import Access, Hosts, Verdict, same_origin
 from bioeval_tui.serve.session import Session, bounded
 from bioeval_tui.text import clean_line
+
+
+class Asset(NamedTuple):
+    """A file of the page."""
+
+    package: str
+    path: str
+    kind: str
+
+
+ASSETS = {
+    "page.css": Asset("bioeval_tui.serve", "static/page.css", "text/css"),
+    "boot.js": Asset("bioeval_tui.serve", "static/boot.js", "text/javascript"),
+    "xterm.css": Asset("textual_serve", "static/css/xterm.css", "text/css"),
+    "textual.js": Asset("textual_serve", "static/js/textual.js", "text/javascript"),
+    "mono.ttf": Asset("textual_serve", "static/fonts/RobotoMono-VariableFont_wght.ttf", "font/ttf"),
+    "mono-italic.ttf": Asset(
+        "textual_serve", "static/fonts/RobotoMono-Italic-VariableFont_wght.ttf", "font/ttf"
+    ),
+}
+
+HEADERS = {
+    "Server": "bioeval-tui",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), clipboard-read=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cache-Control": "no-store",
+}
+
+
+def policy(host: str = "", nonce: str = "") -> str:
+    """Return the Content-Security-Policy: `none`, or for the page its own resources and WebSocket."""
+    rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+    if nonce:
+        rules += [
+            "script-src 'self'",
+            f"style-src 'self' 'nonce-{nonce}'",
+            "font-src 'self'",
+            # 'self' covers WebSockets in most browsers only
+            f"connect-src 'self' ws://{host} wss://{host}",
+        ]
+    return "; ".join(rules)
+
+
+def page(ticket: str, nonce: str, *, light: bool = False) -> str:
+    """Return the page for one tab. `ticket` and `nonce` are our own URL-safe random text."""
+    return Template(_read("bioeval_tui.serve", "static/page.html").decode()).substitute(
+        ticket=ticket, nonce=nonce, look="light" if light else "dark"
+    )
+
+
+def read_asset(name: str) -> tuple[bytes, str] | None:
+    """Return an asset's bytes and content type; None for a name that is not one of them."""
+    asset = ASSETS.get(name)
+    return (_read(asset.package, asset.path), asset.kind) if asset else None
+
+
+def _read(package: str, path: str) -> bytes:
+    return resources.files(package).joinpath(path).read_bytes()
+
 
 DRIVER = "bioeval_tui.tui.shared.web_driver:ServedDriver"
 MAX_MESSAGE = 1 << 16
@@ -88,9 +152,9 @@ class Server:
             return _refusal(error.status, error.reason)
 
     async def _add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
-        for name, value in page.HEADERS.items():
+        for name, value in HEADERS.items():
             response.headers[name] = value
-        response.headers.setdefault("Content-Security-Policy", page.policy())
+        response.headers.setdefault("Content-Security-Policy", policy())
         if not isinstance(response, web.WebSocketResponse):
             response.force_close()  # only a tab keeps its connection
 
@@ -101,13 +165,13 @@ class Server:
         if refused := self._refused(request, self.access.try_token, request.query["token"]):
             return refused
         nonce = secrets.token_urlsafe(16)
-        shown = page.page(self.access.new_ticket(), nonce, light=self._options.is_light())
+        shown = page(self.access.new_ticket(), nonce, light=self._options.is_light())
         answer = web.Response(text=shown, content_type="text/html")
-        answer.headers["Content-Security-Policy"] = page.policy(request.headers["Host"], nonce)
+        answer.headers["Content-Security-Policy"] = policy(request.headers["Host"], nonce)
         return answer
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
-        found = page.read_asset(request.match_info["name"])
+        found = read_asset(request.match_info["name"])
         if found is None:
             return _refusal(404, "Not found.")
         body, kind = found

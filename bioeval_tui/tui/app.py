@@ -25,12 +25,11 @@ from bioeval_tui.tui import screens
 from bioeval_tui.tui.keys import bindings, places
 from bioeval_tui.tui.shared import pictures
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.commands import Palette
+from bioeval_tui.tui.shared.commands import Palette, PlacesDialog
 from bioeval_tui.tui.shared.copying import Copied, Picture, screen_text, tables
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.keymap import resolve, use_keys
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
-from bioeval_tui.tui.shared.places import PlacesDialog
 from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES, legible
 
 if TYPE_CHECKING:
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.batch.grid import GridScreen
+    from bioeval_tui.tui.items import ReviewSource
     from bioeval_tui.tui.jobs.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
-    from bioeval_tui.tui.review.review_items import ReviewSource
     from bioeval_tui.tui.runs.runs import RunsScreen
     from bioeval_tui.tui.services import Opener, Services
     from bioeval_tui.tui.shared.cells_view import Cell
@@ -432,7 +431,7 @@ class BioevalApp(App[None]):
         elif self._on_quit == "cancel":
             self._cancel_and_exit(True)
         else:
-            from bioeval_tui.tui.live.quit import QuitScreen
+            from bioeval_tui.tui.live.operator import QuitScreen
 
             self.push_screen(QuitScreen(going_on), self._cancel_and_exit)
 

@@ -14,12 +14,12 @@ from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobI
 if TYPE_CHECKING:  # the first paint waits for no event model
     from bioeval_tui.evaluation.wiring.doctor import Finding
     from bioeval_tui.grade.explanation import Section
-    from bioeval_tui.grade.uncertainty import Uncertainty
+    from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.record.state import RunState
     from bioeval_tui.report.comparison import Comparison
     from bioeval_tui.tui.batch.batch_view import Glance
-    from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
+    from bioeval_tui.tui.items import Given, ReviewItem, ReviewSource
 
 Opener = Callable[[], Awaitable[RunView]]
 """Opens a run: a new one, one in progress elsewhere, or a recording."""

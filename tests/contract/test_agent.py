@@ -188,11 +188,11 @@ async def test_the_same_seed_causes_the_same_failures() -> None:
 async def test_a_request_whose_answer_was_lost_is_acted_on_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from bioeval_tui.sample.agent import sessions
+    from bioeval_tui.sample.agent import dialogue
     from bioeval_tui.sample.agent.chaos import Trouble
 
     troubles = iter([Trouble("reset"), Trouble(), Trouble()])
-    monkeypatch.setattr(sessions.ChatSession, "trouble", lambda _: next(troubles))
+    monkeypatch.setattr(dialogue.ChatSession, "trouble", lambda _: next(troubles))
     async with run_sample_agent(tokens_per_second=0, clock=lambda: NOW) as running:
         agent = connect(running)
         await agent.open()

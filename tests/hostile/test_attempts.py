@@ -158,7 +158,7 @@ def cypher(text: str, place: Place) -> None:
 
 async def _on_the_graph(text: str, place: Place) -> None:
     """Past the guard the second line of defence holds: what is asked for does not happen."""
-    from bioeval_tui.evaluation.graphs.embedded_file import Allowance, EmbeddedFile
+    from bioeval_tui.evaluation.graphs.embedded import Allowance, EmbeddedFile
 
     graph = EmbeddedGraph(place.root / "graph" / "g.db")
     try:

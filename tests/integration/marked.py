@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.record.events import read_event
-from bioeval_tui.record.masking.folding import fold
 from bioeval_tui.record.masking.mask import KEPT
+from bioeval_tui.record.masking.rules import fold
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "demo-run.jsonl"
 NAME, IDENTIFIER, NUMBER = "Zedekiah Quartermain", "ZQ-004217", 9434765919

@@ -12,13 +12,13 @@ import click
 import pytest
 
 from bioeval_tui.cli import main as cli
-from bioeval_tui.cli.redaction import COMMANDS_THAT_SHOW
+from bioeval_tui.cli.common_options import COMMANDS_THAT_SHOW
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.events import read_event
 from bioeval_tui.record.masking.current import current, use
 from bioeval_tui.record.masking.mask import Mask
-from bioeval_tui.record.masking.rules_file import load_rules
+from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.record.overlay import append_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply

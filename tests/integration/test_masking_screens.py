@@ -13,12 +13,12 @@ from textual.pilot import Pilot
 
 from bioeval_tui.record.masking.current import use
 from bioeval_tui.record.masking.mask import Mask
-from bioeval_tui.record.masking.rules_file import load_rules
+from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.sample.paths import sample_submissions
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.review.review_items import Given, ReviewSource
+from bioeval_tui.tui.items import Given, ReviewSource
 from tests.integration.marked import NAME, leaks
 from tests.integration.test_masking import RUN, recorded, report, unmasked
 

@@ -30,7 +30,7 @@ import asyncio, os, sys
 from pathlib import Path
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.portable import lock, read_at
-from bioeval_tui.record.moving import copy_to
+from bioeval_tui.record.transfer import copy_to
 from bioeval_tui.record.overlay import append_overlay, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.recorder import Recorder

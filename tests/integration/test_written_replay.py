@@ -15,7 +15,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import MessageCompleted
 from bioeval_tui.record.masking.current import use
 from bioeval_tui.record.masking.mask import Mask
-from bioeval_tui.record.masking.rules_file import load_rules
+from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui import casting

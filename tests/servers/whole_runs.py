@@ -10,7 +10,7 @@ from bioeval_tui.evaluation.engine.batch import run_batch
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.traces.registry import Traces
+from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.parts import prepare_run, terms_of
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.paths import new_run_id, recording_path

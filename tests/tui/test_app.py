@@ -19,14 +19,13 @@ from textual.worker import WorkerFailed
 
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.tui.app import BioevalApp, OnQuit
-from bioeval_tui.tui.live.quit import QuitScreen
+from bioeval_tui.tui.live.operator import QuitScreen
 from bioeval_tui.tui.live.score_card import ScoreCard
-from bioeval_tui.tui.shared.dialog import Dialog
-from bioeval_tui.tui.shared.glossary import WORDS
-from bioeval_tui.tui.shared.help import HelpScreen
+from bioeval_tui.tui.shared.commands import PlacesDialog
+from bioeval_tui.tui.shared.dialogs import Dialog
+from bioeval_tui.tui.shared.help import WORDS, HelpScreen
 from bioeval_tui.tui.shared.keys_dialog import KeysDialog
 from bioeval_tui.tui.shared.line_filter import SafeLines
-from bioeval_tui.tui.shared.places import PlacesDialog
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.share import ShareDialog
 from bioeval_tui.tui.shared.tones import contrast

@@ -11,15 +11,12 @@ from fakes import FakeServices
 from medal_rows import sample_rows
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.tui.benchmarks.benchmark_card_widget import BenchmarkCard
-from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkDialog
+from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkCard, BenchmarkDialog
 from bioeval_tui.tui.benchmarks.benchmarks import BenchmarksScreen
 from bioeval_tui.tui.items import BenchmarkDetail, Examined
-from bioeval_tui.tui.medals.findings import FindingsDialog
-from bioeval_tui.tui.medals.medal_detail import MedalDetail
-from bioeval_tui.tui.shared.path_dialog import PathDialog
+from bioeval_tui.tui.medals.medal_card import FindingsDialog, MedalDetail
+from bioeval_tui.tui.shared.dialogs import PathDialog, WorkDialog
 from bioeval_tui.tui.shared.prose_widget import Prose
-from bioeval_tui.tui.shared.work import WorkDialog
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 

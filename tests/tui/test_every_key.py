@@ -24,10 +24,9 @@ from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import Placed, placed
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
-from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.base import BaseScreen, key_name
+from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.keys_dialog import KeyRows, KeysDialog
-from bioeval_tui.tui.shared.keys_footer_widget import key_name
 from bioeval_tui.tui.shared.list_screen import ListScreen
 
 SIZE = (120, 30)

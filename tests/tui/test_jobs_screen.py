@@ -20,7 +20,7 @@ from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs.jobs import JobsScreen
 from bioeval_tui.tui.jobs.run_dialog import RunDialog
-from bioeval_tui.tui.jobs.source_view_widget import SourceView
+from bioeval_tui.tui.jobs.source_view import SourceView
 from bioeval_tui.tui.shared.help import HelpScreen
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList

@@ -14,7 +14,7 @@ from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.record.events import write_event
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.live.replay_controls_widget import ReplayControls
+from bioeval_tui.tui.live.replay_bar import ReplayControls
 from bioeval_tui.tui.live.score_card import ScoreCard
 
 

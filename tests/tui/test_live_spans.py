@@ -9,7 +9,7 @@ from run_script import BEGAN, RUN_ID, scripted_run
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.spans import AgentSpan
-from bioeval_tui.tui.live.waterfall import Waterfall
+from bioeval_tui.tui.live.spans import Waterfall
 
 TRACE, ROOT = "11" * 16, "22" * 8
 

@@ -16,11 +16,10 @@ from textual.pilot import Pilot
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.explanation import Section
-from bioeval_tui.grade.uncertainty import Uncertainty
+from bioeval_tui.grade.task_report import Uncertainty
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import Examined, MedalRow
-from bioeval_tui.tui.medals.medal_card_widget import MedalCard
-from bioeval_tui.tui.medals.medal_detail import MedalDetail
+from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 

@@ -19,12 +19,11 @@ from bioeval_tui.record.events import Reviewed
 from bioeval_tui.record.reviews import fold_reviews, score_of
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.items import ItemId, ReviewItem
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.medals.medals import MedalsScreen
 from bioeval_tui.tui.review.review import ReviewScreen
-from bioeval_tui.tui.review.review_dialog import ReviewDialog
-from bioeval_tui.tui.review.review_items import ItemId, ReviewItem
-from bioeval_tui.tui.review.review_view import prefixes
+from bioeval_tui.tui.review.review_view import ReviewDialog, prefixes
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 OVERRIDE = ("S", *".8", "enter", "y", "enter")

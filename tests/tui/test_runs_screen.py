@@ -13,13 +13,13 @@ from run_script import scripted_run
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.tui.live.replay_dialog import ReplayDialog
+from bioeval_tui.tui.live.replay_bar import ReplayDialog
 from bioeval_tui.tui.runs.compare import CompareDialog
 from bioeval_tui.tui.runs.passages import PassagesDialog
 from bioeval_tui.tui.runs.runs import RunsScreen
-from bioeval_tui.tui.shared.list_table_widget import TableHead
+from bioeval_tui.tui.shared.dialogs import WorkDialog
+from bioeval_tui.tui.shared.list_table import TableHead
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.work import WorkDialog
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 

@@ -17,25 +17,23 @@ from bioeval_tui.evaluation.agents.answers import parse_message, parse_object
 from bioeval_tui.evaluation.evaluators import spoken
 from bioeval_tui.evaluation.guards import check
 from bioeval_tui.evaluation.guards.ledger import asked, asks_for_anything, disclosed
-from bioeval_tui.evaluation.http.credentials import Hider
-from bioeval_tui.evaluation.http.failures import received_text
+from bioeval_tui.evaluation.http.failures import Hider, received_text
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.evaluation.judges.verdicts import MalformedAnswerError, Question, read_answer
 from bioeval_tui.evaluation.models.answer import AnswerReader
 from bioeval_tui.evaluation.models.errors import hidden
-from bioeval_tui.evaluation.models.happened import states_shown, tool_calls
-from bioeval_tui.evaluation.models.prompting import evaluator_prompt, find_prompt
+from bioeval_tui.evaluation.models.prompting import evaluator_prompt, find_prompt, states_shown, tool_calls
 from bioeval_tui.evaluation.models.reasoning import without_reasoning
 from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, PeerError, TranscriptMessage
 from bioeval_tui.record.importing.chat_lines import sentences
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.tool_calls import call_event, result_event
-from bioeval_tui.report.formats.markdown_text import message_lines
+from bioeval_tui.report.formats.markdown import message_lines
 from bioeval_tui.report.message_blocks import Quotation, message_blocks
 from bioeval_tui.report.statistics.realism import UserTranscript, manner_of
-from bioeval_tui.tui.live.transcript import chunks as transcript_markdown
+from bioeval_tui.tui.live.transcript import markdown as transcript_markdown
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of processor time here")
 

@@ -16,7 +16,7 @@ from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.seams import Delta, PeerError, Reply
-from bioeval_tui.evaluation.traces.registry import Traces
+from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.metrics import find_metric

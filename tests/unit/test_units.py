@@ -15,7 +15,7 @@ from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.summary_words import summary_lines
+from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.live.score_card_view import rows
 from tests.sources import PACKAGE
 from tests.unit.report.recorded import Recorded, Talk

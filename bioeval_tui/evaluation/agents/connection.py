@@ -19,8 +19,7 @@ import httpx2
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.agents.answers import parse_object
-from bioeval_tui.evaluation.http.arrival import Arrivals
-from bioeval_tui.evaluation.http.client import Timeouts, make_client
+from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client
 from bioeval_tui.evaluation.http.failures import connection_error, status_error
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer

@@ -19,8 +19,7 @@ from bioeval_tui.evaluation.agents.object_context import SESSION, StateUrl, fill
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.agents.tools import MAX_ROUNDS, NO_RESULT, DeclaredTools
 from bioeval_tui.evaluation.hosts import chat_url
-from bioeval_tui.evaluation.http.arrival import Arrivals
-from bioeval_tui.evaluation.http.client import Timeouts, timeouts_of
+from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, timeouts_of
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models.answer import ChatAnswer, ModelToolCall, text_of
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest

@@ -22,7 +22,7 @@ from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.function_calls import Conversation, FunctionCalls, FunctionError
 from bioeval_tui.evaluation.http.client import timeouts_of
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
-from bioeval_tui.evaluation.traces import registry
+from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.record.names import Role
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, parse_arguments, result_event
 from bioeval_tui.text import MAX_TEXT, clean, clean_line, clean_value
@@ -159,7 +159,7 @@ class PythonAgent:
         """Call the function, mark its end in `told`, and return its result. Raises `PeerError`."""
         try:
             with self._printing():
-                return await self._calls.answer(content, registry.traceparent(), tell)
+                return await self._calls.answer(content, joined.traceparent(), tell)
         except FunctionError as error:
             raise self._failure(error) from error
         finally:

@@ -13,7 +13,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.job.models import EvaluationJob, RubricItem
 from bioeval_tui.evaluation.judges.verdicts import locate
-from bioeval_tui.evaluation.models.happened import states_shown
+from bioeval_tui.evaluation.models.prompting import states_shown
 from bioeval_tui.evaluation.seams import (
     CheckResult,
     Evidence,

@@ -26,7 +26,7 @@ from bioeval_tui.evaluation.seams import (
     Violation,
 )
 from bioeval_tui.evaluation.spending import Used
-from bioeval_tui.evaluation.traces import registry
+from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Role
@@ -251,12 +251,12 @@ class HeldConversation:
             traceparent = self.traces.begin(number) if self.traces else None
             self._message_starts(number, "assistant", speaker, traceparent)
             self._asked_at = time.monotonic()
-            token = registry.current.set(traceparent or "")
+            token = joined.current.set(traceparent or "")
             try:
                 with paid(self.emitter, self.parts.budget, "agent", number):
                     reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
             finally:
-                registry.current.reset(token)
+                joined.current.reset(token)
             assert isinstance(reply, Reply)
             return reply
 

@@ -1,25 +1,130 @@
-"""A Neo4j server as the knowledge graph, through the official driver.
-
-Every call has two time limits: the server gets one, and the client stops waiting a little later,
-in case the server is silent. Nothing is retried here.
-"""
+"""A Neo4j server as the knowledge graph, through the official driver: its errors and values become this
+program's."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import importlib
 import json
+import math
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+from neo4j import exceptions
+
 from bioeval_tui.errors import BioevalError, QueryError
 from bioeval_tui.evaluation.graphs.cypher import check_query, check_statement, split_statements
-from bioeval_tui.evaluation.graphs.digest import MAX_DIGESTED, ContentDigest
-from bioeval_tui.evaluation.graphs.neo4j_values import plain
+from bioeval_tui.evaluation.graphs.identity import MAX_DIGESTED, ContentDigest
 from bioeval_tui.evaluation.seams import GraphSnapshot, PeerError, Rows
 from bioeval_tui.text import clean_line
+
+_COLUMN = re.compile(r"\(line (\d+), column (\d+) \(offset: (\d+)\)\)")
+_TIMED_OUT = re.compile(r"Transaction(?:TimedOut|Terminated)|LockClientStopped")
+_WRITES = "Neo.ClientError.Statement.AccessMode"
+
+
+def graph_error(error: Exception, place: str, timeout_s: float) -> BioevalError:
+    """Convert an exception of the driver.
+
+    `QueryError` if the query is at fault; otherwise `PeerError`, retryable if the server is unreachable or busy,
+    but not if it rejects the password or stopped a slow query.
+    """
+    match error:
+        case exceptions.AuthError():
+            return PeerError(
+                "graph",
+                f"Neo4j at {place} refuses the user name or password; set NEO_USERNAME and NEO_PASSWORD to its own",
+            )
+        case exceptions.Neo4jError():
+            return _server_error(error, place, timeout_s)
+        case exceptions.UnsupportedServerProduct():
+            return PeerError("graph", f"{place} is not a Neo4j server that this driver supports")
+        case exceptions.ConfigurationError() | ValueError():
+            return PeerError("graph", f"NEO_URI cannot be used: {_line(error)}")
+        case exceptions.DriverError() | OSError():
+            return PeerError(
+                "graph", f"Neo4j at {place} cannot be reached; start it, or set NEO_URI", retryable=True
+            )
+        case _:
+            what = f"{type(error).__name__}: {_line(error)}"
+            return PeerError("graph", f"Neo4j at {place} gave an unexpected answer: {what}")
+
+
+def _server_error(error: exceptions.Neo4jError, place: str, timeout_s: float) -> BioevalError:
+    code = str(error.code or "")
+    message = str(error.message or error)
+    if _TIMED_OUT.search(code):
+        return PeerError("graph", f"the query ran longer than {timeout_s:g} s and was stopped")
+    if code == _WRITES or isinstance(error, exceptions.ForbiddenOnReadOnlyDatabase):
+        return QueryError("the query writes; only reading is allowed here")
+    if code.startswith("Neo.ClientError.Security"):
+        return PeerError("graph", f"Neo4j at {place} does not allow this: {_line(message)}")
+    if code.startswith("Neo.ClientError.Database"):
+        return PeerError("graph", f"Neo4j at {place} does not have the database: {_line(message)}")
+    if code.startswith(("Neo.ClientError.Statement", "Neo.ClientError.Procedure", "Neo.ClientError.Schema")):
+        where = _COLUMN.search(message)
+        return QueryError(_line(_COLUMN.sub("", message)), int(where[3]) + 1 if where else 0)
+    if "MemoryPool" in code or "MemoryLimit" in code:
+        return QueryError("the query needs more memory than Neo4j gives it: ask for less")
+    return PeerError("graph", f"Neo4j at {place}: {_line(message)}", retryable=error.is_retryable())
+
+
+def _line(error: object) -> str:
+    """Return the first line with text; below it, the driver repeats the query with a caret."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return clean_line(lines[0] if lines else type(error).__name__, 300).strip()
+
+
+def plain(value: Any) -> Any:
+    """Convert a value of the driver to JSON types.
+
+    Nodes, relationships and paths become objects of the same shape as the embedded graph's; moments,
+    dates and durations ISO 8601 text; points objects; bytes base64; infinities and NaN their names.
+    """
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case list():
+            return [plain(item) for item in value]
+        case dict():
+            return {str(key): plain(item) for key, item in value.items()}
+        case bytes() | bytearray():
+            return base64.b64encode(value).decode("ascii")
+        case _:
+            return _graph_value(value)
+
+
+def _graph_value(value: Any) -> Any:
+    if hasattr(value, "labels"):
+        return {"id": value.element_id, "labels": sorted(value.labels), "properties": _properties(value)}
+    if hasattr(value, "start_node") and hasattr(value, "type"):
+        return {
+            "id": value.element_id,
+            "type": value.type,
+            "startNode": value.start_node.element_id if value.start_node else None,
+            "endNode": value.end_node.element_id if value.end_node else None,
+            "properties": _properties(value),
+        }
+    if hasattr(value, "relationships") and hasattr(value, "nodes"):
+        return {"nodes": [plain(n) for n in value.nodes], "rels": [plain(r) for r in value.relationships]}
+    if hasattr(value, "iso_format"):
+        return value.iso_format()
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "srid"):
+        return {"srid": value.srid, "coordinates": [plain(float(part)) for part in value]}
+    return str(value)
+
+
+def _properties(entity: Any) -> dict[str, Any]:
+    return {str(key): plain(item) for key, item in entity.items()}
+
 
 MAX_ROWS = 10_000
 MAX_RESULT_CHARACTERS = 5_000_000
@@ -107,7 +212,6 @@ class Neo4jGraph:
     async def _session(self, *, read: bool, timeout_s: float) -> AsyncIterator[Any]:
         """Yield a session; convert the driver's exceptions, and limit the total time."""
         driver = await self._open()
-        from bioeval_tui.evaluation.graphs.neo4j_errors import graph_error
 
         try:
             async with (
@@ -150,8 +254,6 @@ class Neo4jGraph:
                         telemetry_disabled=True,
                     )
                 except (neo4j.exceptions.DriverError, OSError, ValueError) as error:  # a URI or setting
-                    from bioeval_tui.evaluation.graphs.neo4j_errors import graph_error
-
                     raise graph_error(error, self._place, 0) from None
         return self._driver
 

@@ -13,10 +13,9 @@ from bioeval_tui.evaluation.guards.common import (
     whole_job_text,
     without_signoff,
 )
-from bioeval_tui.evaluation.guards.language import is_english
 from bioeval_tui.evaluation.guards.ledger import asked, asks_for_anything, disclosed
-from bioeval_tui.evaluation.guards.numbers import made_up_numbers
-from bioeval_tui.evaluation.guards.words import content_stems
+from bioeval_tui.evaluation.guards.specifics import made_up_numbers
+from bioeval_tui.evaluation.guards.words import content_stems, is_english
 from bioeval_tui.evaluation.seams import EvaluatorView, Violation
 from bioeval_tui.text import clean_line, shorten
 

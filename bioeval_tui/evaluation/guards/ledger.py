@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from bioeval_tui.evaluation.guards.specific import Specific, among, pattern
-from bioeval_tui.evaluation.guards.specifics import is_drug, specifics
+from bioeval_tui.evaluation.guards.specifics import Specific, among, is_drug, pattern, specifics
 from bioeval_tui.evaluation.guards.words import WORD, content_stems, stems
 
 BRIEF_WORDS = 4

@@ -1,20 +1,312 @@
-"""The specifics of a text: times, dates, quantities, names, codes and rare words.
-
-The ledger asks which specifics of a fact a message discloses; the guard against inventions asks which
-specifics of a message occur nowhere else. Both compare the same values in any notation:
-`8:15 pm`, `20:15` and `quarter past eight` are one time, `5 mg` and `five milligrams` one quantity.
-"""
+"""The specifics of a text: numbers, quantities, times, dates, names, codes and rare words, in a form that can
+be compared."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
-from bioeval_tui.evaluation.guards import quantities, times
-from bioeval_tui.evaluation.guards.language import is_english
-from bioeval_tui.evaluation.guards.specific import Reader, Specific
-from bioeval_tui.evaluation.guards.words import WORD, is_common, stem, word_set
+from bioeval_tui.evaluation.guards.words import WORD, is_common, is_english, stem, word_set
+
+Kind = Literal["time", "date", "quantity", "name", "code", "word"]
+
+
+@dataclass(frozen=True, slots=True)
+class Specific:
+    """One specific. `key` is its comparable form, `unit` a quantity's unit, `shown` how it is written."""
+
+    kind: Kind
+    key: str
+    shown: str
+    unit: str = ""
+
+    def same_as(self, other: Specific) -> bool:
+        """Return whether both mean the same. A quantity without unit may be any quantity of that size."""
+        if self.key != other.key:
+            return False
+        if self.kind == other.kind == "quantity":
+            return not self.unit or not other.unit or self.unit == other.unit
+        return (self.kind == "quantity") == (other.kind == "quantity")
+
+    @property
+    def strong(self) -> bool:
+        """Whether it is unlikely to occur by chance."""
+        return self.kind != "word"
+
+
+def among(one: Specific, others: Iterable[Specific]) -> bool:
+    """Return whether `one` is the same as any of `others`."""
+    return any(one.same_as(other) for other in others)
+
+
+Reader = tuple[re.Pattern[str], Callable[[re.Match[str]], Iterable[Specific]]]
+"""A pattern, and a function that converts its match."""
+
+_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+NUMBER_WORDS = {word: value for value, word in enumerate(_TO_NINETEEN.split())} | {
+    word: 10 * tens for tens, word in enumerate(_TENS.split(), start=2)
+}
+
+
+def number_of(text: str) -> float:
+    """Return the value of `1,000`, `2.5`, `five` or `twenty-five`."""
+    parts = re.split(r"[-\s]+", text.lower().replace(",", ""))
+    return sum(NUMBER_WORDS[part] if part in NUMBER_WORDS else float(part) for part in parts)
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """Compile a pattern that ignores case."""
+    return re.compile(text, re.IGNORECASE)
+
+
+SMALL = 12
+"""Whole numbers up to this one are ordinary speech ("2 things", "at 8") and not inventions."""
+IN_NAMES = 100
+"""Smaller numbers behind a letter belong to a name, such as those of B12 and COVID-19."""
+
+_NUMBER = re.compile(r"(?P<behind>[^\W\d_]-?)?(?P<number>\d+(?:[.,]\d+)*)")
+_CLOCK_TIME = re.compile(
+    r"(?<!\d)(?P<hour>\d{1,2})(?:[:.]\d\d(?!\d)|\s?(?:[ap]\.?m\b|uhr\b|h\b|o['’]clock))", re.IGNORECASE
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+_LARGE = "|".join(word for word, value in NUMBER_WORDS.items() if value > SMALL)
+_ONES = "|".join(word for word, value in NUMBER_WORDS.items() if 0 < value < 10)
+_IN_WORDS = re.compile(rf"\b(?:{_LARGE})(?:[-\s](?:{_ONES}))?\b", re.IGNORECASE)
+
+
+def made_up_numbers(text: str, known: str) -> list[str]:
+    """Return the numbers of `text`, as written there, that are not in `known`.
+
+    These count as equal: `8:15 pm` and `20:15`, a decimal and its rounded value, an English word and its digits.
+    Numbers written in words never count as made up.
+    """
+    told: frozenset[float] | None = None
+    found = []
+    for match in _NUMBER.finditer(text):
+        values = _values(match["number"])
+        if all(value.is_integer() and value <= (IN_NAMES if match["behind"] else SMALL) for value in values):
+            continue
+        if told is None:
+            told = frozenset(_told(known))
+        parts = {float(part[:300]) for part in re.split(r"[.,]", match["number"])}
+        if told.isdisjoint(values) and not (len(parts) > 1 and parts <= told):  # `8.15` is `8:15`
+            found.append(match["number"])
+    return found
+
+
+def _values(number: str) -> set[float]:
+    """Return the possible values of a number: of `1,000` one thousand or one, of `3.4.2027` its three parts."""
+    if number.isdecimal():
+        return {float(number[:300])}
+    parts = re.split(r"[.,]", number)
+    values = {float("".join(parts)[:300])} if _THOUSANDS.fullmatch(number) else set()
+    if len(parts) == 2:
+        return values | {float(f"{parts[0][:300]}.{parts[1][:300]}")}
+    return values or {float(part[:300]) for part in parts}
+
+
+def _told(text: str) -> Iterator[float]:
+    for number in {match["number"] for match in _NUMBER.finditer(text)}:
+        for value in _values(number):
+            yield value
+            yield float(round(value))
+        yield from (float(part[:300]) for part in re.split(r"[.,]", number))
+    for match in _CLOCK_TIME.finditer(text):
+        hour = float(match["hour"])
+        yield hour + 12 if hour <= 12 else hour - 12
+    for match in _IN_WORDS.finditer(text):
+        yield number_of(match.group())
+
+
+_UNITS = {
+    "mg": "mg milligram milligrams milligramme milligrammes",
+    "µg": "µg μg mcg ug microgram micrograms",
+    "g": "g gram grams gramme grammes",
+    "kg": "kg kilo kilos kilogram kilograms",
+    "ml": "ml millilitre millilitres milliliter milliliters",
+    "l": "litre litres liter liters",
+    "%": "% percent",
+    "cm": "cm centimetre centimetres centimeter centimeters",
+    "mm": "mm mmhg",
+    "iu": "iu units unit",
+    "year": "year years yr yrs year-old years-old",
+    "month": "month months",
+    "week": "week weeks",
+    "day": "day days",
+    "hour": "hour hours hr hrs h",
+    "minute": "minute minutes min mins",
+    "second": "second seconds sec secs",
+    "dose": "tablet tablets pill pills capsule capsules puff puffs drop drops",
+    "time": "times",
+    "people": "people patients participants subjects samples cells",
+    "money": "€ $ £ euro euros dollar dollars pounds",
+}
+_UNIT_OF = {spelled: unit for unit, spellings in _UNITS.items() for spelled in spellings.split()}
+_UNIT = "|".join(re.escape(spelled) for spelled in sorted(_UNIT_OF, key=len, reverse=True))
+_TEN_WORDS = "|".join(word for word in NUMBER_WORDS if word.endswith("ty"))
+_SMALL = "|".join(word for word in NUMBER_WORDS if not word.endswith("ty"))
+_LOOSE = ("zero", "one")
+
+
+def _quantity(match: re.Match[str]) -> Iterator[Specific]:
+    unit = _UNIT_OF.get((match["unit"] or match["before"] or "").lower(), "")
+    number = match["number"]
+    if unit or number.lower() not in _LOOSE:  # "a good one" is no quantity
+        yield Specific("quantity", f"{number_of(number):g}", match.group().strip(), unit)
+
+
+def _decade(match: re.Match[str]) -> Iterator[Specific]:
+    yield Specific("quantity", match.group().lower(), match.group(), "year")
+
+
+QUANTITY_READERS: tuple[Reader, ...] = (
+    (pattern(r"\b(?:twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)\b"), _decade),
+    (
+        pattern(
+            rf"(?P<before>[€$£])?(?<![\w.])(?P<number>\d[\d,]*(?:\.\d+)?"
+            rf"|\b(?:{_TEN_WORDS})(?:[-\s](?:{_SMALL}))?\b|\b(?:{_SMALL})\b)(?:[-\s]?(?P<unit>{_UNIT}))?(?!\w)"
+        ),
+        _quantity,
+    ),
+)
+
+
+_HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9]"
+_MINUTES = {"quarter past": 15, "half past": 30, "quarter to": 45}
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_MONTH = "|".join(f"{month}|{month[:3]}" for month in _MONTHS)
+_ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+]
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+PART_OF_DAY = "part of the day: "
+"""Prefix of the key of a time that is not a clock time."""
+_WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+
+
+def _clock(match: re.Match[str]) -> Iterator[Specific]:
+    hour, minute = int(match["hour"]), int(match["minute"] or 0)
+    if hour <= 24 and minute < 60:
+        yield _time(hour, minute, match.group())
+
+
+def _spoken(match: re.Match[str]) -> Iterator[Specific]:
+    minute = _MINUTES[" ".join(match["part"].lower().split())]
+    hour = int(number_of(match["hour"]))
+    yield _time(hour - 1 if minute == 45 else hour, minute, match.group())
+
+
+def _hour(match: re.Match[str]) -> Iterator[Specific]:
+    yield _time(int(number_of(match["hour"])), 0, match.group())
+
+
+def _named(match: re.Match[str]) -> Iterator[Specific]:
+    yield _time(0 if match.group().lower() == "midnight" else 12, 0, match.group())
+
+
+def _time(hour: int, minute: int, shown: str) -> Specific:
+    # People leave out am and pm, so the half of the day is not compared.
+    return Specific("time", f"{hour % 12}:{minute:02}", shown.strip())
+
+
+def _iso(match: re.Match[str]) -> Iterator[Specific]:
+    yield Specific("date", f"{int(match['day'])}-{int(match['month'])}", match.group())
+
+
+def _date(match: re.Match[str]) -> Iterator[Specific]:
+    month = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
+    day = match["day"].lower()
+    number = _ORDINALS.index(day) + 1 if day in _ORDINALS else int(re.sub(r"\D", "", day))
+    yield Specific("date", f"{number}-{month}", match.group().strip())
+
+
+def _month(match: re.Match[str]) -> Iterator[Specific]:
+    yield Specific("date", match["month"].lower(), match["month"])
+
+
+def _part_of_day(match: re.Match[str]) -> Iterator[Specific]:
+    yield Specific("time", f"{PART_OF_DAY}{(match['part'] or match['meal']).lower()}", match.group())
+
+
+def _weekday(match: re.Match[str]) -> Iterator[Specific]:
+    yield Specific("date", match.group().lower().removesuffix("s"), match.group())
+
+
+def _tomorrow(match: re.Match[str]) -> Iterator[Specific]:
+    yield Specific("date", "tomorrow", match.group())
+
+
+TIME_READERS: tuple[Reader, ...] = (
+    (pattern(r"\b\d{4}-(?P<month>\d{1,2})-(?P<day>\d{1,2})\b"), _iso),
+    (pattern(r"\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?\s?(?:[ap]m\b|[ap]\.m\.)"), _clock),
+    (pattern(r"\b(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?\b"), _clock),
+    (pattern(rf"\b(?P<part>quarter\s+past|half\s+past|quarter\s+to)\s+(?P<hour>{_HOUR})\b"), _spoken),
+    (
+        pattern(
+            rf"\b(?P<hour>{_HOUR})\s?(?:o'clock\b|in the (?:morning|afternoon|evening)\b|at night\b|[ap]m\b)"
+        ),
+        _hour,
+    ),
+    (
+        pattern(
+            r"\b(?:(?:every|each|in the|in my) (?P<part>morning|afternoon|evening|night)s?"
+            r"|(?:after|before|at|with|over) (?P<meal>breakfast|lunch|dinner|supper|bedtime|bed))\b"
+        ),
+        _part_of_day,
+    ),
+    (pattern(r"\b(?:noon|midnight)\b"), _named),
+    (pattern(rf"\b(?P<day>{_DAY})\s+(?:of\s+)?(?P<month>{_MONTH})\b\.?(?:,?\s+\d{{4}})?"), _date),
+    (
+        pattern(
+            rf"\b(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}|{'|'.join(_ORDINALS)})\b(?:,?\s+\d{{4}})?"
+        ),
+        _date,
+    ),
+    (
+        re.compile(
+            rf"\b(?:in|since|until|by|of|last|next|this)\s+(?P<month>{'|'.join(m.title() for m in _MONTHS)})\b"
+        ),
+        _month,
+    ),
+    (pattern(rf"\b(?:{_WEEKDAYS})s?\b"), _weekday),
+    (
+        pattern(r"\b(?:for|from|on|by) tomorrow\b|\btomorrow (?:morning|afternoon|evening|night|at)\b"),
+        _tomorrow,
+    ),
+)
+"""In the order in which they must be tried: the most specific first."""
+
 
 MAX_READ = 500_000
 """Maximum number of characters read of one text."""
@@ -87,8 +379,8 @@ def _code(match: re.Match[str]) -> Iterator[Specific]:
 
 _READERS: tuple[Reader, ...] = (
     (re.compile(r"\b[A-Z][A-Za-z]+/(?:[A-Z][A-Za-z]+/)?(?P<place>[A-Z][A-Za-z_]+)\b"), _zone),
-    *times.READERS,
-    *quantities.READERS,
+    *TIME_READERS,
+    *QUANTITY_READERS,
     (re.compile(r"\b[A-Za-z][\w.:>*-]*"), _code),
     (re.compile(r"\b\d[\w.:>*-]*"), _code),
 )

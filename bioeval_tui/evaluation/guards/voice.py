@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from bioeval_tui.evaluation.guards.as_assistant import speaks_as_assistant
 from bioeval_tui.evaluation.guards.common import (
     are_alike,
     first_alike,
@@ -16,7 +15,7 @@ from bioeval_tui.evaluation.guards.common import (
     without_signoff,
     word_count,
 )
-from bioeval_tui.evaluation.guards.out_of_role import speaks_of_prompt
+from bioeval_tui.evaluation.guards.out_of_role import speaks_as_assistant, speaks_of_prompt
 from bioeval_tui.evaluation.guards.words import WORD
 from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.models.reasoning import REASONING_TAGS

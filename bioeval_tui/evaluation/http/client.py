@@ -1,23 +1,22 @@
-"""The HTTP client of agents and models: httpx2 over aiohttp's transport, with limits on the time and size of answers.
-
-The openai package uses httpx2, so one transport serves both. It sends over aiohttp because httpx's own
-connection pool slows down with many conversations at once. No redirect is followed, no cookie is kept, every failure
-is a `PeerError`, and no answer repeats a credential of its request. Nothing is sent twice, with one exception: if a
-server closes a connection that it had announced to keep, and a request on it dies before any byte of an answer, a peer
-that keeps nothing between requests (`stateless`) gets it again on another connection. Others do not, because nobody
-knows whether they acted on it.
-"""
+"""The HTTP client of agents and models: httpx2 over aiohttp's transport, with limits on time and size, and the
+kernel's time of arrival."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
+import platform
+import socket
+import struct
+import sys
 import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakSet
@@ -28,14 +27,77 @@ from httpx_aiohttp.httpx2 import AiohttpTransport
 
 from bioeval_tui import __version__
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.http.arrival import Arrivals
-from bioeval_tui.evaluation.http.credentials import Hider, credentials_of
-from bioeval_tui.evaluation.http.failures import TRANSPORT_ERRORS, connection_error, received_text
+from bioeval_tui.evaluation.http.failures import (
+    TRANSPORT_ERRORS,
+    Hider,
+    connection_error,
+    credentials_of,
+    received_text,
+)
 from bioeval_tui.evaluation.http.tls import no_tls_context, tls_context
 from bioeval_tui.evaluation.seams import PeerError
-from bioeval_tui.evaluation.traces import registry
+from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean_line
+
+# asm-generic/socket.h, which Python does not name; other architectures have other numbers.
+_SO_TIMESTAMPNS = 35
+STAMPED = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
+"""Whether the kernel provides timestamps."""
+_SPACE = 64
+_MOST_S = 0.5
+"""Older timestamps are ignored: the clock was set, or this process was suspended,
+which is reported elsewhere."""
+
+
+class Arrivals:
+    """Creates the sockets of one client, whose answers arrive one after the other, and records when bytes arrive."""
+
+    def __init__(self) -> None:
+        self._at: float | None = None
+
+    def make_socket(self, address: tuple[Any, ...]) -> socket.socket:
+        """Return a socket for an address from `getaddrinfo`."""
+        family, kind, protocol = address[:3]
+        if not STAMPED:
+            return socket.socket(family, kind, protocol)
+        made = _Stamped(family, kind, protocol)
+        made.arrivals = self
+        with contextlib.suppress(OSError):
+            made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        return made
+
+    def last(self) -> float:
+        """Return when the latest bytes that were read arrived, in monotonic seconds; never later than now."""
+        return time.monotonic() if self._at is None else self._at
+
+    def note(self, ancillary: list[tuple[int, int, bytes]]) -> None:
+        """Store the kernel's timestamp of received bytes."""
+        now = time.monotonic()
+        late_s = 0.0
+        for _, kind, data in ancillary:
+            if kind == _SO_TIMESTAMPNS and len(data) >= struct.calcsize("ll"):
+                seconds, nanoseconds = struct.unpack_from("ll", data)
+                late_s = time.time() - seconds - nanoseconds / 1e9
+        self._at = now - late_s if 0 <= late_s < _MOST_S else now
+
+
+class _Stamped(socket.socket):
+    """A socket that requests a timestamp with every read."""
+
+    arrivals: Arrivals
+
+    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        data, ancillary, _, _ = self.recvmsg(bufsize, _SPACE, flags)
+        self.arrivals.note(ancillary)
+        return data
+
+    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
+        room = memoryview(buffer)[: nbytes or None]
+        count, ancillary, _, _ = self.recvmsg_into([room], _SPACE, flags)
+        self.arrivals.note(ancillary)
+        return count
+
 
 MAX_ANSWER_BYTES = 5_000_000
 """Default maximum size of an answer, in bytes; a longer one, or one without an end, is an error."""
@@ -237,7 +299,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         hider = Hider(credentials_of(request) | self._secrets)
         if url.userinfo:  # a header says it already
             request.url = url.copy_with(username=None, password=None)
-        if self._peer == "agent" and (traceparent := registry.traceparent()):
+        if self._peer == "agent" and (traceparent := joined.traceparent()):
             request.headers["traceparent"] = traceparent
         while True:
             exchange = Exchange(

@@ -21,7 +21,6 @@ from bioeval_tui.evaluation.judges.verdicts import (
     read_answer,
 )
 from bioeval_tui.evaluation.models.answer import ChatAnswer, require_whole_prompt, text_of
-from bioeval_tui.evaluation.models.happened import states_shown
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.models.prompting import (
     example_words,
@@ -29,6 +28,7 @@ from bioeval_tui.evaluation.models.prompting import (
     judge_context,
     rendered,
     shows_example,
+    states_shown,
 )
 from bioeval_tui.evaluation.models.reasoning import without_reasoning
 from bioeval_tui.evaluation.retry import MODEL_RULE, RetryRule, send

@@ -12,7 +12,7 @@ from typing import Any
 
 from bioeval_tui.evaluation.job.models import JobTask
 from bioeval_tui.evaluation.judges.answers import Entries, FoundScores, ScoredEntry, readings
-from bioeval_tui.evaluation.models.happened import as_shown
+from bioeval_tui.evaluation.models.prompting import as_shown
 from bioeval_tui.evaluation.seams import Evidence, TaskVerdict, TranscriptMessage
 from bioeval_tui.text import clean, clean_line, shorten
 

@@ -22,8 +22,7 @@ from openai import AsyncOpenAI, AsyncStream, providers
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import spending
 from bioeval_tui.evaluation.hosts import host_of
-from bioeval_tui.evaluation.http.arrival import Arrivals
-from bioeval_tui.evaluation.http.client import Timeouts, make_client, proxy_for
+from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client, proxy_for
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models import responses
 from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer

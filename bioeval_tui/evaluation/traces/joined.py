@@ -1,20 +1,199 @@
-"""The spans of one conversation, which are recorded with their answers and complete before it is checked."""
+"""The spans of one conversation: which answer they belong to, the tool calls that they report, and their
+recording before it is complete."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
-from bioeval_tui.evaluation.traces.calls import traced_calls
-from bioeval_tui.evaluation.traces.registry import Traceparent, Traces
 from bioeval_tui.record import events
-from bioeval_tui.record.spans import AgentSpan, absent_parents
+from bioeval_tui.record.spans import AgentSpan, Meaning, absent_parents, ancestors, meaning_of
+from bioeval_tui.record.tool_calls import OWN_ID, call_event, paired, result_event
 from bioeval_tui.text import plural
+
+
+def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) -> list[dict[str, Any]]:
+    """Return what spans add to the events `told` of one answer: missing calls and missing results.
+
+    The protocol's values take precedence. A span is the same call as a reported one if
+    both have the same id, otherwise if name and arguments are equal; each reported call matches one span. Spans without
+    arguments match any, and one value without a name matches a call whose only argument has that value. Of two nested spans for one call, the outer one counts.
+    """
+    reported = _Reported(told)
+    found: list[dict[str, Any]] = []
+    for span, meaning in _tool_spans(spans):
+        same = reported.take(meaning)
+        call_id = meaning.call_id or span.span_id
+        if same is not None:
+            call_id = str(same[0].get("id") or "")
+            if same[1] is not None or not call_id:
+                continue
+        else:
+            given = meaning.arguments
+            if not isinstance(given, Mapping):
+                given = {} if given is None else {"arguments": given}
+            event = call_event(meaning.tool, given, call_id)
+            if meaning.arguments is None:
+                event["request"]["argumentsTold"] = False
+            found.append({**event, "span": span.span_id})
+        output = meaning.error if meaning.error else meaning.result
+        if output is not None:
+            result = result_event(output, call_id, failed=bool(meaning.error))
+            found.append({**result, "span": span.span_id})
+    return found
+
+
+class _Reported:
+    """The calls that the protocol reported and no span has matched yet, indexed: an answer may have thousands."""
+
+    def __init__(self, told: Sequence[Mapping[str, Any]]) -> None:
+        self._pairs = [(request, result) for request, result in paired(told) if request is not None]
+        self._taken: set[int] = set()
+        self._places: dict[tuple[str, ...], deque[int]] = {}
+        for place, (request, _) in enumerate(self._pairs):
+            names = [(), *_arguments_keys(request.get("arguments") or {})]
+            keys = [("any", str(request["function"].get("name")), *key) for key in names]
+            call_id = request.get("id")
+            if call_id and not str(call_id).startswith(OWN_ID):
+                keys.append(("id", repr(call_id)))
+            else:
+                keys += [("without id", *key[1:]) for key in keys]
+            for key in keys:
+                self._places.setdefault(key, deque()).append(place)
+
+    def take(self, meaning: Meaning) -> tuple[Mapping[str, Any], Any] | None:
+        """Return the first reported call that a span stands for, with its result, and match it with no other span."""
+        # Ids that differ are two calls.
+        which = "without id" if meaning.call_id else "any"
+        keys = [(which, meaning.tool, *key) for key in _keys_of(meaning.arguments)]
+        for key in [("id", repr(meaning.call_id)), *keys]:
+            places = self._places.get(key, ())
+            while places:
+                if (place := places.popleft()) not in self._taken:
+                    self._taken.add(place)
+                    return self._pairs[place]
+        return None
+
+
+def _arguments_keys(arguments: Any) -> list[tuple[str, ...]]:
+    """Return what identifies a reported call's arguments: all of them and, if there is only one, its value."""
+    only = list(arguments.values()) if isinstance(arguments, Mapping) and len(arguments) == 1 else []
+    return [(_as_text(arguments),), *(("value", _as_text(value)) for value in only)]
+
+
+def _keys_of(arguments: Any) -> list[tuple[str, ...]]:
+    """Return what identifies a span's arguments, if it has any."""
+    if arguments is None:
+        return [()]
+    if isinstance(arguments, Mapping):
+        return [(_as_text(arguments),)]
+    return [("value", _as_text(arguments))]
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+
+def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
+    """Return the spans that are tool calls, in the order in which they began, one for each call.
+
+    Of a span inside another one of the same tool, for example if client and server both report a call, the outer counts.
+    """
+    by_id = {span.span_id: span for span in spans}
+    tools = {name: meaning for name, span in by_id.items() if (meaning := meaning_of(span)).kind == "tool"}
+    return [
+        (span, tools[span.span_id])
+        for span in sorted(by_id.values(), key=lambda span: span.start_ns)
+        if span.span_id in tools
+        and not any(
+            above in tools and tools[above].tool == tools[span.span_id].tool
+            for above in ancestors(span.span_id, by_id)
+        )
+    ]
+
+
+TakeSpans = Callable[[Sequence[AgentSpan]], int]
+"""Receives spans of one trace; returns how many of them exceeded the limit."""
+
+current: ContextVar[str] = ContextVar("traceparent", default="")
+"""The `traceparent` of the current answer, sent with agents' requests; empty if no spans are received."""
+
+
+def traceparent() -> str:
+    """Return the header value that joins spans to the current answer (W3C Trace Context); empty if no spans are received."""
+    return current.get()
+
+
+class Traceparent(NamedTuple):
+    """The ids that are sent to an agent with a message (W3C Trace Context, version 00, sampled)."""
+
+    trace_id: str
+    span_id: str
+
+    @classmethod
+    def new(cls) -> Traceparent:
+        """Return random ids, which nobody can guess."""
+        return cls(secrets.token_hex(16), secrets.token_hex(8))
+
+    @classmethod
+    def read(cls, header: str) -> Traceparent:
+        """Return the ids in a value of `header`."""
+        _, trace_id, span_id, _ = header.split("-")
+        return cls(trace_id, span_id)
+
+    @property
+    def header(self) -> str:
+        """The value of the header `traceparent`."""
+        return f"00-{self.trace_id}-{self.span_id}-01"
+
+
+class Traces:
+    """The traces of one engine's runs.
+
+    `unknown` counts spans of other traces, which are dropped; `refused` counts requests with such spans only.
+    """
+
+    def __init__(self) -> None:
+        self._takers: dict[str, TakeSpans] = {}
+        self.unknown = 0
+        self.refused = 0
+
+    def __contains__(self, trace_id: str) -> bool:
+        return trace_id in self._takers
+
+    def begin(self, trace_id: str, take: TakeSpans) -> None:
+        """From now on, pass spans of a trace to `take`."""
+        self._takers[trace_id] = take
+
+    def end(self, trace_ids: Iterable[str]) -> None:
+        """Forget traces."""
+        for trace_id in trace_ids:
+            self._takers.pop(trace_id, None)
+
+    def take(self, spans: Collection[AgentSpan]) -> tuple[int, int]:
+        """Pass spans to their conversations; return the number of unknown ones, and of those beyond the limit."""
+        by_trace: dict[str, list[AgentSpan]] = {}
+        for span in spans:
+            by_trace.setdefault(span.trace_id, []).append(span)
+        unknown = full = 0
+        for trace_id, some in by_trace.items():
+            take = self._takers.get(trace_id)
+            if take is None:
+                unknown += len(some)
+            else:
+                full += take(some)
+        self.unknown += unknown
+        return unknown, full
+
 
 MOST_SPANS = 10_000
 """Maximum number of spans kept of one attempt to answer."""

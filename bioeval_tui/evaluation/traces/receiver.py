@@ -28,7 +28,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, serve_app, why_not_bound
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.traces.decoding import decode
-from bioeval_tui.evaluation.traces.registry import Traces
+from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.text import plural
 
 PATH = "/v1/traces"

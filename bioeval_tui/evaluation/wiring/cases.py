@@ -1,10 +1,17 @@
-"""The cases of a job: each row of its table with each persona, as a separate job with every placeholder filled."""
+"""The cases of a job: each row of its table (CSV, JSONL or Parquet) with each persona, as a separate job with
+every placeholder filled."""
 
 from __future__ import annotations
 
+import csv
+import difflib
+import json
+import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -20,11 +27,248 @@ from bioeval_tui.evaluation.job.filling import (
 )
 from bioeval_tui.evaluation.job.loading import LoadedJob, field_path, job_from_data, job_snapshot, message_of
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob
-from bioeval_tui.evaluation.wiring.case_file import CaseChoice, CaseRow, CaseTable, chosen, near, read_cases
 from bioeval_tui.record.events import JobCase
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, clean_value, plural
 from bioeval_tui.yaml_positions import Path as FieldPath
 from bioeval_tui.yaml_positions import show_path
+
+MAX_BYTES = 256 << 20
+MAX_LINE = 4 << 20
+MOST_ROWS = 100_000
+MOST_PROBLEMS = 100
+ENDINGS = (".csv", ".jsonl", ".parquet")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRow:
+    """One row: its number (from 1), the line in which it begins (0 in a Parquet file), its id, and its columns."""
+
+    number: int
+    line: int
+    id: str
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTable:
+    """The rows of a file that make cases; `columns` are those of all rows, in their order."""
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: tuple[CaseRow, ...]
+
+    def problem(self, row: CaseRow, column: str, message: str) -> Problem:
+        """Return a problem of a row, in the column where that is known."""
+        where = "" if row.line else f"row {row.number}: "
+        return Problem(
+            where + clean_line(message), clean_line(str(self.path)), row.line, 0, clean_line(column)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CaseChoice:
+    """The selection of cases from the command line: another file, rows and ids (`1-20,case_7`), or a random sample."""
+
+    file: str | None = None
+    only: str | None = None
+    sample: int | None = None
+    seed: int | None = None
+    """The seed; None for the job's own, otherwise 0, so that every run draws the same cases."""
+    first: int | None = None
+    """Maximum number of cases that are checked."""
+
+
+def read_cases(path: Path, id_column: str | None) -> CaseTable:
+    """Read a table of cases.
+
+    Raises:
+        JobError: with everything that is wrong: file, line, column, and what would be right.
+    """
+    shown = clean_line(str(path))
+    if path.suffix.lower() not in ENDINGS:
+        raise _wrong(f"the extension of a table of cases must be {', '.join(ENDINGS)}", shown)
+    try:
+        if not path.is_file():
+            raise _wrong("there is no such file of cases", shown)
+        if path.stat().st_size > MAX_BYTES:
+            raise _wrong(f"larger than {MAX_BYTES >> 20} MB", shown)
+        found = list(_numbered(_READERS[path.suffix.lower()](path), shown))
+    except OSError as error:
+        raise _wrong(f"cannot be read: {error.strerror}", shown) from None
+    if not found:
+        raise _wrong("the table has no rows; each row is a case", shown)
+    columns = tuple(dict.fromkeys(name for _, values in found for name in values))
+    if id_column is not None and id_column not in columns:
+        raise _wrong(f"there is no column {id_column!r} for the ids{near(id_column, columns)}", shown)
+    return CaseTable(path, columns, tuple(_with_ids(found, id_column, shown)))
+
+
+def near(name: str, columns: Sequence[str]) -> str:
+    """Return the column that was probably meant, or the existing columns."""
+    close = difflib.get_close_matches(name, columns, 1, 0.6)
+    named = ", ".join(clean_line(column, 60) for column in columns[:20])
+    return f"; did you mean {clean_line(close[0], 60)!r}?" if close else f"; the columns are {named}"
+
+
+def chosen(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple[CaseRow, ...]:
+    """Return the selected rows, in the file's order. `seed` is the job's.
+
+    Raises:
+        UsageError: a selected row does not exist.
+    """
+    rows = table.rows
+    if choice.only is not None:
+        wanted: set[int] = set()
+        numbers = {row.id: row.number for row in rows}
+        for part in filter(None, (part.strip() for part in choice.only.split(","))):
+            span = _RANGE.fullmatch(part)
+            if part in numbers:
+                wanted.add(numbers[part])
+            elif span and 1 <= int(span[1]) <= int(span[2] or span[1]) <= len(rows):
+                wanted.update(range(int(span[1]), int(span[2] or span[1]) + 1))
+            else:
+                close = difflib.get_close_matches(part, numbers, 1, 0.6)
+                meant = f"; did you mean {clean_line(close[0], 60)}?" if close else ""
+                raise UsageError(
+                    f"--cases: {clean_line(part, 60)} is neither an id nor a range of rows; "
+                    f"{table.path.name} has {plural(len(rows), 'row')}{meant}"
+                )
+        if not wanted:
+            raise UsageError("--cases: give rows or ids, such as 1-20,case_7")
+        rows = tuple(row for row in rows if row.number in wanted)
+    if choice.sample is not None:
+        if choice.sample > len(rows):
+            raise UsageError(f"--sample: there are {plural(len(rows), 'case')}, fewer than {choice.sample:,}")
+        drawn_with = next((each for each in (choice.seed, seed) if each is not None), 0)
+        drawn = random.Random(f"{drawn_with}/cases").sample(range(len(rows)), choice.sample)  # noqa: S311
+        rows = tuple(rows[at] for at in sorted(drawn))
+    return rows
+
+
+def _wrong(message: str, file: str, line: int = 0, column: int = 0) -> JobError:
+    problem = Problem(message, file, line, column)
+    return JobError(str(problem), (problem,))
+
+
+def _numbered(rows: Iterator[tuple[int, dict[str, Any]]], shown: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, (line, values) in enumerate(rows, start=1):
+        if number > MOST_ROWS:
+            raise _wrong(f"more than {MOST_ROWS:,} rows", shown, line)
+        try:
+            yield line, clean_value(values, MAX_LINE)
+        except RecursionError:
+            raise _wrong("nested too deeply", shown, line) from None
+
+
+def _with_ids(
+    rows: Sequence[tuple[int, dict[str, Any]]], id_column: str | None, shown: str
+) -> Iterator[CaseRow]:
+    """Yield the rows with their ids; raise for ids that are missing, not text or not unique."""
+    problems: list[Problem] = []
+    first: dict[str, int] = {}
+    for number, (line, values) in enumerate(rows, start=1):
+        value = str(number) if id_column is None else values.get(id_column)
+        name = clean_line(str(value), 80).strip() if isinstance(value, str | int) else ""
+        where = "" if line else f"row {number}: "
+        if not name or isinstance(value, bool):
+            message = f"{where}the id must be text or a whole number"
+            problems.append(Problem(message, shown, line, 0, id_column or ""))
+        elif name in first:
+            before = rows[first[name] - 1][0]
+            used = f"line {before}" if before else f"row {first[name]}"
+            message = f"{where}the id {name!r} is already used in {used}; ids must be unique"
+            problems.append(Problem(message, shown, line, 0, id_column or ""))
+        first.setdefault(name, number)
+        if len(problems) >= MOST_PROBLEMS:
+            break
+        yield CaseRow(number, line, name, values)
+    if problems:
+        raise JobError("\n".join(map(str, problems)), tuple(problems))
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    shown, begins = clean_line(str(path)), 1
+    csv.field_size_limit(MAX_LINE)  # a text may be longer than the usual 128 KB
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, strict=True)
+        try:
+            header = [name.strip() for name in next(reader, [])]
+            _check_header(header, shown)
+            begins = reader.line_num + 1
+            for fields in reader:
+                line, begins = begins, reader.line_num + 1
+                if not fields:
+                    continue  # an empty line
+                if len(fields) != len(header):
+                    here, named = plural(len(fields), "field"), plural(len(header), "column")
+                    hint = "; put a text with a comma in quotes" if len(fields) > len(header) else ""
+                    raise _wrong(f"{here} where the first line names {named}{hint}", shown, line)
+                yield line, dict(zip(header, fields, strict=True))
+        except csv.Error as error:
+            raise _wrong(f"not CSV: {clean_line(str(error))}", shown, begins) from None
+        except UnicodeDecodeError:
+            raise _wrong("not UTF-8 text; save the table as UTF-8", shown, begins) from None
+
+
+def _check_header(header: Sequence[str], shown: str) -> None:
+    separator = next((mark for mark in ";\t" if len(header) == 1 and mark in header[0]), "")
+    if separator:
+        named = "tabs" if separator == "\t" else f"{separator!r}"
+        raise _wrong(f"the columns are separated by {named}; separate them by commas", shown, 1)
+    for column, name in enumerate(header, start=1):
+        if not name:
+            raise _wrong(f"column {column} has no name in the first line; name or remove it", shown, 1)
+        if name in header[: column - 1]:
+            raise _wrong(f"two columns are called {clean_line(name, 60)!r}", shown, 1)
+
+
+def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    shown = clean_line(str(path))
+    with path.open("rb") as file:
+        line = 0
+        while data := file.readline(MAX_LINE + 1):
+            line += 1
+            if len(data) > MAX_LINE:
+                raise _wrong(f"a line is longer than {MAX_LINE >> 20} MB", shown, line)
+            if not data.strip():
+                continue
+            try:
+                values = _as_json(data)
+            except json.JSONDecodeError as error:
+                raise _wrong(f"not JSON: {clean_line(error.msg)}", shown, line, error.colno) from None
+            except (ValueError, RecursionError) as error:
+                raise _wrong(f"not JSON: {clean_line(str(error), 100)}", shown, line) from None
+            if not isinstance(values, dict):
+                raise _wrong('a row must be an object, such as {"id": "a", "age": 61}', shown, line)
+            yield line, values
+
+
+def _as_json(data: str | bytes) -> Any:
+    """Return a row; pandas and others write NaN where a value is missing, which JSON does not have."""
+    return json.loads(data, parse_constant=lambda name: None if name == "NaN" else name)
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    from pyarrow import ArrowException, parquet  # half a second that no other table waits for
+
+    shown = clean_line(str(path))
+    try:
+        with parquet.ParquetFile(path) as file:
+            about = file.metadata
+            if about.num_rows > MOST_ROWS:
+                raise _wrong(f"more than {MOST_ROWS:,} rows", shown)
+            if sum(about.row_group(at).total_byte_size for at in range(about.num_row_groups)) > MAX_BYTES:
+                raise _wrong(f"larger, when unpacked, than {MAX_BYTES >> 20} MB", shown)
+            for batch in file.iter_batches(batch_size=1000):
+                # As JSON, so that dates and numbers read as those of the other two kinds of file.
+                yield from ((0, _as_json(json.dumps(row, default=str))) for row in batch.to_pylist())
+    except (ArrowException, ValueError) as error:
+        raise _wrong(f"not a Parquet file: {clean_line(str(error), 200)}", shown) from None
+
+
+_READERS = {".csv": _csv_rows, ".jsonl": _json_rows, ".parquet": _parquet_rows}
+
 
 MOST_CASES = 10_000
 MOST_TOLD = 100

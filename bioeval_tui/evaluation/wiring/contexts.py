@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import InputError, NotMeasuredError, UsageError
-from bioeval_tui.evaluation.assertions.equality import compare
+from bioeval_tui.evaluation.assertions.checker import compare
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, recorded_signoff, sent_messages
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.job.loading import recorded_job

@@ -1,4 +1,5 @@
-"""Check every component that the program may need, within a few seconds."""
+"""Check every component that the program may need, within a few seconds, and whether the agent and the models
+of a run answer."""
 
 from __future__ import annotations
 
@@ -11,14 +12,18 @@ import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 
 from bioeval_tui import __version__, installation, plugins
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.hosts import host_of, is_loopback
-from bioeval_tui.evaluation.wiring.endpoints import openai_url
+from bioeval_tui.evaluation.hosts import chat_url, host_of, is_loopback
+from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
+from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.model_servers import (
     PROBE_S,
     model_finding,
@@ -28,6 +33,7 @@ from bioeval_tui.evaluation.wiring.model_servers import (
 from bioeval_tui.evaluation.wiring.model_servers import (
     Finding as Finding,
 )
+from bioeval_tui.evaluation.wiring.parts import with_mode
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
 from bioeval_tui.text import clean_line, home_relative
@@ -48,7 +54,7 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
         ("terminal", _terminal, False),
         ("data folder", _data_folder, False),
         ("embedded graph", _embedded_graph, False),
-        ("agent", _agent, True),
+        ("agent", _environments_agent, True),
         ("openai endpoint", _openai, keyed or settings.openai_base_url is not None),
         *(
             (f"{role} endpoint", partial(_role, role=role, mine=mine), True)
@@ -175,7 +181,7 @@ def _embedded_graph(settings: Settings) -> Finding:
     return Finding("embedded graph", "works", "self-test passed")
 
 
-def _agent(settings: Settings) -> Finding:
+def _environments_agent(settings: Settings) -> Finding:
     host = host_of(settings.agent_url)
     try:
         status_of(settings.agent_url)
@@ -281,3 +287,91 @@ def _extras(settings: Settings) -> Finding:
     said = f"installed: {', '.join(present) or 'none'}; not installed: {', '.join(wanted) or 'none'}"
     commands = [f"`{installation.install_command(gone, name)}`" for name, gone in absent.items()]
     return Finding("optional extras", "works" if present else "absent", said, " · ".join(commands))
+
+
+def connections(request: RunRequest, settings: Settings) -> list[Finding]:
+    """Return a finding for the agent and for each model of the request's first run."""
+    spec = spec_of(request, settings.runs_dir)
+    try:
+        loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).required()
+        job = with_mode(loaded.job, spec)
+    except BioevalError as error:
+        return [Finding("job", "broken", str(error))]
+    makers = Makers(job, loaded.path.parent, spec, spec.runs[0].model, settings)
+    wanted: list[ModelRole] = ["evaluator"] if job.evaluator.kind == "llm" else []
+    wanted += ["judge"] if makers.judge_models() else []
+    return [_agent(makers), *(_model(makers, role) for role in wanted)]
+
+
+def _agent(makers: Makers) -> Finding:
+    if makers.spec.sample_agent:
+        return Finding("agent", "works", "the sample agent is started with the run")
+    if not makers.agent_url:
+        return Finding("agent", "works", "a function in Python, which is called in the run")
+    try:
+        if makers.pays_agent:
+            return _agents_model(makers)
+        if not (begins := makers.begins):
+            return _asked("agent", makers.agent_url)
+        asyncio.run(_opened(makers))
+    except BioevalError as error:
+        return Finding("agent", "broken", clean_line(str(error)))
+    except TimeoutError as error:
+        return Finding("agent", "broken", f"{host_of(makers.agent_url)} {unreachable(error)}")
+    return Finding("agent", "works", f"{host_of(makers.agent_url)} {begins}")
+
+
+async def _opened(makers: Makers) -> None:
+    agent = makers.agent("withheld", 1)
+    try:
+        async with asyncio.timeout(PROBE_S):
+            await agent.open()
+    finally:
+        await agent.aclose()
+
+
+def _model(makers: Makers, role: ModelRole) -> Finding:
+    try:
+        where = makers.endpoint(role)
+    except BioevalError as error:
+        return Finding(role, "broken", clean_line(str(error)))
+    if where.base_url is None or where.provider != "openai":
+        return Finding(role, "works", f"{where.provider}, asked when the run needs it")
+    variable = f"BIOEVAL_{role.upper()}"
+    part = "scorer" if role == "judge" else role
+    return model_finding(
+        role,
+        where.base_url,
+        where.api_key,
+        makers.judge_models() if role == "judge" else [makers.evaluator_model()],
+        url_from=f"{part}.url in the job, {variable}_BASE_URL or OPENAI_BASE_URL",
+        key_from=f"{variable}_API_KEY, OPENAI_API_KEY, or {part}.apiKeyEnv in the job",
+        model_from=f"{part}.model in the job, --{role}-model or {variable}_MODEL",
+    )
+
+
+def _agents_model(makers: Makers) -> Finding:
+    if (provider := makers.settings.agent_api_type or "openai") != "openai":
+        return Finding("agent", "works", f"{provider}, asked when the run needs it")
+    return model_finding(
+        "agent",
+        chat_url(makers.agent_url),
+        makers.agent_key(),
+        [makers.model],
+        headers=makers.agent_headers()[0],
+        url_from="target.url in the job, --agent-url or BIOEVAL_AGENT_URL",
+        key_from="BIOEVAL_AGENT_API_KEY, or target.apiKeyEnv in the job",
+        model_from="target.model in the job, or --model",
+    )
+
+
+def _asked(name: str, url: str) -> Finding:
+    """Return whether a URL is there; it may refuse GET."""
+    host = host_of(url)
+    try:
+        status = status_of(url)
+    except httpx2.HTTPError as error:
+        return Finding(name, "broken", f"{host} {unreachable(error)}")
+    if status == 404:
+        return Finding(name, "absent", f"{host} answers, but not {urlsplit(url).path or '/'} ({status})")
+    return Finding(name, "works", f"{host} answers ({status})")

@@ -14,7 +14,7 @@ from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.assertions.checker import Checker, GradeMedal, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
-from bioeval_tui.evaluation.engine.budget import Rates
+from bioeval_tui.evaluation.engine.limits import Rates
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.evaluators.human import HumanEvaluator, TypedLines
 from bioeval_tui.evaluation.evaluators.scripted import ScriptedEvaluator

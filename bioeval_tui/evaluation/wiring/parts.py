@@ -24,8 +24,7 @@ from bioeval_tui.evaluation.job.models import EvaluationJob, MedalAssertion
 from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.evaluation.seams import Judge
 from bioeval_tui.evaluation.wiring import graphs
-from bioeval_tui.evaluation.wiring.case_file import CaseChoice
-from bioeval_tui.evaluation.wiring.cases import recorded_cases
+from bioeval_tui.evaluation.wiring.cases import CaseChoice, recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.record.cases import in_turn

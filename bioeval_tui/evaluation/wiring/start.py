@@ -14,12 +14,10 @@ from typing import Any
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
-from bioeval_tui.evaluation.engine.loop import run_fairly
-from bioeval_tui.evaluation.engine.processes import spawn_engine
+from bioeval_tui.evaluation.engine.processes import run_fairly, spawn_engine, stopping_at_signals
 from bioeval_tui.evaluation.engine.run_view import Intent
-from bioeval_tui.evaluation.engine.signals import stopping_at_signals
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
-from bioeval_tui.evaluation.traces.registry import Traces
+from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.parts import prepare_run, terms_of
 from bioeval_tui.evaluation.wiring.resume import prepare_resumed
 from bioeval_tui.record import events

@@ -79,7 +79,7 @@ def write_baseline(task: Task, kind: str, *, seed: int, path: Path) -> Path:
     generator = np.random.default_rng([seed, zlib.crc32(kind.encode())])
     if task.sample_submission.suffix == ".h5ad":
         from bioeval_tui.grade.baselines.h5ad import predict_h5ad  # the kind of file that the task has, alone
-        from bioeval_tui.grade.files.h5ad_writing import write_h5ad
+        from bioeval_tui.grade.files.h5ad_reading import write_h5ad
 
         write_h5ad(predict_h5ad(task, kind, generator), path)
     else:

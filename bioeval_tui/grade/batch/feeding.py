@@ -23,7 +23,7 @@ from bioeval_tui.grade.outcomes import (
     problem_from_dict,
     to_text,
 )
-from bioeval_tui.grade.uncertainty import Uncertainty
+from bioeval_tui.grade.task_report import Uncertainty
 
 POLL_S = 0.2
 _FINAL = '"final": true}}'

@@ -30,10 +30,11 @@ from bioeval_tui.grade.batch.containment import (
     end_as,
     end_below,
     enter_domain,
+    limit_memory,
+    own_process,
     reap,
     supervise,
 )
-from bioeval_tui.grade.batch.limits import limit_memory, own_process
 from bioeval_tui.grade.batch.wire import FORKS, PROGRESS, note_begun, note_ended
 from bioeval_tui.grade.outcomes import to_text
 

@@ -18,8 +18,7 @@ from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError, StorageError
 from bioeval_tui.files import storage_error, write_whole
-from bioeval_tui.grade.batch.containment import LINUX, end_below
-from bioeval_tui.grade.batch.limits import megabytes_of_group
+from bioeval_tui.grade.batch.containment import LINUX, end_below, megabytes_of_group
 from bioeval_tui.grade.batch.wire import FORKS, IDLE, PROGRESS, Wire
 from bioeval_tui.isolation import module_command
 from bioeval_tui.text import clean_line

@@ -110,7 +110,7 @@ def _helpers() -> dict[str, Any]:
 
 
 def _grade() -> dict[str, Any]:
-    from bioeval_tui.grade import grade, humans, paths, reports
+    from bioeval_tui.grade import grade, paths, reports
     from bioeval_tui.grade.batch import run
 
     return {
@@ -120,7 +120,7 @@ def _grade() -> dict[str, Any]:
         "grade_csv": grade.grade_csv,
         "validate_submission": grade.validate_submission,
         "aggregate_reports": reports.aggregate_reports,
-        "calculate_human_performance_metrics": humans.calculate_human_performance_metrics,
+        "calculate_human_performance_metrics": grade.calculate_human_performance_metrics,
         # The published example uses Path without importing it.
         "Path": Path,
     }

@@ -1,4 +1,5 @@
-"""Reads untrusted h5ad files: follows no links, and unpacks only the data that the answers need."""
+"""Reads untrusted h5ad files: follows no links, and unpacks only the data that the answers need. Writes ones
+that every supported anndata reads."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ import pandas as pd
 from scipy import sparse
 
 from bioeval_tui.errors import InvalidSubmissionError, Problem
-from bioeval_tui.grade.batch import limits
+from bioeval_tui.grade.batch import containment
 from bioeval_tui.text import clean_line
 
 _CUT_OFF = re.compile(r"truncated file: .*stored_eof = (\d+)")
@@ -88,7 +89,7 @@ def _bounded(path: Path, values: int) -> Iterator[None]:
     with contextlib.suppress(OSError):
         values += path.stat().st_size // _READING_EACH
     most_mb = _READING_MB + _READING_EACH * values / 1e6
-    with limits.at_most(most_mb) as is_bounded:
+    with containment.at_most(most_mb) as is_bounded:
         try:
             yield
         except MemoryError:
@@ -201,7 +202,7 @@ def _read(item: Any, most_bytes: int | None) -> Any:
         return _mapped(item)
     if isinstance(item, h5py.Dataset) and item.ndim == 1 and h5py.check_string_dtype(item.dtype) is not None:
         return item.asstr()[()]
-    with limits.not_counted():
+    with containment.not_counted():
         from anndata.io import read_elem  # its own memory is not the file's
     values = read_elem(item)
     if sparse.issparse(values):
@@ -235,3 +236,22 @@ def _mapped(dataset: Any) -> Any:
     if offset + dataset.nbytes > path.stat().st_size:
         return dataset[()]
     return np.memmap(path, mode="r", dtype=dataset.dtype, shape=dataset.shape, offset=offset)
+
+
+def write_h5ad(data: Any, path: Path) -> None:
+    """Write an AnnData, compressed.
+
+    Its texts are written as objects: the last anndata for Python 3.11 cannot write the strings of pandas 3.
+    """
+    data.obs, data.var = _texts_as_objects(data.obs), _texts_as_objects(data.var)
+    data.write_h5ad(path, compression="gzip")
+
+
+def _texts_as_objects(frame: Any) -> Any:
+    frame = frame.set_axis(frame.index.astype(object), axis=0).set_axis(frame.columns.astype(object), axis=1)
+    for name, column in frame.items():
+        if isinstance(column.dtype, pd.StringDtype):
+            frame[name] = column.astype(object)
+        elif isinstance(column.dtype, pd.CategoricalDtype):
+            frame[name] = column.cat.rename_categories(column.cat.categories.astype(object))
+    return frame

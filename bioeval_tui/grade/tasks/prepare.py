@@ -19,12 +19,11 @@ from pathlib import Path
 from bioeval_tui.errors import StorageError
 from bioeval_tui.files import csv_text, write_whole
 from bioeval_tui.grade.tasks.checksums import file_checksum, mismatches, read_checksums
-from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS
 from bioeval_tui.grade.tasks.preparer import PrepareError, run_here, run_in_child
 from bioeval_tui.grade.tasks.sources import get_source
 from bioeval_tui.grade.tasks.sources.base import BoardRow, DataSource, HumanRow
 from bioeval_tui.grade.tasks.sources.builtin import BuiltinSource
-from bioeval_tui.grade.tasks.task import Task
+from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, Task
 from bioeval_tui.text import clean_line
 
 STAMP = ".verified"

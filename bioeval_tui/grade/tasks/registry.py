@@ -58,8 +58,14 @@ from functools import cached_property
 from pathlib import Path
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS, default_data_dir, default_tasks_dirs, tasks_root
-from bioeval_tui.grade.tasks.task import Task, TaskEntry
+from bioeval_tui.grade.tasks.task import (
+    SHIPPED_TASKS,
+    Task,
+    TaskEntry,
+    default_data_dir,
+    default_tasks_dirs,
+    tasks_root,
+)
 from bioeval_tui.text import clean_line
 
 WHERE_TASKS = "name it in BIOEVAL_TASKS_DIR, or with --tasks-dir"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,17 +12,41 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import platformdirs
 import yaml
 
 from bioeval_tui.errors import InputError, Problem
 from bioeval_tui.grade.grader import grader_from_config
 from bioeval_tui.grade.published.boards import BoardEntry, PublishedBoard, published_board
-from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS, default_data_dir, default_tasks_dirs, tasks_root
 from bioeval_tui.grade.tasks.task_code import load_function
 from bioeval_tui.text import clean, clean_line, clean_value, plural
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.grader import Grader
+
+SHIPPED_TASKS = Path(__file__).parents[2] / "sample" / "tasks"
+"""The tasks that come with this program; every registry includes them."""
+
+
+def default_data_dir() -> Path:
+    """Return the folder of prepared data: `BIOEVAL_DATA_DIR`/tasks, otherwise in the user's data folder."""
+    chosen = os.environ.get("BIOEVAL_DATA_DIR")
+    if chosen:
+        return Path(chosen).expanduser() / "tasks"
+
+    return Path(platformdirs.user_data_dir("bioeval-tui", appauthor=False)) / "tasks"
+
+
+def default_tasks_dirs() -> tuple[Path, ...]:
+    """Return the folders of `BIOEVAL_TASKS_DIR`, which are separated as in PATH."""
+    value = os.environ.get("BIOEVAL_TASKS_DIR", "")
+    return tuple(Path(item).expanduser() for item in value.split(os.pathsep) if item)
+
+
+def tasks_root(folder: Path) -> Path:
+    """Return the tasks root of a folder; in a checkout of BioML-bench, that is a subfolder."""
+    inside = folder / "biomlbench" / "tasks"
+    return (inside if inside.is_dir() else folder).resolve()
 
 
 class TaskConfigError(InputError):

@@ -15,7 +15,7 @@ from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.samples import talks
+from bioeval_tui.report.rows import talks
 from bioeval_tui.text import compact_json
 
 VERSION = "ATIF-v1.7"

@@ -1,6 +1,8 @@
-"""A comparison of two runs in the terminal, without markup."""
+"""A comparison of two runs, and the ranks of several agents, in the terminal, without markup."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -9,6 +11,7 @@ from rich.text import Text
 from bioeval_tui import units
 from bioeval_tui.report import words
 from bioeval_tui.report.comparison import Comparison, ConditionComparison
+from bioeval_tui.report.rankings import ConditionRanking
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.text import shorten
 from bioeval_tui.units import signed
@@ -122,3 +125,16 @@ def _held(found: Proportion | None, name: str) -> str:
     if found.total == 1:
         return "✓" if found.successes else "✗"
     return f"{found.successes} of {found.total}" if found.total else units.DASH
+
+
+def print_rankings(found: Sequence[ConditionRanking], console: Console) -> None:
+    """Print a table for each condition, the best mean first, and the basis of the ranks."""
+    for one in found:
+        table = Table(box=None, pad_edge=False)
+        table.add_column(Text(one.title), overflow="fold")
+        table.add_column("mean", justify="right")
+        table.add_column("rank", no_wrap=True)
+        for name, mean, rank in one.rows:
+            table.add_row(Text(name), mean, rank)
+        console.print(table)
+        console.print(Text(one.note), soft_wrap=True)

@@ -20,7 +20,7 @@ from bioeval_tui.errors import ExitCode
 from bioeval_tui.record.events import RESULT_REASONS, job_number
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState
-from bioeval_tui.report import rows, samples
+from bioeval_tui.report import rows
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.loading import LoadedRun
@@ -254,7 +254,7 @@ def _not_executed(talk: ConversationState | None) -> JUnitCase | None:
     """Return how every case of a conversation without a result ends; None when there is a result."""
     if talk is None:
         return JUnitCase("", "skipped", "the conversation was not run")
-    why = samples.why_excluded(talk)
+    why = rows.why_excluded(talk)
     detail = talk.score.reason if talk.score else ""
     if why in ("cancelled", "not finished"):
         return JUnitCase("", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else ""))

@@ -11,11 +11,10 @@ from typing import Any
 from bioeval_tui import __version__
 from bioeval_tui.files import csv_text
 from bioeval_tui.grade.outcomes import NotGraded
-from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.grade.uncertainty import Uncertainty
+from bioeval_tui.grade.task_report import TaskReport, Uncertainty
 from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.formats.html import environment, policy
-from bioeval_tui.report.formats.markdown_text import escape, table
+from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.tables import cell
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.words import medal_word, next_words

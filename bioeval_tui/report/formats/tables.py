@@ -10,8 +10,8 @@ from bioeval_tui.files import csv_text
 from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ToldMessage
 from bioeval_tui.record.state import MessageState
-from bioeval_tui.report import samples
-from bioeval_tui.report.formats.markdown_text import escape, table
+from bioeval_tui.report import rows
+from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.loading import LoadedRun
@@ -34,7 +34,7 @@ def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     from this format are written back unchanged.
     """
     lines = []
-    for run, talk in samples.talks(runs):
+    for run, talk in rows.talks(runs):
         source = run.started.source
         same = source is not None and source.format in CHAT_LINES
         messages = [each for m in talk.messages if m.done for each in _chat(m, as_it_was=same)]

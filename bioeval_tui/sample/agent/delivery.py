@@ -11,8 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from bioeval_tui.sample.agent.chaos import DRIP_SLOWER, Trouble
-from bioeval_tui.sample.agent.dialogue import Answer
-from bioeval_tui.sample.agent.sessions import ChatSession
+from bioeval_tui.sample.agent.dialogue import Answer, ChatSession
 
 _PIECES = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
 

@@ -1,19 +1,15 @@
-"""Records in a knowledge graph.
-
-General knowledge has the labels `Drug`, `Target`, `Variant`, `Condition` and `Patient:Synthetic`; what the agent
-learned from users is labelled `DomainNode` with `User`, `Reminder`, `Medication` or `Document`, so that a
-job's setup can delete all of it with `MATCH (n:DomainNode) DETACH DELETE n`. Everything is read from the graph
-again when it is needed: a setup that changes the graph changes what the agent knows.
-"""
+"""Records in a knowledge graph, and what the agent learns from a text that is sent to the knowledge service."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import asdict
 from typing import Any
 
 from bioeval_tui.sample.agent.facts import BUILT_IN, Drug, Interaction, Knowledge, Patient, Variant
-from bioeval_tui.sample.agent.records import AgentGraph, Medication, Reminder
+from bioeval_tui.sample.agent.language import read
+from bioeval_tui.sample.agent.records import AgentGraph, Medication, Records, Reminder
 
 VERSION = 1
 
@@ -220,3 +216,25 @@ def _parameters(knowledge: Knowledge, statement: str) -> dict[str, Any]:
 
 def _plain(value: Any) -> dict[str, Any]:
     return {name: list(item) if isinstance(item, tuple) else item for name, item in asdict(value).items()}
+
+
+_TAKES = re.compile(r"\b(?:takes?|taking|is on|am on|uses|prescribed|treated with)\b", re.IGNORECASE)
+_LIVES = re.compile(r"\b(?:lives?|living|based|resides?|time ?zone)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+async def learn(user: str, text: str, knowledge: Knowledge, records: Records) -> list[str]:
+    """Store the text, and the user's medications and time zone that it mentions; return what was learned."""
+    await records.add_document(user, text)
+    learned = []
+    for sentence in _SENTENCE.split(text):
+        said = read(sentence, knowledge)
+        if said.drugs and _TAKES.search(sentence):
+            for drug in said.drugs:
+                dose = said.dose if len(said.drugs) == 1 else ""
+                await records.put_medication(user, Medication(f"{user}-{drug}", drug, dose))
+                learned.append(f"takes {drug} {dose}".strip())
+        if said.zone and _LIVES.search(sentence):
+            await records.set_time_zone(user, said.zone)
+            learned.append(f"time zone {said.zone}")
+    return learned

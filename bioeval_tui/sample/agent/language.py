@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 
 from bioeval_tui.sample.agent.facts import GENES, Knowledge, Variant
-from bioeval_tui.sample.agent.places import find_time_zone
-from bioeval_tui.sample.agent.times import SpokenTime, find_when
+from bioeval_tui.sample.agent.times import SpokenTime, find_time_zone, find_when
 
 _DOSE = re.compile(
     r"\b(\d+(?:[.,]\d+)?)\s*(mg|mcg|µg|micrograms?|milligrams?|g|ml|iu|units?|tablets?|pills?|puffs?)\b",

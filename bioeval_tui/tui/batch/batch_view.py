@@ -17,8 +17,8 @@ from bioeval_tui.report.statistics.ranks import FEWEST_CASES
 from bioeval_tui.report.statistics.ranks import rank as ranking_of
 from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.tui.live import heads_view
+from bioeval_tui.tui.shared.bars_view import spark
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score
-from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.units import duration, latency_short
 
 if TYPE_CHECKING:

@@ -16,17 +16,14 @@ from textual.widget import Widget
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import plural
 from bioeval_tui.tui.benchmarks import benchmarks_view
-from bioeval_tui.tui.benchmarks.benchmark_card_widget import BenchmarkCard
-from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkDialog
+from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkCard, BenchmarkDialog
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, MedalRow
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.medals.findings import FindingsDialog
-from bioeval_tui.tui.medals.medal_detail import MedalDetail
+from bioeval_tui.tui.medals.medal_card import FindingsDialog, MedalDetail
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.dialogs import PathDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.list_screen import ListScreen
-from bioeval_tui.tui.shared.path_dialog import PathDialog
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 SETTLE_S = 0.06
 """The card follows the cursor after it has rested this long, because laying out a description takes a moment."""

@@ -50,7 +50,7 @@ class Benchmarks:
         task = self._grading.registry().get_task(task_id)
         try:
             # pandas: the list of tasks does not need it.
-            from bioeval_tui.grade.humans import load_humans
+            from bioeval_tui.grade.grade import load_humans
             from bioeval_tui.grade.tasks.board import leaderboard_of
 
             board = leaderboard_of(task)

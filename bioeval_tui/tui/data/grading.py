@@ -16,14 +16,14 @@ from bioeval_tui.grade.paths import extract_agent_from_submission_path
 from bioeval_tui.grade.reports import load_outcomes
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.report.report_reviews import reports_folder
+from bioeval_tui.report.reviews import reports_folder
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.items import MedalRow
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import Outcome
     from bioeval_tui.grade.reports import Loaded
-    from bioeval_tui.grade.uncertainty import Uncertainty
+    from bioeval_tui.grade.task_report import Uncertainty
 
 WATCH_S = 1.0
 Written = tuple[tuple[str, int, int], ...]

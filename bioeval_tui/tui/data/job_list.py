@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import Problem
-from bioeval_tui.evaluation.wiring.case_file import CaseChoice
+from bioeval_tui.evaluation.wiring.cases import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.text import clean, clean_line

@@ -17,8 +17,7 @@ from bioeval_tui.record.reviews import ReviewedScores
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
-from bioeval_tui.tui.items import BenchmarkItem, JobItem, MedalRow
-from bioeval_tui.tui.review.review_items import ReviewItem, ReviewSource
+from bioeval_tui.tui.items import BenchmarkItem, JobItem, MedalRow, ReviewItem, ReviewSource
 from bioeval_tui.tui.services import Services
 
 REFUSED = "this session is read-only: it shows recordings"

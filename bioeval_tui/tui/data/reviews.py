@@ -25,12 +25,11 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.report.correction import last_draw, progress
 from bioeval_tui.report.loading import find_recording
-from bioeval_tui.report.report_reviews import REPORT_REVIEWS, report_reviews, submission_key
+from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews, submission_key
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.data.grading import rows_at
-from bioeval_tui.tui.items import MedalRow
-from bioeval_tui.tui.review.review_items import Given, ItemId, Judged, ReviewItem, ReviewSource
+from bioeval_tui.tui.items import Given, ItemId, Judged, MedalRow, ReviewItem, ReviewSource
 
 
 class ReviewDesk:

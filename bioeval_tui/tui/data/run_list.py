@@ -12,7 +12,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.record.catalogue import Catalogue, CataloguedRun
 from bioeval_tui.record.live import is_live, only_here
 from bioeval_tui.record.paths import is_run_id, recording_path
-from bioeval_tui.record.trash import FOLDER, folder_name
+from bioeval_tui.record.transfer import FOLDER, folder_name
 from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line, plural

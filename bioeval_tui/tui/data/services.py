@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
-    from bioeval_tui.grade.uncertainty import Uncertainty
+    from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
     from bioeval_tui.record.state import RunState
     from bioeval_tui.report.comparison import Comparison
@@ -32,8 +32,16 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.data.job_list import JobList
     from bioeval_tui.tui.data.reviews import ReviewDesk
     from bioeval_tui.tui.data.run_list import RunList
-    from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, JobItem, MedalRow
-    from bioeval_tui.tui.review.review_items import Given, ReviewItem, ReviewSource
+    from bioeval_tui.tui.items import (
+        BenchmarkDetail,
+        BenchmarkItem,
+        Examined,
+        Given,
+        JobItem,
+        MedalRow,
+        ReviewItem,
+        ReviewSource,
+    )
 
 Made = TypeVar("Made")
 
@@ -212,7 +220,7 @@ class AppServices:
         """Check once that the agent and models of a run answer."""
 
         def asked() -> list[Finding]:
-            from bioeval_tui.evaluation.wiring.connections import connections
+            from bioeval_tui.evaluation.wiring.doctor import connections
 
             return connections(self._as_started(request), self._settings)
 

@@ -12,8 +12,8 @@ from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.sentences import next_step
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.runs.runs_view import AGENT_FAILED, NO_SCORE, STATUS, status_of
+from bioeval_tui.tui.shared.bars_view import spark
 from bioeval_tui.tui.shared.cells_view import Cell, bulleted, joined, score_tone
-from bioeval_tui.tui.shared.sparks_view import spark
 from bioeval_tui.units import ago, number
 
 if TYPE_CHECKING:

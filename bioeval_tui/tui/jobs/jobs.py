@@ -18,12 +18,11 @@ from textual.widget import Widget
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
-from bioeval_tui.tui.jobs.source_view_widget import SourceView
+from bioeval_tui.tui.jobs.source_view import SourceView
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell, bulleted
-from bioeval_tui.tui.shared.labelled_widget import Labelled
 from bioeval_tui.tui.shared.list_screen import ListScreen
-from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
 SOON_S = 0.05
 REMEMBERED = 50

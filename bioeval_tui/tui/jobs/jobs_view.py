@@ -13,9 +13,9 @@ from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.shared.bars_view import spark
 from bioeval_tui.tui.shared.cells_view import Cell, score
-from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, number_key, text_key
-from bioeval_tui.tui.shared.sparks_view import spark
+from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key, text_key
 from bioeval_tui.units import when
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.choice_widget import Choice
-from bioeval_tui.tui.shared.form_dialog import FormChoice, FormDialog, FormField
+from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import dollars, duration
 

@@ -3,20 +3,134 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from bioeval_tui.record.tool_calls import tool_calls_text
+from bioeval_tui.text import compact_json
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live import assertion_view, heads_view
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialog import Dialog, DialogText
-from bioeval_tui.tui.shared.labelled_widget import Labelled
+from bioeval_tui.tui.live import heads_view
+from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.changed_view import changes
+from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
+from bioeval_tui.tui.shared.rows_widget import Labelled
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.events import AssertionChecked, StateObserved
     from bioeval_tui.record.names import Condition
-    from bioeval_tui.record.state import RunState
+    from bioeval_tui.record.state import ConversationState, RunState
+
+Facts = list[tuple[str, list[Cell]]]
+
+_CHANGE_TONES: dict[str, Tone] = {"+": "good", "−": "bad"}
+_STATUS = {
+    "passed": Cell("✓ passed", "good"),
+    "failed": Cell("✗ not true", "bad"),
+    "not_measured": Cell("? could not be measured", "warn"),
+}
+
+
+def _definition(state: RunState, trial: int, index: int) -> dict[str, Any]:
+    items = state.job_of(trial).get("assertions") or []
+    item = items[index] if index < len(items) else {}
+    return item if isinstance(item, dict) else {}
+
+
+def assertion_heading(state: RunState, trial: int, index: int) -> str:
+    """Return the assertion's name and weight."""
+    item = _definition(state, trial, index)
+    asked = item.get("toolCalls")
+    calls = tool_calls_text(asked) if isinstance(asked, dict) else ""
+    name = (
+        item.get("name") or item.get("expression") or item.get("cypher") or calls or f"assertion {index + 1}"
+    )
+    return f"{name}   weight {float(item.get('weight', 1.0)):g}"
+
+
+def turn_lines(state: RunState, condition: Condition, trial: int, index: int) -> list[int]:
+    """Return the turns after which the assertion was checked."""
+    conversation = state.conversation(condition, trial)
+    return [check.after_turn for check in conversation.checks.get(index, ())] if conversation else []
+
+
+def detail(state: RunState, condition: Condition, trial: int, index: int, turn: int | None) -> Facts:
+    """Return labelled lines for the check after `turn`; None means the final check or, before it, the newest."""
+    facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
+    conversation, name = state.conversation(condition, trial), state.condition_name(condition)
+    check = _check(conversation, index, turn)
+    if conversation is None or check is None:
+        facts.append((name, [Cell("not checked yet", "quiet")]))
+        return facts
+    when = "at the end" if check.final else f"after turn {check.after_turn}"
+    status = _STATUS[check.status]
+    if check.status == "failed" and not check.final:
+        status = Cell("· not true", "plain")
+    facts.append((name, [status._replace(text=f"{status.text}, {when}")]))
+    facts.append(("expected", [Cell(compact_json(check.expected))]))
+    facts.append(("observed", [Cell(compact_json(check.observed))]))
+    if check.why:
+        facts.append(("because", [Cell(check.why)]))
+    if check.error:
+        facts.append(("error", [Cell(check.error, "bad")]))
+    if check.warning:
+        facts.append(("warning", [Cell(check.warning, "warn")]))
+    if conversation.submissions:
+        facts += _submission(conversation, index)
+    facts += _changed(conversation, check.after_turn)
+    return facts
+
+
+def _question(state: RunState, trial: int, index: int) -> list[tuple[str, str]]:
+    item = _definition(state, trial, index)
+    found: list[tuple[str, str]] = [
+        (key, str(item[key])) for key in ("expression", "cypher", "medal", "task") if key in item
+    ]
+    asked = item.get("toolCalls")
+    return [*found, ("tool calls", tool_calls_text(asked))] if isinstance(asked, dict) else found
+
+
+def _check(conversation: ConversationState | None, index: int, turn: int | None) -> AssertionChecked | None:
+    if conversation is None:
+        return None
+    checks = conversation.checks.get(index, [])
+    if turn is not None:
+        return next((check for check in checks if check.after_turn == turn), None)
+    return conversation.final_checks.get(index) or (checks[-1] if checks else None)
+
+
+def _submission(conversation: ConversationState, index: int) -> Facts:
+    graded = next((item for item in conversation.submissions if item.assertion == index), None)
+    if graded is None:
+        return []
+    if graded.error:
+        return [("grading", [Cell(graded.error, "bad")])]
+    return [("score", [Cell(str((graded.report or {}).get("score")))])]
+
+
+def _changed(conversation: ConversationState, turn: int) -> Facts:
+    """Return what changed in object context and graph between the previous turn and this one."""
+    after = _observation(conversation, turn)
+    before = _observation(conversation, turn - 1)
+    if after is None or before is None:
+        return [("changed", [Cell("the state was not observed on both sides of this turn", "quiet")])]
+    if after.error or before.error:
+        return [("changed", [Cell(f"not observed: {after.error or before.error}", "warn")])]
+    facts: Facts = []
+    for label, old, new in (
+        ("context", before.object_context, after.object_context),
+        ("graph", before.graph, after.graph),
+    ):
+        lines = changes(old, new)
+        cells = [Cell(line, _CHANGE_TONES.get(line[:1], "plain")) for line in lines]
+        words = f"nothing changed in turn {turn}"
+        facts.append((label, cells or [Cell(words, "quiet")]))
+    return facts
+
+
+def _observation(conversation: ConversationState, turn: int) -> StateObserved | None:
+    return next((seen for seen in reversed(conversation.observations) if seen.after_turn == turn), None)
 
 
 LABEL = 12
@@ -45,7 +159,7 @@ class AssertionDetail(Dialog[None]):
     @property
     def heading(self) -> str:
         """The assertion's name and weight."""
-        return assertion_view.heading(self._state, self._trial, self._index)
+        return assertion_heading(self._state, self._trial, self._index)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without a second condition there is nothing to switch to."""
@@ -62,7 +176,7 @@ class AssertionDetail(Dialog[None]):
 
     def action_turn(self, by: int) -> None:
         """Go to another turn."""
-        turns = assertion_view.turns(self._state, self._condition, self._trial, self._index)
+        turns = turn_lines(self._state, self._condition, self._trial, self._index)
         if not turns:
             return
         at = turns.index(self._turn) if self._turn in turns else len(turns) - 1
@@ -78,7 +192,7 @@ class AssertionDetail(Dialog[None]):
         self._show()
 
     def _show(self) -> None:
-        facts = assertion_view.detail(self._state, self._condition, self._trial, self._index, self._turn)
+        facts = detail(self._state, self._condition, self._trial, self._index, self._turn)
         lines: list[list[Cell]] = []
         for label, cells in facts:
             names = (label, *[""] * len(cells))

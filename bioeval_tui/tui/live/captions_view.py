@@ -45,7 +45,9 @@ def caption(state: RunState, trial: int) -> str:
     """Return the current caption, or an empty string before the first conversation starts."""
     if state.ended is not None:
         return conclude(state).sentence
-    started = [conversation for conversation in rows.talks(state, trial).values() if conversation is not None]
+    started = [
+        conversation for conversation in rows.trial_talks(state, trial).values() if conversation is not None
+    ]
     if not started:
         return ""
     conversation = max(started, key=lambda each: each.started_at.timestamp() if each.started_at else 0.0)
@@ -61,7 +63,7 @@ def _beginning(state: RunState, conversation: ConversationState, number: int) ->
     facts = state.job_of(conversation.key.trial).get("facts")
     return of.Beginning(
         number,
-        len(rows.conditions(state)),
+        len(rows.run_conditions(state)),
         conversation.key.condition == "withheld",
         len(facts) if isinstance(facts, list) else 0,
         _is_local_model(state),

@@ -10,24 +10,115 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
-from bioeval_tui.tui.live import heads_view, spans_view
+from bioeval_tui.tui.live import heads_view, spans
+from bioeval_tui.tui.live.heads_view import Head
+from bioeval_tui.tui.live.spans import Waterfall
 from bioeval_tui.tui.live.transcript import Transcript
-from bioeval_tui.tui.live.waterfall import Waterfall
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.tab_line_widget import TabLine
-from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.tones import paint, spread
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
-    from bioeval_tui.record.state import ConversationKey, MessageState
-    from bioeval_tui.tui.live.conversation_frame_widget import ConversationFrame
-    from bioeval_tui.tui.live.feed import ConversationChange
-    from bioeval_tui.tui.live.watched import Watched
+    from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
+    from bioeval_tui.tui.live.feed import ConversationChange, Watched
     from bioeval_tui.tui.shared.program import Program
+
+WHOLE = frozenset({"conversation_ended", "seed_applied", "setup_applied"})
+"""Kinds of events that concern the transcript but no single message."""
+
+
+class LiveTranscript(Transcript):
+    """A transcript without its own keys `e` and `f`, because the screen handles them for both transcripts."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide the actions that the screen handles for both transcripts."""
+        return action not in ("toggle_events", "follow")
+
+
+class ConversationFrame(Vertical):
+    """A frame around a transcript. The upper edge has the condition, its state and its score."""
+
+    DEFAULT_CSS = """
+    ConversationFrame {
+        width: 1fr;
+        border: round $line;
+        border-title-color: $foreground;
+        border-title-background: $background;
+        &.-active { border: round $primary; }
+        & > Transcript { height: 1fr; }
+    }
+    """
+
+    def __init__(self, condition: Condition) -> None:
+        super().__init__(id=f"frame-{condition}")
+        self.condition = condition
+        self.transcript = LiveTranscript()
+        self._conversation: ConversationState | None = None
+        self._head: Head | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the transcript."""
+        yield self.transcript
+
+    def on_click(self) -> None:
+        """The frame belongs to its conversation."""
+        self.transcript.focus()
+
+    def show_head(self, head: Head, active: bool) -> None:
+        """Show the frame's upper edge; `active` marks the conversation that keys act on."""
+        self._head = head
+        self.set_class(active, "-active")
+        title = framed_head(head, active, self.outer_size.width - 6)
+        if title != self._border_title:
+            # Assigned to `border_title`, each second would repaint the frame with its transcript.
+            self._border_title = title
+            edge = Region(0, 0, self.outer_size.width, 1)
+            self.refresh(edge.translate(-self.content_offset))
+
+    def on_resize(self) -> None:
+        """Fit the upper edge to the new width."""
+        if self._head is not None:
+            self.show_head(self._head, self.has_class("-active"))
+
+    def show_parting(self, message: int | None) -> None:
+        """Mark the first message that the other condition does not share."""
+        self.transcript.part_at(message)
+
+    def show_conversation(
+        self, conversation: ConversationState | None, change: ConversationChange | None
+    ) -> None:
+        """Show a conversation, or what changed in the one that is shown."""
+        if conversation is not self._conversation:
+            self._conversation = conversation
+            self.transcript.show(conversation)
+        elif change is not None:
+            if change.kinds & WHOLE:
+                self.transcript.update(None)
+            elif change.messages:
+                self.transcript.update(set(change.messages), can_wait=change.kinds == {"spans_received"})
+
+
+def framed_head(head: Head, active: bool, width: int) -> Content:
+    """Return the upper edge of a frame of this width: condition, what it means, state and score, as far as they fit."""
+    name = Cell(head.title.upper(), "strong" if active else "plain")
+    means, nothing = Cell(f" · {head.means}", "quiet"), Cell("")
+    whole = head.state.text
+    shorter = (whole, whole.partition(" · ")[0], whole.partition(" of ")[0])
+    states = [head.state._replace(text=text) for text in shorter]
+    for meaning, state in ((means, states[0]), *((nothing, state) for state in states)):
+        start, end = paint(name, meaning, "  ", state, " "), paint(" ", head.score)
+        room = width - start.cell_length - end.cell_length
+        if room >= 0:
+            return Content.assemble(start, ("─" * room, "$line"), end)
+    return spread(paint(name), paint(" ", head.score), width)
 
 
 class Conversations(Vertical):
@@ -65,7 +156,7 @@ class Conversations(Vertical):
 
     async def mount_frames(self) -> None:
         """Add the conversations. Their imports run alongside the first paint, not before it."""
-        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.conversation_frame_widget")
+        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.conversations_widget")
         self.frames = {condition: module.ConversationFrame(condition) for condition in CONDITIONS}
         await self.query_one("#frames").mount_all(self.frames.values())
         self.apply_preferences()
@@ -237,7 +328,7 @@ class Conversations(Vertical):
             case "events":
                 return self.watched.conversation is not None and bool(self.watched.conversation.messages)
             case "waterfall":
-                return bool(spans_view.turns(self.watched.conversation))
+                return bool(spans.turns_with_spans(self.watched.conversation))
             case "link" | "unlink":
                 both = sum(bool(transcript.chosen_message) for transcript in transcripts) > 1
                 return self.app.size.width >= 120 and both and self.linked == (action == "unlink")
@@ -283,7 +374,7 @@ class Conversations(Vertical):
     def action_waterfall(self) -> None:
         """Open the waterfall of the selected turn, or of the newest turn with spans."""
         state, frame = self.watched.state, self.watched.conversation
-        turns = spans_view.turns(frame)
+        turns = spans.turns_with_spans(frame)
         if state is not None and turns:
             turn = self.message.turn if self.message and self.message.turn in turns else turns[-1]
             self._waterfall = Waterfall(state, self.watched.trial, self.watched.condition, turn)

@@ -15,16 +15,14 @@ from textual.widgets import Static
 from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live import control_view, heads_view, notices_view
+from bioeval_tui.tui.live import heads_view, operator
 from bioeval_tui.tui.live.conversations_widget import Conversations
-from bioeval_tui.tui.live.feed import Changes, StateChanged
+from bioeval_tui.tui.live.feed import Changes, RunLink, StateChanged, Watched
 from bioeval_tui.tui.live.find_line_widget import FindLine
-from bioeval_tui.tui.live.operator_widget import Operator
+from bioeval_tui.tui.live.operator import Operator
 from bioeval_tui.tui.live.panel_deck_widget import PanelDeck
-from bioeval_tui.tui.live.replay_controls_widget import ReplayControls
-from bioeval_tui.tui.live.run_link import RunLink
+from bioeval_tui.tui.live.replay_bar import ReplayControls
 from bioeval_tui.tui.live.stage_widget import STAGE_CSS, Stage
-from bioeval_tui.tui.live.watched import Watched
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.copying import Copied
@@ -326,7 +324,7 @@ class LiveScreen(BaseScreen):
     def _show_title(self) -> None:
         state, play = self.state, self.watched.playback
         if state is None or state.started is None:
-            self.title_bar.say((self.NAME,), (), notices_view.title(self.link.status))
+            self.title_bar.say((self.NAME,), (), heads_view.title(self.link.status))
             return
         cell = heads_view.title_state(
             state,
@@ -345,12 +343,12 @@ class LiveScreen(BaseScreen):
         if not self.has_class("-running"):
             ended = state is not None and state.ended is not None
             jobs, again = ("", "") if self.bioeval.READ_ONLY else (self.key("go('jobs')"), self.key("again"))
-            keys = notices_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
-            lines = notices_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
+            keys = heads_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
+            lines = heads_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
             if self.bioeval.captions and link.status in ("waiting", "replay"):
                 lines = self.bioeval.introduction()
             self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
-        sentence = notices_view.banner(state, link.status, link.failure, link.now) if state else ""
+        sentence = heads_view.banner(state, link.status, link.failure, link.now) if state else ""
         banner = self.query_one("#banner", Static)
         banner.display = bool(sentence) and not self.watched.presenting
         if sentence != self._banner:  # its height may change: the whole screen is laid out anew
@@ -368,7 +366,7 @@ class LiveScreen(BaseScreen):
             case "again" if state is None:
                 return self.link.status == "failed"
             case "score_card" | "again":
-                return state is not None and control_view.applies(
+                return state is not None and operator.applies(
                     action, state, self.link.status, watched.condition, watched.trial
                 )
             case "no_spans":

@@ -13,7 +13,7 @@ from bioeval_tui.report.loading import from_state
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
-from bioeval_tui.tui.shared.dialog import Dialog, DialogText
+from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from textual.message import Message
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.live.live_panels_widget import AssertionsPanel, LatencyPanel, Look, TasksPanel
+from bioeval_tui.tui.live.panels import AssertionsPanel, LatencyPanel, Look, TasksPanel
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tab_line_widget import TabLine
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.live.watched import Watched
+    from bioeval_tui.tui.live.feed import Watched
 
 NAMES = ("tasks", "latency", "assertions")
 

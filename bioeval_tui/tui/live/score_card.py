@@ -15,23 +15,84 @@ from textual.widgets import Digits, Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.result import RunResult, result_of
+from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import shorten
+from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live import score_card_view, score_parts_view
-from bioeval_tui.tui.live.gains_widget import GainsPanel
-from bioeval_tui.tui.live.panel_widget import DrawnPanel, names_head, title_lines, wrapped_row
+from bioeval_tui.tui.live import score_card_view
+from bioeval_tui.tui.live.panels import DrawnPanel, names_head, title_lines, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
-from bioeval_tui.tui.review.review_items import ReviewSource
+from bioeval_tui.tui.shared.bars_view import Steps, step_plot
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
-from bioeval_tui.tui.shared.dialog import Dialog
-from bioeval_tui.tui.shared.labelled_widget import Labelled
-from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.tones import left, paint, right
+from bioeval_tui.tui.shared.dialogs import Dialog
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.tui.shared.tones import left, paint, right, spread
+from bioeval_tui.units import signed
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
+    from bioeval_tui.report.result import RunResult, TrialResult
+
+SHOWN, BAR, PLOT_ROWS = 5, 6, 5
+"""Number of gains, width of their bars, and height of the plot."""
+
+
+class GainsPanel(DrawnPanel):
+    """The largest gains with bars, and the plot if it fits; on a single line only the largest gain."""
+
+    def show(self, result: RunResult, trial: TrialResult, condition: Condition) -> None:
+        """Show a conversation."""
+        self.draw(lambda width: self._lines(result, trial, condition, width))
+
+    def _lines(self, result: RunResult, trial: TrialResult, condition: Condition, width: int) -> Content:
+        talk = trial.by_condition.get(condition)
+        found = talk.gains if talk else ()
+        height = self.size.height
+        if height == 1:
+            line = Content.assemble(("raises it most  ", "$quiet"), sentence(found[0]) if found else "–")
+            return spread(line, paint(Cell(signed(found[0].by) if found else "", "good")), width)
+        heading = (
+            f"{result.condition_name(condition)} {score_card_view.score_words(talk)}: what raises it most"
+        )
+        lines = [paint(Cell(heading, "quiet"))]
+        shown, room = found[:SHOWN], max(1, width - 8 - BAR)
+        plot = _plot(result, trial, condition, width)
+        if 1 + len(shown) + len(plot) > height:
+            plot = []
+        needed = 1 + sum(len(title_lines(sentence(gain), room, width)) for gain in shown) + len(plot)
+        for gain in shown:
+            bar = Cell("█" * max(1, round(gain.by / found[0].by * BAR)), "warn")
+            cells = [right(Cell(signed(gain.by), "good"), 7), Content(" "), left(bar, BAR)]
+            lines.append(
+                wrapped_row(Content(""), sentence(gain), cells, width, height if needed <= height else 1)
+            )
+        if not found:
+            perfect = talk is not None and talk.score == 1
+            lines.append(
+                paint(Cell("nothing is left to gain" if perfect else "unknown without a score", "quiet"))
+            )
+        taken = sum(1 + line.plain.count("\n") for line in lines) + len(plot)
+        return Content("\n").join([*lines, *[Content("")] * (height - taken), *plot])
+
+
+def _plot(result: RunResult, trial: TrialResult, condition: Condition, width: int) -> list[Content]:
+    """Return the share of assertions that held over the turns, with a line for each condition; empty without assertions."""
+    both = trial.by_condition
+    drawn = [
+        Steps(
+            result.condition_name(name),
+            steps,
+            heavy=name == condition,
+            tone=score_card_view.tone(both[name]),
+        )
+        for name in sorted(both, key=lambda name: name == condition)
+        if (held := both[name]) is not None and (steps := held.steps)
+    ]
+    lines = [paint(*line) for line in step_plot(drawn, width, PLOT_ROWS)]
+    return [paint(Cell("share of assertions that hold, by turn", "quiet")), *lines] if lines else []
+
 
 COLUMN, MOST_LINES = 11, 3
 """Maximum width of a column, in which a longer name of a condition wraps; maximum height of a row."""
@@ -157,7 +218,7 @@ class ScoreCard(Dialog[CardEvidence]):
             for name, conversation in self._both.items():
                 with Vertical(classes="card--score"):
                     yield Static(Content.styled(self._result.condition_name(name), "$quiet"), markup=False)
-                    value = score_parts_view.score_words(conversation).replace("–", "-")
+                    value = score_card_view.score_words(conversation).replace("–", "-")
                     yield Digits(value, classes=f"-{score_card_view.tone(conversation)}")
             yield Static(self._rest(), classes="card--rest", markup=False)
         yield Static(id="reviewed", markup=False)
@@ -210,16 +271,16 @@ class ScoreCard(Dialog[CardEvidence]):
         for condition, conversation in self._both.items():
             name = left(Cell(self._result.condition_name(condition), "quiet"), column - 1)
             if not self._roomy:  # in place of the large digits
-                value = Cell(score_parts_view.score_words(conversation), score_card_view.tone(conversation))
+                value = Cell(score_card_view.score_words(conversation), score_card_view.tone(conversation))
                 name = Content.assemble(name, right(value, 5))
             if conversation is None:
                 lines += [paint(name, " ", Cell("not run", "quiet")), Content("")]
                 continue
             room = max(0, width - name.cell_length - 1)
-            lines.append(paint(name, " ", *score_parts_view.score_bar(conversation, room)))
+            lines.append(paint(name, " ", *score_card_view.score_bar(conversation, room)))
             if self._roomy or condition == self._condition:
                 lines.append(
-                    paint(" " * (column if self._roomy else 0), *score_parts_view.legend(conversation))
+                    paint(" " * (column if self._roomy else 0), *score_card_view.legend(conversation))
                 )
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 

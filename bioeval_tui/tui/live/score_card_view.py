@@ -13,8 +13,7 @@ from bioeval_tui.report import words
 from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.live import panels_view
-from bioeval_tui.tui.live.score_parts_view import score_words
+from bioeval_tui.tui.live import panels
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone, uplift
 from bioeval_tui.units import duration, latency
 
@@ -23,6 +22,83 @@ if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.reviews import ReviewedScores
     from bioeval_tui.report.result import ConversationResult, RunResult, TrialResult
+
+SIGNS: dict[str, tuple[str, Tone]] = {
+    "timing": ("─", "plain"),
+    "task": ("═", "busy"),
+    "assertion": ("━", "good"),
+}
+WORDS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
+PENALTY_SIGN, REST_SIGN = "╌", "·"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One part's contribution to the score: `value` · `weight` / sum of the weights, in [0, 1]."""
+
+    name: str
+    value: float
+    weight: float
+    share: float
+
+
+def shares(conversation: ConversationResult) -> list[Share]:
+    """Return what each measured part adds. Their sum minus the penalty is the score before floor and rounding."""
+    known = [
+        (part, part.value) for part in conversation.parts if not part.left_out and part.value is not None
+    ]
+    total = sum(part.weight for part, _ in known)
+    return [Share(part.name, value, part.weight, value * part.weight / total) for part, value in known]
+
+
+def score_bar(conversation: ConversationResult, width: int) -> list[Cell]:
+    """Return the stacked bar of a conversation: parts, penalty, and the rest up to 1."""
+    if not conversation.is_scored:
+        return [Cell(REST_SIGN * width, "quiet")]
+    found = shares(conversation)
+    weighted = sum(item.share for item in found)
+    kept = round(max(0.0, weighted - conversation.penalty) * width)
+    cells: list[Cell] = []
+    at, total = 0, 0.0
+    for item in found:
+        total += item.share
+        sign, tone = SIGNS[item.name]
+        end = min(kept, round(total * width))
+        cells.append(Cell(sign * max(0, end - at), tone))
+        at = max(at, end)
+    filled = max(at, round(weighted * width))
+    cells.append(Cell(PENALTY_SIGN * (filled - at), "bad"))
+    cells.append(Cell(REST_SIGN * (width - filled), "quiet"))
+    return [cell for cell in cells if cell.text]
+
+
+def legend(conversation: ConversationResult) -> list[Cell]:
+    """Show how the score comes about: each part's points of the most it can give, the penalty, and the sum."""
+    if not conversation.is_scored:
+        return [Cell("not scored", "quiet")]
+    cells: list[Cell] = []
+    for part in conversation.parts:
+        sign, tone = SIGNS[part.name]
+        if part.left_out:
+            cells.append(Cell(f"{WORDS[part.name]} left out", "quiet"))
+        elif part.value is None:
+            cells.append(Cell(f"{WORDS[part.name]} not measured", "warn"))
+        else:
+            points = f"{part.value * part.weight:.2f} of {part.weight:g}"
+            cells += [Cell(sign * 2, tone), Cell(f" {WORDS[part.name]} {points}")]
+        cells.append(Cell("  "))
+    found, penalty = shares(conversation), conversation.penalty
+    most = sum(share.weight for share in found)
+    if conversation.score is not None and most:
+        cells.append(Cell(f"= {sum(share.share for share in found) * most:.2f} of {most:g}", "quiet"))
+    if penalty:
+        cells.append(Cell(f"  − penalty {penalty:.2f}", "bad"))
+    return cells
+
+
+def score_words(conversation: ConversationResult | None) -> str:
+    """Return the score with two decimals, or a dash."""
+    return score(conversation.score if conversation else None)
 
 
 class CardEvidence(NamedTuple):
@@ -183,7 +259,7 @@ def _task_rows(trial: TrialResult) -> list[Row]:
 
 def _task_cell(task: TaskScored | None, held: ConversationResult | None) -> Cell:
     if task is not None:
-        return panels_view.verdict_cell(task)
+        return panels.verdict_cell(task)
     if held is None or not held.ending:
         return Cell("·", "quiet")
     return Cell("–", "quiet") if held.end_reason == "cancelled" else Cell("? –", "warn")
@@ -225,7 +301,7 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
         details: dict[Condition, list[Cell]] = {}
         for condition in both:
             check = row.finals[condition] or next(reversed(row.timelines[condition]), None)
-            cells[condition] = panels_view.final_mark(row.finals[condition]) or Cell("–", "quiet")
+            cells[condition] = panels.final_mark(row.finals[condition]) or Cell("–", "quiet")
             said = Cell("not checked", "quiet")
             if check is not None:
                 said = Cell(check.error, "bad") if check.error else _since(row, condition, check)

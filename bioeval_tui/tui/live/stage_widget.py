@@ -14,8 +14,8 @@ from textual.widgets import Digits, Static
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
-from bioeval_tui.tui.live import heads_view, panels_view
-from bioeval_tui.tui.live.panel_widget import wrapped_row
+from bioeval_tui.tui.live import heads_view, panels
+from bioeval_tui.tui.live.panels import wrapped_row
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.cells_view import Cell, score_tone
 from bioeval_tui.tui.shared.tones import left, paint, right
@@ -24,7 +24,7 @@ from bioeval_tui.units import latency_short
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.tui.live.watched import Watched
+    from bioeval_tui.tui.live.feed import Watched
     from bioeval_tui.tui.shared.program import Program
 
 STAGE_CSS = """
@@ -129,7 +129,7 @@ class StageChart(Widget):
 
     def show(self, state: RunState, trial: int, condition: Condition, now: datetime | None) -> None:
         """Draw from the run."""
-        turns = panels_view.latency_rows(state, trial, now)
+        turns = panels.latency_rows(state, trial, now)
         shown = [(row.turn, row.bars[condition]) for row in turns if condition in row.bars]
         target = rows.target_ms(state)
         if (shown, target) != (self._rows, self._target):
@@ -157,7 +157,7 @@ def _assertions(state: RunState, trial: int, width: int) -> Content:
     """Return a line for each of the first assertions: its newest mark in each condition, and what it says."""
     lines = [Content.styled("assertions", "$foreground")]
     for row in rows.assertion_rows(state, trial)[:MOST_ASSERTIONS]:
-        found = [paint(panels_view.latest_mark(row, condition)) for condition in heads_view.conditions(state)]
+        found = [paint(panels.latest_mark(row, condition)) for condition in heads_view.conditions(state)]
         start = Content.assemble("  ", Content(" ").join(found), "  ")
         lines.append(wrapped_row(start, row.title, (), width, 2))
     return Content("\n").join(lines) if len(lines) > 1 else Content("")

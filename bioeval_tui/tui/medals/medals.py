@@ -19,30 +19,25 @@ from bioeval_tui.errors import StorageError
 from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
-from bioeval_tui.tui.items import MedalRow
+from bioeval_tui.tui.items import MedalRow, ReviewSource
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live.panel_widget import DrawnPanel
+from bioeval_tui.tui.live.panels import DrawnPanel
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.agents_widget import Agents
-from bioeval_tui.tui.medals.findings import examine
-from bioeval_tui.tui.medals.graded_feed import GradedFeed
-from bioeval_tui.tui.medals.medal_card_widget import MedalCard
-from bioeval_tui.tui.medals.medal_detail import MedalDetail
-from bioeval_tui.tui.medals.submissions_widget import Submissions
-from bioeval_tui.tui.review.review_items import ReviewSource
-from bioeval_tui.tui.shared import export_view
+from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail, examine
+from bioeval_tui.tui.medals.submissions_widget import GradedFeed, Submissions
+from bioeval_tui.tui.shared import share
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied, tabbed
-from bioeval_tui.tui.shared.export import ExportDialog
+from bioeval_tui.tui.shared.dialogs import ExportDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
-from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.medals.medal_table_view import Entry, MedalTable
+    from bioeval_tui.tui.medals.medals_view import Entry, MedalTable
 
 MOST_REVIEWED = 1000
 """Maximum number of rows in one review queue."""
@@ -354,7 +349,7 @@ class MedalsScreen(BaseScreen):
         folder: Path = self.bioeval.folder
         try:
             text = str(chosen.write("table", medals_view.EXPORTED, values))
-            path = export_view.save(text, folder, "bioeval-tui-medals", chosen.endings[0], datetime.now())
+            path = share.save_text(text, folder, "bioeval-tui-medals", chosen.endings[0], datetime.now())
         except StorageError as error:
             self.tell(f"Could not write the table: {error}", bad=True)
             return

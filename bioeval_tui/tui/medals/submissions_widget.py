@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from time import monotonic
@@ -16,21 +17,20 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import medals_view
-from bioeval_tui.tui.medals.medal_table_view import Entry, MedalTable
+from bioeval_tui.tui.medals.medals_view import Entry, MedalTable
 from bioeval_tui.tui.review.review_view import marked
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.columns import ColumnsDialog
-from bioeval_tui.tui.shared.list_table_widget import ListTable, TableHead
-from bioeval_tui.tui.shared.listing_view import Sorting
+from bioeval_tui.tui.shared.list_table import ColumnsDialog, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import RowList
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from bioeval_tui.grade.uncertainty import Uncertainty
+    from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.tui.items import MedalRow
     from bioeval_tui.tui.services import Services
+    from bioeval_tui.tui.shared.base import BaseScreen
     from bioeval_tui.tui.shared.program import Program
 
 INTERVALS_S = 0.5
@@ -233,3 +233,105 @@ class Submissions(ListTable):
             self.hidden = hidden
             self._services.keep("medals.hidden", sorted(hidden))
             self.draw()
+
+
+FRAME_S = 0.05
+SHARE = 10
+"""After a redraw while rows stream in, wait for this many times its duration."""
+SLICE_S = 0.008
+"""How long rows are added before control returns to the screen, in seconds."""
+
+
+class GradedFeed:
+    """Grades, or reads reports, in a worker of the screen; calls `taken` once the existing rows are in."""
+
+    def __init__(self, screen: BaseScreen, submissions: Submissions, taken: Callable[[], None]) -> None:
+        self._screen = screen
+        self._submissions = submissions
+        self._taken = taken
+        self.samples = False
+        """Whether the shown submissions are the samples."""
+        self.is_stopped = False
+        """Whether the user stopped the grading."""
+        self.is_done = False
+        """Whether nothing is being taken in."""
+        self.failure = ""
+        """Why the grading stopped by itself."""
+        self._watching = False
+        self._redraw_planned = False
+        self._pause = FRAME_S
+
+    @property
+    def is_grading(self) -> bool:
+        """Whether submissions are still to come that the screen waits for."""
+        return not self.is_done and not self._watching
+
+    @property
+    def state(self) -> Cell:
+        """The state for the title."""
+        if self.failure:
+            return Cell("! stopped", "bad")
+        if not self.is_done:
+            return Cell("● grading…", "busy")
+        if self._watching:
+            return Cell("● watching", "quiet")
+        if self.is_stopped:
+            return Cell("■ stopped before the rest was graded", "warn")
+        return Cell("■ all graded" if self._submissions.table.entries else "")
+
+    def start(self) -> None:
+        """Take rows in."""
+        self.is_stopped = self.is_done = False
+        self._screen.run_worker(self._take(self._screen.bioeval.services.medals()), group="medals")
+
+    def finish(self) -> None:
+        """Draw the rows so far; nothing more is awaited."""
+        self.is_done = True
+        self._submissions.redraw()
+        self._taken()
+
+    def stop(self) -> None:
+        """Stop grading; finished results are kept."""
+        self._screen.workers.cancel_group(self._screen, "medals")
+        self.is_stopped = True
+        self.finish()
+
+    async def _take(self, rows: AsyncIterator[MedalRow | None]) -> None:
+        """Add the existing rows, then follow new reports in a worker without end."""
+        began = monotonic()
+        try:
+            async for row in rows:
+                if row is None:
+                    self._watching = True
+                    self.finish()
+                    self._screen.run_worker(self._take(rows), group="feed")
+                    return
+                self.is_done = False
+                self._submissions.table.add(row)
+                self._redraw_soon()
+                if monotonic() - began > SLICE_S:
+                    await asyncio.sleep(0)
+                    began = monotonic()
+        except (BioevalError, OSError) as error:
+            self.failure = str(error) or type(error).__name__
+        except asyncio.CancelledError:
+            if isinstance(rows, AsyncGenerator):
+                await rows.aclose()  # and with it who grades
+            raise
+        self._watching = False
+        self.finish()
+
+    def _redraw_soon(self) -> None:
+        """Redraw the first row at once, later ones at most once a frame, and more seldom as the table grows."""
+        if len(self._submissions.table.entries) == 1:
+            self._redraw()
+        elif not self._redraw_planned:
+            self._redraw_planned = True
+            self._screen.set_timer(self._pause, self._redraw)
+
+    def _redraw(self) -> None:
+        self._redraw_planned = False
+        if not self.is_done:
+            began = monotonic()
+            self._submissions.redraw()
+            self._pause = max(FRAME_S, SHARE * (monotonic() - began))

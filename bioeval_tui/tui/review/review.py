@@ -15,17 +15,16 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.state import ConversationState
+from bioeval_tui.tui.items import Given, ItemId, ReviewItem, ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript import Transcript
-from bioeval_tui.tui.medals.medal_card_widget import MedalCard
+from bioeval_tui.tui.medals.medal_card import MedalCard
 from bioeval_tui.tui.review import review_view
-from bioeval_tui.tui.review.review_dialog import ReviewDialog
-from bioeval_tui.tui.review.review_items import Given, ItemId, ReviewItem, ReviewSource
+from bioeval_tui.tui.review.review_view import ReviewDialog
 from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
-from bioeval_tui.tui.shared.labelled_widget import Labelled
-from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 from bioeval_tui.tui.shared.tones import left, paint, right
 
 OTHERS_S = 2.0

@@ -8,7 +8,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.review.review import ReviewScreen
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.review.review_items import ReviewSource
+    from bioeval_tui.tui.items import ReviewSource
     from bioeval_tui.tui.services import Services
 
 

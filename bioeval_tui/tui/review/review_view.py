@@ -1,4 +1,5 @@
-"""The review screen's texts: the queue's rows, the selected item's details, and a form's errors."""
+"""The review screen's texts: the queue's rows, the selected item's details; and the dialog for a score, mark,
+fault or note."""
 
 from __future__ import annotations
 
@@ -7,14 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Input, Static
 
 from bioeval_tui.record import reviews
 from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.text import clean, shorten
+from bioeval_tui.tui.items import Given, ReviewItem
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS, standing
-from bioeval_tui.tui.review.review_items import Given, ReviewItem
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
 from bioeval_tui.units import date
 
 if TYPE_CHECKING:
@@ -296,3 +304,83 @@ def next_to_do(items: Sequence[ReviewItem], after: int, me: str) -> int | None:
     """Return the index of the next item I have not reviewed, wrapping around; None if all are."""
     order: Iterable[int] = (*range(after + 1, len(items)), *range(after + 1))
     return next((at for at in order if at < len(items) and to_do(items[at], me)), None)
+
+
+HEADINGS: dict[Kind, str] = {
+    "override": "Your score",
+    "mark": "Your mark of the submission",
+    "fault": "Who is at fault",
+    "note": "Add a note",
+}
+PLACEHOLDERS: dict[Kind, str] = {
+    "mark": "what you saw in the file",
+    "note": "your note",
+}
+
+
+class ReviewField(FormField):
+    """An input line; enter saves the review."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~review-field")
+
+
+class ReviewDialog(FormDialog[ReviewForm]):
+    """One kind of review, with its reason."""
+
+    NAME: ClassVar[str] = "Review form"
+    ABOUT: ClassVar[str] = (
+        "The reason is saved with the review, beside the recording, with your name and the time. The "
+        "recording and published results do not change."
+    )
+    LABEL_WIDTH: ClassVar[int] = 10
+    BINDINGS: ClassVar[list[BindingType]] = bindings("review-form")
+    DEFAULT_CSS = "ReviewDialog > .dialog--box { max-width: 90; }"
+
+    def __init__(self, kind: Kind, about: str, choice: str = "") -> None:
+        super().__init__()
+        self._kind = kind
+        self._about = about
+        self._choice = choice
+
+    @property
+    def heading(self) -> str:
+        """The kind of review and its item."""
+        return f"{HEADINGS[self._kind]}: {self._about}"
+
+    def compose_body(self) -> Iterable[Widget]:
+        """One line per field."""
+        with Vertical(classes="dialog--body"):
+            if self._kind == "override":
+                yield self.row(
+                    "score", ReviewField(placeholder="0 to 1, such as 0.8", id="score", compact=True)
+                )
+            elif self._kind == "mark":
+                yield self.row("mark", FormChoice(MARK_WORDS, self._choice, id="choice"))
+            elif self._kind == "fault":
+                yield self.row("fault", FormChoice(FAULTS, self._choice, id="choice"))
+            placeholder = PLACEHOLDERS.get(self._kind, "what you saw in the transcript")
+            label = "note" if self._kind == "note" else "why"
+            yield self.row(label, ReviewField(placeholder=placeholder, id="why", compact=True))
+            yield Static(id="hint", markup=False)
+
+    @property
+    def form(self) -> ReviewForm:
+        """The form as filled in so far."""
+        typed = {field.id: field.value for field in self.query(Input)}
+        choice = next((choice.value for choice in self.query(Choice)), "")
+        return ReviewForm(self._kind, typed.get("score", ""), choice, typed.get("why", ""))
+
+    def hint(self, *, trying: bool) -> Cell:
+        """The missing part of the form, or a note that it is complete."""
+        problem = wrong(self.form)
+        return Cell(problem, "bad" if trying else "quiet") if problem else Cell("enter saves it", "quiet")
+
+    def action_give(self) -> None:
+        """Close with the form, or go to the field that is missing."""
+        form = self.form
+        if not wrong(form):
+            self.dismiss(form)
+            return
+        self.tell(trying=True)
+        at = "#score" if form.kind == "override" and score_typed(form.score) is None else "#why"
+        self.query_one(at).focus()

@@ -13,10 +13,9 @@ from textual.widgets import Static
 
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import comparison_view
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
-from bioeval_tui.tui.shared.work import Tell, WorkDialog
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

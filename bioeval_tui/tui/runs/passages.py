@@ -14,9 +14,9 @@ from textual.widgets import Static
 from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
-from bioeval_tui.tui.live.conversation_frame_widget import LiveTranscript
+from bioeval_tui.tui.live.conversations_widget import LiveTranscript
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:

@@ -16,14 +16,13 @@ from textual.widget import Widget
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.run_summary import RunPreview, RunSummary
 from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live.replay_dialog import ReplayDialog
-from bioeval_tui.tui.review.review_items import ReviewSource
+from bioeval_tui.tui.live.replay_bar import ReplayDialog
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.labelled_widget import Labelled
 from bioeval_tui.tui.shared.list_screen import ListScreen
-from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
 
 class RunRows(RowList):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural, shorten
+from bioeval_tui.tui.shared.bars_view import spark
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
-from bioeval_tui.tui.shared.listing_view import Column, Key, Listing, Sorting, number_key, text_key
-from bioeval_tui.tui.shared.sparks_view import spark
+from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, when
 
 if TYPE_CHECKING:

@@ -3,23 +3,248 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from unicodedata import lookup
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
+from textual.content import Content
 from textual.dom import DOMNode
+from textual.keys import _get_unicode_name_from_key
 from textual.screen import Screen
 from textual.widget import Widget
 
+from bioeval_tui.tui.keys import order
+from bioeval_tui.tui.screens import SCREENS
 from bioeval_tui.tui.shared.at_rest import AtRest
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
-from bioeval_tui.tui.shared.keys_footer_widget import KeysFooter, key_for, key_name
-from bioeval_tui.tui.shared.title_bar_widget import TitleBar
+from bioeval_tui.tui.shared.tones import paint, spread
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.shared.copying import Copied
     from bioeval_tui.tui.shared.program import Program
+
+
+class TitleBar(Widget):
+    """One line: a path on the left, notes, and the state on the right."""
+
+    DEFAULT_CSS = """
+    TitleBar { height: 1; dock: top; background: $panel; padding: 0 1; }
+    """
+
+    def __init__(self, *path: str) -> None:
+        super().__init__()
+        self._shown: tuple[tuple[str, ...], tuple[Cell, ...], Cell, str] = (path, (), Cell(""), "")
+
+    def say(
+        self,
+        path: Sequence[str],
+        notes: Sequence[Cell] = (),
+        state: Cell = Cell(""),  # noqa: B008 - an immutable value
+        name: str = "",
+    ) -> None:
+        """Show the path, notes, status and a name (such as a run's id)."""
+        shown = (tuple(path), tuple(notes), state, name)
+        if shown != self._shown:
+            self._shown = shown
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw the line; when it is narrow, the program's name goes first, then notes."""
+        path, notes, state, name = self._shown
+        width = self.size.width
+        steps = list(path)
+        if width >= 70:
+            steps.insert(0, "bioeval-tui")
+        trail = Content.styled(" › ", "$quiet").join(
+            [Content.assemble((step, "bold" if step is path[-1] else "")) for step in steps]
+        )
+        end = paint(state, Cell(f"  {name}", "quiet")) if name and width >= 100 else paint(state)
+        room = width - trail.cell_length - end.cell_length - 6
+        kept = list(notes)
+        while kept and (listed := Content.styled(" · ", "$quiet").join(map(paint, kept))).cell_length > room:
+            # The last one goes first, and what is not worth a colour before what is.
+            kept.remove(next((note for note in reversed(kept) if note.tone == "quiet"), kept[-1]))
+        if kept:
+            trail = Content.assemble(trail, "    ", listed)
+        return spread(trail, end, width)
+
+
+_NAMES = {
+    "question_mark": "?",
+    "ctrl+p": "^p",
+    "slash": "/",
+    "escape": "esc",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "equals_sign": "=",
+    "enter": "enter",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "backspace": "⌫",
+}
+
+_CHARACTERS = {"space": " ", "slash": "/", "question_mark": "?"}
+_FIRST_TO_GO = ("share", "command_palette", "leave_app")
+"""Keys that a narrow footer leaves out; `? help` lists all."""
+_CHOOSE_SCREEN = "screens"
+"""The action of a click on `0…5`."""
+
+
+class Hint(NamedTuple):
+    """A key, what it does, and the action to run on a click."""
+
+    key: str
+    words: str
+    action: str
+    everywhere: bool
+    place: int = 0
+    tooltip: str = ""
+    node: DOMNode | None = None
+    moves: bool = False
+    """Whether it only moves within the focused widget, as in every program."""
+
+
+def key_name(key: str) -> str:
+    """Return a binding's key as people write it: `{` for `left_curly_bracket`, `^p` for `ctrl+p`."""
+    if key in _NAMES:
+        return _NAMES[key]
+    *modifiers, last = key.split("+")
+    with suppress(KeyError):
+        character = lookup(_get_unicode_name_from_key(last).replace("_", " "))
+        last = character if character.isprintable() and character != " " else last  # space and tab are words
+    return "^" + last if modifiers == ["ctrl"] else "+".join([*modifiers, last])
+
+
+def key_for(node: DOMNode, action: str) -> str:
+    """Return the key of an action of a screen, or the application, or empty if it has none."""
+    found = (binding for _, binding in node._bindings if binding.action == action)
+    return next((key_name(binding.key) for binding in found), "")
+
+
+def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
+    """Return the keys that apply now, the focused widget's first, then in the order of the table.
+
+    By default, only those that the footer shows, with one label for keys that belong together. With `hidden`, all of
+    them, each by itself; those that only move come last.
+    """
+    places = order()
+    going = f"{SCREENS[0].key}…{SCREENS[-1].key}"
+    found: dict[object, Hint] = {}
+    seen: set[tuple[DOMNode, str]] = set()
+    for key, (node, binding, enabled, tooltip) in screen.active_bindings.items():
+        if not enabled or binding.system or not (binding.show or (hidden and tooltip)):
+            continue
+        if _is_typed(screen.focused, key):
+            continue
+        everywhere = node is screen.app or binding.action.startswith("app.")
+        place = places.get((binding.id, binding.action), -1)
+        name, words, action = key_name(binding.key), binding.description, binding.action
+        if not hidden:
+            if action == f"go('{SCREENS[0].mode}')":
+                name, words, action = (going if name == SCREENS[0].key else name), "screens", _CHOOSE_SCREEN
+            elif binding.group is not None:
+                words = binding.group.description
+        label = (node, words) if binding.group is not None and not hidden else action
+        known = found.get(label)
+        if known is None:
+            moves = binding.id is None and not binding.show
+            found[label] = Hint(name, words, action, everywhere, place, tooltip, node, moves)
+        elif name not in known.key.split() and (hidden or (node, action) not in seen):
+            found[label] = known._replace(key=f"{known.key} {name}")
+        seen.add((node, action))
+    return sorted(found.values(), key=lambda hint: (hint.moves, hint.everywhere, hint.place))
+
+
+def _is_typed(focused: Widget | None, key: str) -> bool:
+    """Whether the key would be typed into the focused widget instead of doing something."""
+    return focused is not None and focused.check_consume_key(
+        key, key if len(key) == 1 else _CHARACTERS.get(key)
+    )
+
+
+def fit(all_hints: list[Hint], width: int) -> tuple[list[Hint], list[Hint]]:
+    """Return the hints for the left and the right side that fit into `width` cells, first ones first."""
+    ends = [hint for hint in all_hints if hint.everywhere]
+    for action in _FIRST_TO_GO:
+        if _length(ends) > width // 2:
+            ends = [hint for hint in ends if hint.action.removeprefix("app.") != action]
+    room = width - _length(ends)
+    kept: list[Hint] = []
+    for hint in all_hints:
+        if hint.everywhere:
+            continue
+        need = _length([hint])
+        if need > room:
+            break
+        kept.append(hint)
+        room -= need
+    return kept, ends
+
+
+def _more(count: int) -> Hint:
+    """Return the hint with the number of keys that do not fit; a click on it opens the help."""
+    return Hint(f"+{count}", "more", "app.help", everywhere=True)
+
+
+def _length(some: list[Hint]) -> int:
+    return sum(len(hint.key) + len(hint.words) + 3 for hint in some)
+
+
+class KeysFooter(Widget):
+    """One clickable line with the keys that currently apply."""
+
+    DEFAULT_CSS = """
+    KeysFooter { height: 1; dock: bottom; background: $panel; padding: 0 1; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places: list[tuple[int, int, Hint]] = []
+
+    def on_mount(self) -> None:
+        """Follow the screen's bindings, and whether they apply at all."""
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+        self.app.screen_change_signal.subscribe(self, lambda _: self.refresh())
+
+    def render(self) -> Content:
+        """Draw the keys, and remember the position of each. Behind a dialog, none applies."""
+        width = self.size.width
+        if self.app.screen is not self.screen:
+            self._places = []
+            return Content("")
+        found = hints(self.screen)
+        kept, ends = fit(found, width)
+        left_out = sum(not hint.everywhere for hint in found) - len(kept)
+        if left_out:
+            ends = [_more(left_out), *fit(found, width - _length([_more(left_out)]))[1]]
+            kept = fit(found, width - _length([_more(left_out)]))[0]
+        self._places = []
+        line = self._draw(kept, 0)
+        end = self._draw(ends, max(line.cell_length, width - _length(ends) + 2))
+        return Content.assemble(line, " " * max(0, width - line.cell_length - end.cell_length), end)
+
+    def _draw(self, some: list[Hint], start: int) -> Content:
+        pieces: list[Content] = []
+        for hint in some:
+            piece = Content.assemble((hint.key, "bold $text-accent"), " ", (hint.words, "$quiet"))
+            self._places.append((start, start + piece.cell_length, hint))
+            start += piece.cell_length + 2
+            pieces.append(piece)
+        return Content("  ").join(pieces)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Run the action of the key under the mouse."""
+        x = event.x - self.gutter.left
+        for start, end, hint in self._places:
+            if start <= x < end:
+                await self.app.run_action(hint.action, hint.node)
+                return
 
 
 class BaseScreen(Screen[None]):

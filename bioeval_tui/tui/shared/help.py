@@ -1,4 +1,5 @@
-"""Help for the screen below: what it shows, and every key that applies now."""
+"""Help for the screen below: what it shows, every key that applies now, and the signs and terms on the
+screens."""
 
 from __future__ import annotations
 
@@ -10,11 +11,56 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.base import hints
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialog import Dialog, DialogText
-from bioeval_tui.tui.shared.glossary import SIGNS, WORDS
-from bioeval_tui.tui.shared.keys_footer_widget import hints
-from bioeval_tui.tui.shared.labelled_widget import Labelled
+from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
+from bioeval_tui.tui.shared.rows_widget import Labelled
+
+SIGNS: tuple[tuple[str, str], ...] = (
+    ("✓ ✗", "passed; failed"),
+    ("· ?", "not yet true; could not be measured"),
+    ("● ◌ ‖", "in progress; queued; paused"),
+    ("■", "ended, with any result"),
+    ("▌ ┃", "the user's message; the agent's message"),
+    ("▸2 ms", "time to the first text of an answer, beside its total time"),
+    ("0.5 s…", "how long the pending message has taken; without … the whole time of an answer"),
+    ("─ ━ │", "an answer's time: until the first text, while streaming, and the target"),
+    ("◆", "the user gave a fact; in Runs, a marked run"),
+    ("∿", "a span that the agent reported through OpenTelemetry, and its duration"),
+    ("ƒ ← ⚙", "the agent called a function; its result; setup and the agent's prompts"),
+    ("↻", "a request was retried"),
+    ("3×", "the weight of an assertion"),
+)
+WORDS: tuple[tuple[str, str], ...] = (
+    (
+        "turn",
+        "a message of the user and the agent's answer, so a sign-off is none; a job's `maxTurns` counts both as messages",
+    ),
+    ("elapsed", "the time since the run started"),
+    ("playback", "the position and length of a replay, in which long silences are shortened"),
+    ("target", "what the job wants the average answer to take (`aspirationalAverage`)"),
+    ("fact", "something the simulated user may know; the job lists the facts"),
+    ("withheld", "the first condition: the user knows no facts"),
+    ("supplied", "the second condition: the user knows the facts and shares them when asked"),
+    ("uplift", "the score with facts supplied minus the score with facts withheld"),
+    (
+        "assertion",
+        "a check of the agent's state after each turn and at the end; until there is a score, how many hold is shown",
+    ),
+    (
+        "score",
+        "points for timing (1), tasks (2) and assertions (4) as a share of 7, minus a penalty for failed requests",
+    ),
+    ("mean of both", "the mean of both conditions' scores, which the published formula reports"),
+    ("tone", "the judge's rating of the agent's tone; not part of any score"),
+    ("evaluator", "plays the user: a model, a script or a person"),
+    ("sign-off", "the words with which the user ends a conversation"),
+    ("judge", "reads the transcript and scores the tasks: models or rules"),
+    ("rehearsal", "a script plays the user and rules replace the judge, so neither asks a model"),
+    ("clean", "both conditions started from the same state, so they can be compared"),
+    ("percentile", "the share of a leaderboard's entries that a submission beats"),
+    ("digest", "a fingerprint of the agent's state, which shows whether it changed"),
+)
 
 
 class HelpScreen(Dialog[None]):

@@ -13,10 +13,10 @@ from textual.widgets import Static
 
 from bioeval_tui.tui.keys import KeyPlace, bindings, places
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
+from bioeval_tui.tui.shared.base import key_name
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialog import Dialog
+from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.keymap import resolve, unfit
-from bioeval_tui.tui.shared.keys_footer_widget import key_name
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import left, paint
 

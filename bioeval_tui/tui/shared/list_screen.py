@@ -18,8 +18,7 @@ from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied, tabbed
-from bioeval_tui.tui.shared.list_table_widget import ListTable, TableHead
-from bioeval_tui.tui.shared.listing_view import Listing, Sorting
+from bioeval_tui.tui.shared.list_table import Listing, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
 

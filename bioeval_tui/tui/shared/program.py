@@ -11,7 +11,7 @@ from textual.screen import Screen
 if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
-    from bioeval_tui.tui.review.review_items import ReviewSource
+    from bioeval_tui.tui.items import ReviewSource
     from bioeval_tui.tui.services import Opener, Services
     from bioeval_tui.tui.shared.cells_view import Cell
 

@@ -1,4 +1,4 @@
-"""A list of rows, drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than 20."""
+"""Lists of rows drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than a few."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import ClassVar, Self
 
+from rich.color import Color
 from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
@@ -14,12 +15,112 @@ from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 from textual.style import Style
 from textual.visual import Visual
+from textual.widget import Widget
 
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.tones import readable
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.tones import paint, readable
+
+MOST_BARS_KEPT = 100
+
+
+class QuickBar(ScrollBar):
+    """Looks and acts like Textual's scrollbar, but keeps one strip for each of its four kinds of rows."""
+
+    def __init__(self, vertical: bool = True, name: str | None = None, *, thickness: int = 1) -> None:
+        super().__init__(vertical, name, thickness=thickness)
+        self._kept: dict[Segment, Strip] = {}
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the rows in `crop`, ready for the compositor."""
+        bar = self.render()
+        if not self.vertical or self.opacity != 1.0 or not isinstance(bar, ScrollBarRender):
+            return super().render_lines(crop)
+        style = self.app.console.get_style(bar.style)
+        plain = Color.default()
+        drawn = bar.render_bar(
+            size=self.size.height,
+            virtual_size=bar.virtual_size,
+            window_size=bar.window_size,
+            position=bar.position,
+            thickness=self.size.width,
+            vertical=True,
+            back_color=style.bgcolor or plain,
+            bar_color=style.color or plain,
+        )
+        background = self.background_colors[1]
+        filters = self.get_line_filters()
+        start, end = crop.column_span
+        strips = []
+        for segment in drawn.segments[crop.y : crop.bottom]:
+            strip = self._strip(segment)
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, background)
+            strips.append(strip.crop(start, end))
+        return strips
+
+    def _strip(self, segment: Segment) -> Strip:
+        strip = self._kept.get(segment)
+        if strip is None:
+            if len(self._kept) >= MOST_BARS_KEPT:
+                self._kept.clear()
+            strip = self._kept[segment] = Strip([segment], self.size.width)
+        return strip
+
+
+LEAST = 20
+"""Narrower than this, a text continues at the edge."""
+
+
+def hanging(line: Sequence[Cell], width: int) -> list[Content]:
+    """Return a line wrapped at `width` cells; if its first cell ends with a space, the rest wraps below itself."""
+    whole = paint(*line)
+    if whole.cell_length <= width:
+        return [whole]
+    label, text = paint(*line[:1]), paint(*line[1:])
+    indent = label.cell_length if label.plain.endswith(" ") else 0
+    if not indent or not text or width - indent < LEAST:
+        return whole.wrap(max(1, width))
+    first, *more = text.wrap(width - indent)
+    return [Content.assemble(label, first), *(part.pad_left(indent) for part in more)]
+
+
+class Labelled(Widget):
+    """Lines, as high as they need. A first cell that ends with a space is a label."""
+
+    DEFAULT_CSS = """
+    Labelled { height: auto; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown: Sequence[Sequence[Cell]] = ()
+        self._wrapped: tuple[int, list[Content]] | None = None
+        """The wrapped lines, and their width."""
+
+    def show(self, lines: Sequence[Sequence[Cell]]) -> None:
+        """Show these lines."""
+        if lines != self._shown:
+            self._shown, self._wrapped = lines, None
+            self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of wrapped lines."""
+        return len(self._lines(width))
+
+    def render(self) -> Content:
+        """Draw."""
+        return Content("\n").join(self._lines(self.size.width))
+
+    def _lines(self, width: int) -> list[Content]:
+        if self._wrapped is None or self._wrapped[0] != width:
+            self._wrapped = width, [part for line in self._shown for part in hanging(line, width)]
+        return self._wrapped[1]
+
 
 MOST_KEPT = 300
 """Number of drawn rows kept, so that scrolling by one row draws only one."""

@@ -11,9 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.tui.shared.choice_widget import Choice
-from bioeval_tui.tui.shared.dialog import Dialog
-from bioeval_tui.tui.shared.form_dialog import FormDialog
+from bioeval_tui.tui.shared.dialogs import Choice, Dialog, FormDialog
 
 YES_NO = {"yes": "yes", "no": "no"}
 READING: tuple[tuple[str, str, bool], ...] = (

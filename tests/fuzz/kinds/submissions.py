@@ -138,7 +138,7 @@ class H5adSubmissions(Submissions):
 
     def __init__(self, folder: Path, watch: Watch) -> None:
         super().__init__(folder, watch)
-        from bioeval_tui.grade.batch.limits import own_process
+        from bioeval_tui.grade.batch.containment import own_process
 
         own_process()  # as a worker does: what reading may take is bounded
         plain(self.canary, TRUTH)

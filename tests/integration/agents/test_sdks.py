@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.traces.receiver import receive_spans
-from bioeval_tui.evaluation.traces.registry import Traces
 from bioeval_tui.record.tool_calls import paired
 from tests.integration.agents.test_same_conversation import JOB
 from tests.servers.one_conversation import answer

@@ -14,9 +14,8 @@ from click.testing import CliRunner
 
 from bioeval_tui.cli.grade import grade
 from bioeval_tui.grade import GraderPool, NotGraded, TaskReport
-from bioeval_tui.grade.batch.explanations import explanations
-from bioeval_tui.grade.batch.intervals import uncertainties
 from bioeval_tui.grade.batch.item_grader import LIBRARIES
+from bioeval_tui.grade.batch.run import explanations, uncertainties
 from bioeval_tui.grade.batch.worker_process import _environment
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")

@@ -13,8 +13,8 @@ from bioeval_tui.grade.batch.run import InProcess, grade_batch
 from bioeval_tui.grade.grade import TaskGrading, grade_submission, validate_submission
 from bioeval_tui.grade.tasks.task_code import MissingPackageError, scalar
 from bioeval_tui.tui.data.grading import rows_at
-from bioeval_tui.tui.medals.medal_groups_view import groups
-from bioeval_tui.tui.medals.medal_table_view import MedalTable
+from bioeval_tui.tui.medals.agents_widget import groups
+from bioeval_tui.tui.medals.medals_view import MedalTable
 
 STRICT = """
 import numpy as np

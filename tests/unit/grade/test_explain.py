@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.explain.explain import attempts, explain
+from bioeval_tui.grade.explain import attempts, explain
 from bioeval_tui.grade.explanation import PRIVATE, Section, bar_text, table
 from bioeval_tui.grade.grade import TaskGrading
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.trash import FOLDER, deletions, folder_name
+from bioeval_tui.record.transfer import FOLDER, deletions, folder_name
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
 from tests.unit.report.recorded import Recorded, Talk

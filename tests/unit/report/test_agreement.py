@@ -15,12 +15,11 @@ from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_overlay, append_reviews
 from bioeval_tui.record.paths import overlay_path
-from bioeval_tui.report.agreement import agreement_report, change, rated_tasks
+from bioeval_tui.report.agreement import agreement_report, change, rated_tasks, with_labels
 from bioeval_tui.report.correction import draw
 from bioeval_tui.report.formats.agreement import agreement_dict, change_words, print_agreement
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.labels import with_labels
 from bioeval_tui.report.loading import load_run
 from tests.unit.report.recorded import Recorded, Talk, reviewed
 from tests.unit.runs_command import call

@@ -17,12 +17,11 @@ from bioeval_tui.grade.service import Grading
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.transfer import import_file
-from bioeval_tui.report.agreement import agreement_report, rated_tasks
+from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
 from bioeval_tui.report.correction import corrections, draw, last_draw, progress
-from bioeval_tui.report.labels import with_labels
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.reviews import ReviewDesk
-from bioeval_tui.tui.review.review_items import ReviewSource
+from bioeval_tui.tui.items import ReviewSource
 from tests.unit.report.recorded import import_scores
 from tests.unit.runs_command import call
 

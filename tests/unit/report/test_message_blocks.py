@@ -10,8 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.formats.markdown_text import message_lines
+from bioeval_tui.report.formats.markdown import markdown_report, message_lines
 from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
 from bioeval_tui.report.result import Quotation
 from tests.unit.report.recorded import Recorded, Talk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.summary import summarise_runs
-from bioeval_tui.report.summary_words import summary_lines
+from bioeval_tui.report.words import summary_lines
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
 AWAY = Talk(reason="evaluator_failed", fault="infrastructure")

@@ -18,8 +18,7 @@ from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.statistics.estimates import PassK
-from bioeval_tui.tui.live.transcript.blocks import Item
-from bioeval_tui.tui.live.transcript.build import Choices, message_blocks
+from bioeval_tui.tui.live.transcript.blocks import Choices, Item, message_blocks
 from tests.unit.report.formats.test_documents import graded
 from tests.unit.report.recorded import START, Recorded, Talk
 

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.graphs.cypher import graphqlite_rules, permitted
+from bioeval_tui.evaluation.graphs.cypher import graphqlite, permitted
+from bioeval_tui.evaluation.graphs.cypher.clauses import read
 from bioeval_tui.evaluation.graphs.cypher.lexer import tokens
-from bioeval_tui.evaluation.graphs.cypher.roles import read
 
 __all__ = [
     "check_embedded",
@@ -94,4 +94,4 @@ def check_embedded(query: str, parameters: Mapping[str, Any] | None = None) -> N
     Queries that graphqlite rejects itself are not repeated here. This does not check whether
     the query writes.
     """
-    graphqlite_rules.check(read(query), parameters or {})
+    graphqlite.check(read(query), parameters or {})

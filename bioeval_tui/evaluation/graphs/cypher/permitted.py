@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bioeval_tui.errors import ForbiddenQueryError, QueryError
+from bioeval_tui.evaluation.graphs.cypher.clauses import Query
 from bioeval_tui.evaluation.graphs.cypher.lexer import CypherToken
-from bioeval_tui.evaluation.graphs.cypher.roles import Query
 from bioeval_tui.text import clean_line
 
 READING_PROCEDURES = frozenset((

@@ -1,17 +1,22 @@
-"""The blocks of a message on screen, in order, built from its state.
-
-Plain Python without widths or colours. A block caches its painted lines and its height; `built` reuses
-blocks that did not change.
-"""
+"""The blocks of a message on screen, in order, built from its state: content, order and wording."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bioeval_tui.record.state import MessageState
-from bioeval_tui.tui.live.transcript.chunks import Chunk, cut
+from bioeval_tui.record import events
+from bioeval_tui.record.names import SPEAKERS
+from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.report.words import CUT_OFF, EMPTY
+from bioeval_tui.text import clean_line, plural
+from bioeval_tui.tui.live import spans
+from bioeval_tui.tui.live.transcript.generation import GenerationLine, generation_line
+from bioeval_tui.tui.live.transcript.markdown import Chunk, cut, pieces
+from bioeval_tui.units import duration, latency
 
 if TYPE_CHECKING:
     from textual.strip import Strip
@@ -134,3 +139,268 @@ class Item:
                 block.before = was.lines or was.before
         pairs = enumerate(zip_longest(before, self.blocks))
         return next((number for number, (one, other) in pairs if one is not other), None)
+
+
+MOST_SPANS = 12
+"""Maximum number of spans below an answer, the latest ones; its waterfall shows all."""
+
+
+@dataclass(slots=True)
+class Choices:
+    """The reader's display settings."""
+
+    opened: set[Fold] = field(default_factory=set)
+    show_events: bool = True
+    dense: bool = False
+    """No empty line between turns."""
+    parting: int | None = None
+    """The first message that the other condition does not share."""
+    roomy: bool = False
+    """Whether there is an empty line between all messages, for an audience at a distance."""
+
+
+def message_blocks(
+    item: Item, message: MessageState, choices: Choices, *, bare_sign_off: bool = False
+) -> list[Block]:
+    """Return the blocks of a message: failed attempts, text, events and given facts.
+
+    The agreed words of a bare sign-off mean nothing to a reader, so only that it signs off is shown.
+    """
+    blocks = [Block("gap")] if _parted(message, choices) else []
+    if message.message == choices.parting:
+        blocks.append(Block("parting", "the conversations differ from here"))
+    first = len(blocks)
+    blocks.extend(_failures(message))
+    blocks.extend(
+        [Block("note", "signs off", sign="■", style="note")] if bare_sign_off else _text(item, message)
+    )
+    if choices.show_events:
+        for index, event in _shown_events(message):
+            fold = Fold("event", message.message, index)
+            blocks.extend(_generation(generation_line(event), fold, fold in choices.opened))
+        blocks.extend(_spans(message, choices))
+    blocks.extend(_violations(message, choices))
+    opening = blocks[first]
+    opening.speaker = SPEAKERS[message.role]
+    opening.role = "operator" if message.operator else message.role
+    for block in blocks[first:]:
+        block.side = opening.role
+    return blocks
+
+
+def _shown_events(message: MessageState) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the events that the agent reported through its protocol, numbered; calls reported as spans are shown there."""
+    return ((index, event) for index, event in enumerate(message.generation) if "span" not in event)
+
+
+def _shown_spans(message: MessageState) -> range:
+    return range(max(0, len(message.spans) - MOST_SPANS), len(message.spans))
+
+
+def _spans(message: MessageState, choices: Choices) -> Iterator[Block]:
+    """Yield a line for each of the last spans, in the order in which they came."""
+    shown = _shown_spans(message)
+    if shown.start:
+        yield Block("note", f"{plural(shown.start, 'span')} before these", sign=spans.SIGN, style="event")
+    for index in shown:
+        span = message.spans[index]
+        fold = Fold("span", message.message, index)
+        took = (Mark(latency(span.duration_ms), "note"),)
+        style = "bad" if span.status == "error" else "event"
+        title = clean_line(spans.title(span, message), 400)
+        yield Block(
+            "note",
+            title,
+            sign=spans.SIGN,
+            style=style,
+            marks=took,
+            fold=fold,
+            opened=fold in choices.opened,
+        )
+        if fold in choices.opened:
+            yield from _detail(json.dumps(spans.detail(span), ensure_ascii=False, indent=2), "json")
+
+
+def _parted(message: MessageState, choices: Choices) -> bool:
+    if message.message <= 1:
+        return False
+    return choices.roomy or (message.role == "user" and not choices.dense)
+
+
+def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
+    """Return the folds of a message, in order, without building its blocks."""
+    found: list[Fold] = []
+    if choices.show_events:
+        found = [Fold("event", message.message, index) for index, _ in _shown_events(message)]
+        found += [Fold("span", message.message, index) for index in _shown_spans(message)]
+    return found + [Fold("violation", message.message, index) for index in range(len(message.violations))]
+
+
+def head_blocks(conversation: ConversationState | None, choices: Choices) -> list[Block]:
+    """Return what comes before the first message: setups, seeds, warnings, or a note that there is no message yet."""
+    if conversation is None:
+        return [Block("note", "no conversation yet", style="note")]
+    blocks = list(_preparation(conversation, choices))
+    blocks.extend(Block("note", clean_line(w.message), sign="!", style="warn") for w in conversation.warnings)
+    if not conversation.messages:
+        waiting = "preparing…" if conversation.phase in ("waiting", "preparing") else "no message yet"
+        blocks.append(Block("note", waiting, style="note"))
+    elif blocks:
+        blocks.append(Block("gap"))
+    return blocks
+
+
+def tail_blocks(conversation: ConversationState) -> list[Block]:
+    """Return what comes after the last message of an ended conversation."""
+    ended = conversation.ended
+    if ended is None:
+        return []
+    sign, sentence, style = _ENDINGS[ended.how]
+    if ended.fault not in ("none", "agent") and ended.fault not in sentence:
+        sentence += f", fault: {ended.fault}"
+    counts = f"{plural(conversation.turns, 'turn')} · took {duration(ended.duration_ms / 1000)}"
+    blocks = [Block("gap"), Block("note", f"{sentence} · {counts}", sign=sign, style=style)]
+    if ended.detail:
+        blocks.append(Block("note", clean_line(ended.explained), style="note"))
+    return blocks
+
+
+def _text(item: Item, message: MessageState) -> Iterator[Block]:
+    text = message.text
+    marks = _marks(message)
+    if not text.strip():
+        if any(failure.wait_ms is None for failure in message.failures):
+            return  # the side gave up: nothing more will come
+        if message.done:
+            words = f"({EMPTY if message.is_empty else 'empty message'})"
+            yield Block("note", words, style="warn" if message.is_empty else "note", marks=marks)
+        else:
+            word = "thinking…" if message.role == "user" else "answering…"
+            yield Block("waiting", word, style="note", marks=marks, timer=True)
+        return
+    chunks = item.recut(text)
+    kind_before = ""
+    for index, chunk in enumerate(chunks):
+        if index and (chunk.gap or chunk.kind != kind_before):
+            yield Block("gap")
+        last = index == len(chunks) - 1
+        live = last and not message.done
+        # Colouring code is the most expensive step, so it waits until the fence is closed.
+        kind: BlockKind = "plain-code" if live and chunk.kind == "code" else chunk.kind
+        block = Block(kind, chunk.markdown, chunk.language, live=live, chunk=chunk)
+        if index == 0:
+            block.marks, block.timer = marks, not message.done
+        kind_before = chunk.kind
+        yield block
+
+
+def _marks(message: MessageState) -> tuple[Mark, ...]:
+    marks = []
+    if message.latency_ms is not None:
+        style = "latency" if message.role == "assistant" else "note"
+        marks.append(Mark(latency(message.latency_ms), style))
+        if message.first_token_ms is not None:
+            marks.append(Mark(f"▸{latency(message.first_token_ms)}", "note", optional=True))
+    for fact in message.facts:
+        style = "fact" if fact.asked else "warn"
+        marks.append(Mark(f"◆ fact {fact.fact}, {'asked' if fact.asked else 'not asked'}", style))
+    if message.operator:
+        marks.append(Mark("✎ typed by the operator", "speaker-operator"))
+    if message.signs_off:
+        marks.append(Mark("■ signs off", "note"))
+    if message.cut_off:
+        marks.append(Mark(f"✂ {CUT_OFF}", "warn"))
+    return tuple(marks)
+
+
+def _failures(message: MessageState) -> Iterator[Block]:
+    for index, failure in enumerate(message.failures):
+        last = index == len(message.failures) - 1
+        yield Block("note", _failure(failure, message.role), sign=_failure_sign(failure), style="warn")
+        if last and message.waited_ms >= 1000:
+            yield Block(
+                "note", f"waited {latency(message.waited_ms)} in total, not part of the latency", style="note"
+            )
+
+
+def _failure_sign(failure: events.RequestFailed) -> str:
+    return "✗" if failure.wait_ms is None else "↻"
+
+
+def _failure(failure: events.RequestFailed, role: str) -> str:
+    own = {"assistant": "agent", "user": "evaluator"}.get(role)
+    who = "" if failure.peer == own else f"{failure.peer} "
+    error = clean_line(failure.error, 300)
+    why = str(failure.status) if failure.status else error
+    if failure.wait_ms is None:
+        said = f"{who}gave up: {why}"
+    else:
+        said = f"{who}retried after {latency(failure.wait_ms)}: {why}"
+    return said + ("" if failure.counted or failure.peer != "agent" else ", not counted")
+
+
+def _generation(line: GenerationLine, fold: Fold, opened: bool) -> Iterator[Block]:
+    yield Block("note", line.title, sign=line.sign, style="event", fold=fold, opened=opened)
+    if opened:
+        yield from _detail(line.detail, line.language)
+
+
+def _violations(message: MessageState, choices: Choices) -> Iterator[Block]:
+    for index, violation in enumerate(message.violations):
+        fold = Fold("violation", message.message, index)
+        rule = clean_line(violation.rule, 80).replace("_", " ")
+        text = f"evaluator, {violation.outcome}: {rule}"
+        opened = fold in choices.opened
+        style = "bad" if violation.outcome == "not sent" else "warn"
+        yield Block("note", text, sign="!", style=style, fold=fold, opened=opened)
+        if opened:
+            content = "" if violation.effect == "mark" else violation.content  # it stands above
+            yield from _detail(f"{violation.detail}\n\n{content}".strip(), "")
+
+
+def _preparation(conversation: ConversationState, choices: Choices) -> Iterator[Block]:
+    setups, seeds = conversation.setups, conversation.seeds
+    if setups or seeds:
+        counts = [plural(len(setups), "setup")] if setups else []
+        counts += [plural(len(seeds), "seed")] if seeds else []
+        fold = Fold("preparation", 0, 0)
+        opened = fold in choices.opened
+        yield Block(
+            "note",
+            f"{' and '.join(counts)} applied before the start",
+            sign="⚙",
+            style="event",
+            fold=fold,
+            opened=opened,
+        )
+        if opened:
+            lines = [f"setup {s.index + 1}, {latency(s.elapsed_ms)}\n{s.cypher}" for s in setups]
+            lines += [f"seed {s.index + 1}, {s.what}{': ' + s.detail if s.detail else ''}" for s in seeds]
+            yield from _detail("\n\n".join(lines), "")
+    for setup in setups:
+        if setup.error:
+            text = f"setup {setup.index + 1} failed: {clean_line(setup.error)}"
+            yield Block("note", text, sign="✗", style="bad")
+    for seed in seeds:
+        if not seed.applied:
+            yield Block(
+                "note", f"seed {seed.index + 1} not applied: {clean_line(seed.detail)}", sign="✗", style="bad"
+            )
+
+
+def _detail(text: str, language: str) -> Iterator[Block]:
+    kind: BlockKind = "detail-code" if language else "detail"
+    for piece in pieces(text) or ["(empty)"]:
+        yield Block(kind, piece, language)
+
+
+_ENDINGS: dict[str, tuple[str, str, str]] = {
+    "signed_off": ("■", "signed off", "note"),
+    "max_turns": ("◐", "message limit reached", "warn"),
+    "agent_failed": ("✗", "the agent failed", "bad"),
+    "evaluator_failed": ("✗", "the evaluator failed", "bad"),
+    "timed_out": ("✗", "timed out", "bad"),
+    "cancelled": ("–", "cancelled", "note"),
+    "unknown": ("·", "ended for an unknown reason", "note"),
+    "not_held": ("?", "could not be run", "warn"),
+}

@@ -2,20 +2,100 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
+from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
+from textual.selection import Selection
 from textual.strip import Strip
 
+from bioeval_tui.text import clean
+from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.document import Document, Spot
-from bioeval_tui.tui.live.transcript.paint import Painter
-from bioeval_tui.tui.live.transcript.style import STYLE_NAMES
-from bioeval_tui.tui.shared.quick_bar_widget import QuickBar
+from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, STYLE_NAMES, Painter
+from bioeval_tui.tui.shared.rows_widget import QuickBar
+from bioeval_tui.units import latency_short
+
+_LINE_BITS = 16
+_BLOCK_BITS = 20
+
+
+def line_key(spot: Spot) -> int:
+    """Return the number that names a line."""
+    return (spot.item << _BLOCK_BITS | spot.block) << _LINE_BITS | spot.line
+
+
+def spot_of_key(key: int) -> Spot:
+    """Return the line that a number names."""
+    rest, line = divmod(key, 1 << _LINE_BITS)
+    item, block = divmod(rest, 1 << _BLOCK_BITS)
+    return Spot(item, block, line)
+
+
+def selected_text(document: Document, selection: Selection) -> str:
+    """Return the selected text. A block selected in part gives its lines as painted, in full its source."""
+    if not document.items:
+        return ""
+    start = spot_of_key(selection.start.y) if selection.start is not None else Spot(0, 0, 0)
+    end = spot_of_key(selection.end.y) if selection.end is not None else document.end()
+    found: list[str] = []
+    for item in range(start.item, min(end.item, len(document.items) - 1) + 1):
+        for number, block in enumerate(document.blocks(item)):
+            here = (item, number)
+            if not start[:2] <= here <= end[:2] or block.kind == "waiting":
+                continue
+            if here in (start[:2], end[:2]):
+                lines = [line.text for line in document.lines(item, block)]
+                keys = [line_key(Spot(item, number, row)) for row in range(len(lines))]
+                for key, text in zip(keys, lines, strict=True):
+                    span = selection.get_span(key)
+                    if span is not None:
+                        found.append(text[max(0, span[0]) : None if span[1] < 0 else max(0, span[1])])
+            else:
+                found.append(clean(block.text))
+    return "\n".join(found)
+
+
+def with_timer(strip: Strip, document: Document, now: datetime | None) -> Strip:
+    """Return the first line of the awaited message with the time it has taken so far (`now` None: the present)."""
+    pending, painter = document.pending, document.painter
+    if pending is None or painter is None:
+        return strip
+    elapsed = ((now or datetime.now(UTC)) - pending.started_at).total_seconds() * 1000
+    return _at_right(strip, painter, Mark(f"{latency_short(max(100.0, elapsed))}…", "note"))
+
+
+def with_cursor(strip: Strip, block: Block, document: Document, style: Style) -> Strip:
+    """Return the marked line, saying at its right which key opens it."""
+    painter = document.painter
+    assert painter is not None
+    if painter.right == MARK_CELLS:
+        strip = _at_right(strip, painter, Mark("⏎ close" if block.opened else "⏎ open", "note"))
+    edge = painter.edge
+    marked = Segment.apply_style(strip.crop(0, edge), post_style=Style(bgcolor=style.bgcolor))
+    return Strip.join([Strip(marked), strip.crop(edge)])
+
+
+def restyled(strip: Strip, line: Line, start: int, end: int, style: Style) -> Strip:
+    """Return the strip with characters `start` to `end` of its text in another style."""
+    if end <= start:
+        return strip
+    left = strip.index_to_cell_position(line.before + start)
+    right = strip.index_to_cell_position(line.before + end)
+    before, middle, after = strip.crop(0, left), strip.crop(left, right), strip.crop(right)
+    return Strip.join([before, Strip(Segment.apply_style(middle, post_style=style)), after])
+
+
+def _at_right(strip: Strip, painter: Painter, mark: Mark) -> Strip:
+    edge = painter.edge
+    right = painter.marks_strip([mark], MARK_CELLS)
+    return Strip.join([strip.crop(0, edge - MARK_CELLS), right, strip.crop(edge)])
 
 
 class PageView(ScrollView):

@@ -17,13 +17,18 @@ from textual.timer import Timer
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript.blocks import Fold
-from bioeval_tui.tui.live.transcript.code import warm_up
 from bioeval_tui.tui.live.transcript.document import Spot
-from bioeval_tui.tui.live.transcript.draw import restyled, with_cursor, with_timer
 from bioeval_tui.tui.live.transcript.highlights import Highlights, Span
-from bioeval_tui.tui.live.transcript.page import PageView
-from bioeval_tui.tui.live.transcript.selecting import line_key, selected_text
-from bioeval_tui.tui.live.transcript.style import CSS, STYLE_NAMES
+from bioeval_tui.tui.live.transcript.markdown import warm_up
+from bioeval_tui.tui.live.transcript.page import (
+    PageView,
+    line_key,
+    restyled,
+    selected_text,
+    with_cursor,
+    with_timer,
+)
+from bioeval_tui.tui.live.transcript.paint import CSS, STYLE_NAMES
 
 STREAM_INTERVAL = 0.1
 """Minimum seconds between two repaints of a growing message. Its first words never wait."""

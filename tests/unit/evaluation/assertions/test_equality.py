@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.assertions.equality import compare
+from bioeval_tui.evaluation.assertions.checker import compare
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.wiring.case_file import read_cases
+from bioeval_tui.evaluation.wiring.cases import read_cases
 from tests.unit.evaluation.cases.tables import HEALTHBENCH, checked, lines
 
 JOB = "cases: {file: cases.csv, id: id}\ntasks: []\nfacts: []\n"

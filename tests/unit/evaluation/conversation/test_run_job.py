@@ -26,7 +26,7 @@ from bioeval_tui.record.events import MessageCompleted, StateObserved, write_eve
 from bioeval_tui.report import words
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.document import document_of
-from bioeval_tui.report.samples import why_excluded
+from bioeval_tui.report.rows import why_excluded
 from bioeval_tui.tui.live.score_card_view import why_empty
 from tests.unit.evaluation.conversation.fakes import (
     SIGNOFF,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.evaluation.engine.budget import CallBudget, Rates, RunBudget
+from bioeval_tui.evaluation.engine.limits import CallBudget, Rates, RunBudget
 from bioeval_tui.evaluation.prices import Price
 from bioeval_tui.evaluation.spending import LimitReachedError, counting, report, request
 

@@ -8,8 +8,8 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from bioeval_tui.evaluation.engine import pace as pace_module
-from bioeval_tui.evaluation.engine.pace import LONGEST_PAUSE_S, Pace
+from bioeval_tui.evaluation.engine import limits as pace_module
+from bioeval_tui.evaluation.engine.limits import LONGEST_PAUSE_S, Pace
 from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge
 
 

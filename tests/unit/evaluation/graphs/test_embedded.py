@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.graphs import embedded_file
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.graphs.embedded_file import Allowance, EmbeddedFile
+from bioeval_tui.evaluation.graphs import embedded
+from bioeval_tui.evaluation.graphs.embedded import Allowance, EmbeddedFile, EmbeddedGraph, available
 from bioeval_tui.evaluation.seams import PeerError
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
@@ -183,19 +182,19 @@ async def test_a_snapshot_of_many_nodes_reads_every_page(graph: EmbeddedGraph) -
 def test_where_no_wheel_exists_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(
-        embedded_file.importlib.util, "find_spec", lambda name: None if name == "graphqlite" else find(name)
+        embedded.importlib.util, "find_spec", lambda name: None if name == "graphqlite" else find(name)
     )
     assert "needs graphqlite: install with `" in str(available())
 
 
 def test_a_library_version_that_loses_types_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded_file.importlib.metadata, "version", lambda _: "3.54.1.0")
+    monkeypatch.setattr(embedded.importlib.metadata, "version", lambda _: "3.54.1.0")
     assert "3.54.1" in str(available())
 
 
 async def test_without_its_library_the_graph_is_unavailable(
     graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded_file, "available", lambda: "no wheel here")
+    monkeypatch.setattr(embedded, "available", lambda: "no wheel here")
     with pytest.raises(PeerError, match="no wheel here"):
         await graph.query("RETURN 1 AS one")

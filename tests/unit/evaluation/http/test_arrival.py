@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from bioeval_tui.evaluation.agents.rest import RestAgent
-from bioeval_tui.evaluation.http.arrival import STAMPED, Arrivals
+from bioeval_tui.evaluation.http.client import STAMPED, Arrivals
 from bioeval_tui.evaluation.seams import Delta, Reply
 
 SESSION = {"sessionId": "s1"}

@@ -7,8 +7,7 @@ from typing import Any, cast
 
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluation.traces import joined
-from bioeval_tui.evaluation.traces.joined import RunTraces
-from bioeval_tui.evaluation.traces.registry import Traceparent, Traces
+from bioeval_tui.evaluation.traces.joined import RunTraces, Traceparent, Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.spans import AgentSpan
 from tests.unit.evaluation.traces.spans import span, tool

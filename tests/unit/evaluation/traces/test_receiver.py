@@ -18,8 +18,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.traces import receiver
+from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.traces.receiver import receive_spans
-from bioeval_tui.evaluation.traces.registry import Traces
 from bioeval_tui.record.spans import AgentSpan
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.evaluation.engine.spec import RunRequest
-from bioeval_tui.evaluation.wiring.connections import connections
+from bioeval_tui.evaluation.wiring.doctor import connections
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
 from bioeval_tui.settings import Settings
 

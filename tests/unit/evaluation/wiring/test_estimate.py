@@ -10,7 +10,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.estimate import RunEstimate, estimate_batch, total_cost
 from bioeval_tui.evaluation.wiring.parts import prepare_run
-from bioeval_tui.report.formats.dry_run import print_estimates
+from bioeval_tui.report.formats.plan_console import print_estimates
 from bioeval_tui.settings import Secret, Settings
 
 JOB = """

@@ -12,8 +12,7 @@ import pytest
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade import Grader, Registry, grade_submission
-from bioeval_tui.grade.tasks.folders import SHIPPED_TASKS, default_data_dir
-from bioeval_tui.grade.tasks.task import TaskConfigError
+from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, TaskConfigError, default_data_dir
 from bioeval_tui.grade.tasks.task_code import CodeError
 
 

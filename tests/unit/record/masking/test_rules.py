@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.record.masking.rules import HIDDEN, MOST_SLOW, PatternRule, Rules
-from bioeval_tui.record.masking.rules_file import load_rules
+from bioeval_tui.record.masking.rules import HIDDEN, MOST_SLOW, PatternRule, Rules, load_rules
 from bioeval_tui.record.masking.stream import _Growing
 
 RULES = r"""

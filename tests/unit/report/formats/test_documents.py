@@ -28,8 +28,7 @@ from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.junit import junit_xml
-from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.formats.markdown_text import escape
+from bioeval_tui.report.formats.markdown import escape, markdown_report
 from bioeval_tui.report.formats.tables import openai_lines, turns_csv
 from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.message_blocks import plain

@@ -10,7 +10,7 @@ import pytest
 from run_script import scripted_run
 
 from bioeval_tui.record.events import RunEnded
-from bioeval_tui.report.formats.farewell import say_goodbye
+from bioeval_tui.report.formats.console import say_goodbye
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from rich.style import Style
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.report.formats import video
-from bioeval_tui.report.formats.video import Alphabet, Glyph, write_video
+from bioeval_tui.report.formats import replays
+from bioeval_tui.report.formats.replays import Alphabet, Glyph, write_video
 
 RED, PLAIN = Style.parse("rgb(255,0,0) on rgb(0,0,255)"), Style()
 
@@ -18,12 +18,12 @@ RED, PLAIN = Style.parse("rgb(255,0,0) on rgb(0,0,255)"), Style()
 def test_a_frame_draws_each_cell_in_its_two_colours() -> None:
     # A cell of 2 × 1 pixels: one in the colour of the text, one in that of the background.
     alphabet = Alphabet(2, 1, {Glyph(text): [b"\xff\x00"] for text in "a "})
-    picture = video._Frames(alphabet).picture([(("a", RED), ("a", RED + Style(reverse=True)))])
+    picture = replays._Frames(alphabet).picture([(("a", RED), ("a", RED + Style(reverse=True)))])
     assert picture == b"P6 4 1 255\n" + bytes([255, 0, 0, 0, 0, 255, 0, 0, 255, 255, 0, 0])
 
 
 def test_wide_characters_take_two_cells_and_combining_ones_none() -> None:
-    cells = [glyph.text for glyph, _ in video._cells((("漢e\u0301", PLAIN),))]
+    cells = [glyph.text for glyph, _ in replays._cells((("漢e\u0301", PLAIN),))]
     assert cells == ["漢", " ", "e"]
 
 

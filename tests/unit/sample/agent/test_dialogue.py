@@ -9,7 +9,7 @@ import pytest
 
 from bioeval_tui.sample.agent.dialogue import Answer, Dialogue
 from bioeval_tui.sample.agent.facts import BUILT_IN
-from bioeval_tui.sample.agent.notes import learn
+from bioeval_tui.sample.agent.graph_records import learn
 from bioeval_tui.sample.agent.records import MemoryRecords
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

@@ -9,8 +9,7 @@ import pytest
 
 from bioeval_tui.sample.agent.facts import BUILT_IN
 from bioeval_tui.sample.agent.language import find_dose, read
-from bioeval_tui.sample.agent.places import find_time_zone
-from bioeval_tui.sample.agent.times import find_when
+from bioeval_tui.sample.agent.times import find_time_zone, find_when
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)  # a Friday
 

@@ -8,7 +8,7 @@ import history
 import pytest
 
 from bioeval_tui.tui.benchmarks import benchmarks_view
-from bioeval_tui.tui.shared.path_dialog import pasted_path
+from bioeval_tui.tui.shared.dialogs import pasted_path
 from tests.unit.tui.lines import text
 
 DETAILS = history.details()

@@ -15,8 +15,8 @@ from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.read_only import REFUSED, ReadOnlyServices
 from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.read_only_app import ReadOnlyApp
-from bioeval_tui.tui.review.review_items import ReviewSource
 from bioeval_tui.tui.services import Services
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"

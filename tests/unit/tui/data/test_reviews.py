@@ -24,7 +24,7 @@ from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.grading import rows_at
 from bioeval_tui.tui.data.reviews import ReviewDesk
-from bioeval_tui.tui.review.review_items import Given, ReviewSource
+from bioeval_tui.tui.items import Given, ReviewSource
 from tests.unit.record.test_versions import GOLDEN
 
 ID = "20260101-000000-abcd"

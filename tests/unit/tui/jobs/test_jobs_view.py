@@ -15,7 +15,7 @@ from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.jobs.jobs_view import RunForm
 from bioeval_tui.tui.jobs.source_view import MAX_LINES, Source, wrapped
-from bioeval_tui.tui.shared import sparks_view
+from bioeval_tui.tui.shared import bars_view
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -46,9 +46,9 @@ def test_jobs_can_be_sorted_by_each_column_and_filtered_by_words() -> None:
 
 
 def test_a_sparkline_has_a_fixed_scale_and_shows_gaps() -> None:
-    assert sparks_view.spark([0.0, 0.5, 1.0, None], 10) == "▁▅█·"
-    assert sparks_view.spark([0.1] * 20, 5) == "▁" * 5
-    assert sparks_view.spark([], 5) == ""
+    assert bars_view.spark([0.0, 0.5, 1.0, None], 10) == "▁▅█·"
+    assert bars_view.spark([0.1] * 20, 5) == "▁" * 5
+    assert bars_view.spark([], 5) == ""
 
 
 def test_problems_are_shown_under_their_lines() -> None:

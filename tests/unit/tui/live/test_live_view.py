@@ -12,7 +12,7 @@ from bioeval_tui.record.replay import turn_ends
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.record.turn_mark import TurnMark
 from bioeval_tui.report import rows
-from bioeval_tui.tui.live import control_view, heads_view, notices_view, panels_view, timeline_view
+from bioeval_tui.tui.live import heads_view, operator, panels, replay_bar
 from bioeval_tui.tui.shared import bars_view
 
 
@@ -74,11 +74,11 @@ def test_the_plot_over_the_turns_shows_the_share_of_assertions_by_weight_as_the_
 def test_the_bar_of_a_replay_names_the_turn_as_the_heading_does() -> None:
     script, state = scripted_run(), after()
     marks = turn_ends(script)
-    assert timeline_view.label(marks, len(script), 14.0, 120, state) == "end   playback 00:14 / 00:14"
+    assert replay_bar.label(marks, len(script), 14.0, 120, state) == "end   playback 00:14 / 00:14"
     seen = set()
     for given in range(marks[0].given, len(script)):
         state = apply_all(RunState(), script[:given])
-        where = timeline_view.label(marks, given, 0.0, 120, state).partition("   ")[0]
+        where = replay_bar.label(marks, given, 0.0, 120, state).partition("   ")[0]
         condition, comma, turn = where.partition(", ")
         if comma:
             heading = heads_view.head(state, condition, 1, None).state.text
@@ -87,7 +87,7 @@ def test_the_bar_of_a_replay_names_the_turn_as_the_heading_does() -> None:
     assert "withheld, turn 4 of 4" in seen
     middle = marks[2]
     state = apply_all(RunState(), script[: middle.given])
-    assert timeline_view.label(marks, middle.given, middle.at_s, 80, state).startswith("turn ")
+    assert replay_bar.label(marks, middle.given, middle.at_s, 80, state).startswith("turn ")
     assert middle.passed == rows.assertion_steps(state, "withheld", 1)[-1][1]
 
 
@@ -97,7 +97,7 @@ def test_a_replay_explains_only_the_signs_that_its_bar_has() -> None:
     last = marks[-1]
 
     def legend(shown: list[TurnMark], given: int, width: int = 60) -> str:
-        return timeline_view.legend(timeline_view.bar(shown, given, 0.0, width))
+        return replay_bar.legend(replay_bar.bar(shown, given, 0.0, width))
 
     assert legend(calm, last.given) == "● turn"
     assert legend(calm, 0) == "○ turn"
@@ -105,8 +105,8 @@ def test_a_replay_explains_only_the_signs_that_its_bar_has() -> None:
     assert legend(calm, last.given, 8) == "", "so many turns in so few cells have no sign"
     failed = [*calm[:2], calm[2]._replace(failed=True), *calm[3:]]
     assert legend(failed, marks[1].given) == "● turn  ○ ahead  ✗ assertion failed"
-    told = timeline_view.bar(failed, marks[1].given, 0.0, 60, demo=True)
-    assert timeline_view.legend(told) == "● turn  ○ ahead", "a demo does not tell what will fail"
+    told = replay_bar.bar(failed, marks[1].given, 0.0, 60, demo=True)
+    assert replay_bar.legend(told) == "● turn  ○ ahead", "a demo does not tell what will fail"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_task_scores_appear_with_the_judges_verdict() -> None:
 
 def task_cells(state: RunState, condition: Condition) -> list[str]:
     talk = state.conversation(condition)
-    return [panels_view.task_cell(row, condition, talk).text for row in rows.task_rows(state, 1)]
+    return [panels.task_cell(row, condition, talk).text for row in rows.task_rows(state, 1)]
 
 
 def test_a_failed_judge_is_not_a_score_of_zero() -> None:
@@ -158,9 +158,9 @@ def test_a_failed_judge_is_not_a_score_of_zero() -> None:
 def test_an_assertion_passes_at_its_turn_and_fails_only_at_the_end() -> None:
     reminder = rows.assertion_rows(after(), 1)[0]
     assert reminder.title == "reminder exists"
-    marks = panels_view.marks(reminder.timelines["supplied"])
+    marks = panels.assertion_marks(reminder.timelines["supplied"])
     assert "".join(marks[turn].text for turn in range(1, 6)) == "···✓✓"
-    final = panels_view.final_mark(reminder.finals["withheld"])
+    final = panels.final_mark(reminder.finals["withheld"])
     assert final is not None
     assert final.text == "✗"
 
@@ -184,12 +184,12 @@ def test_an_assertion_that_no_longer_holds_is_marked_at_once() -> None:
     state = apply_all(
         after(5), [check(1, "failed"), check(2, "passed"), check(3, "failed"), check(4, "not_measured")]
     )
-    marks = panels_view.marks(rows.assertion_rows(state, 1)[0].timelines["withheld"])
+    marks = panels.assertion_marks(rows.assertion_rows(state, 1)[0].timelines["withheld"])
     assert "".join(marks[turn].text for turn in (1, 2, 3, 4)) == "·✓✗?"
 
 
 def test_latencies_are_those_of_successful_attempts() -> None:
-    turns = panels_view.latency_rows(after(), 1, None)
+    turns = panels.latency_rows(after(), 1, None)
     assert turns[2].bars["withheld"].ms == 3420.0
     summary = rows.latency(after(), "withheld", 1)
     assert summary.average_ms == pytest.approx((420 + 910 + 3420 + 1280) / 4)
@@ -198,13 +198,13 @@ def test_latencies_are_those_of_successful_attempts() -> None:
 
 def test_the_pending_answer_has_a_growing_bar() -> None:
     state = upto("message_started", 2)
-    row = panels_view.latency_rows(state, 1, state.last_at + timedelta(seconds=2))[0]
+    row = panels.latency_rows(state, 1, state.last_at + timedelta(seconds=2))[0]
     assert row.bars["withheld"].running
     assert row.bars["withheld"].ms == pytest.approx(2000)
 
 
 def test_a_latency_bar_shows_waiting_streaming_and_target_without_colour() -> None:
-    bar = panels_view.Bar(ms=1000, first_ms=400, message=2)
+    bar = panels.Bar(ms=1000, first_ms=400, message=2)
     text = "".join(cell.text for cell in bars_view.latency_bar(bar, 2000, 1500, 20))
     assert text == "────━━━━━━     │    "
     late = "".join(cell.text for cell in bars_view.latency_bar(bar, 1000, 500, 10))
@@ -213,36 +213,36 @@ def test_a_latency_bar_shows_waiting_streaming_and_target_without_colour() -> No
 
 @pytest.mark.parametrize("width", [0, 1, 2, 7])
 def test_a_latency_bar_never_exceeds_its_width(width: int) -> None:
-    bar = panels_view.Bar(ms=9e9, first_ms=1.0, message=2)
+    bar = panels.Bar(ms=9e9, first_ms=1.0, message=2)
     assert sum(len(cell.text) for cell in bars_view.latency_bar(bar, 100, 50, width)) == width
 
 
 def test_uplift_is_not_shown_when_the_run_is_not_clean() -> None:
-    early = panels_view.uplift(upto("message_started", 5), 1)
+    early = panels.uplift_cells(upto("message_started", 5), 1)
     assert early is not None
     assert early.text == "once both ended"
-    shown = panels_view.uplift(after(), 1)
+    shown = panels.uplift_cells(after(), 1)
     assert shown is not None
     assert shown.text == "+0.67"
-    hidden = panels_view.uplift(after(clean=False), 1)
+    hidden = panels.uplift_cells(after(clean=False), 1)
     assert hidden is not None
     assert "not clean" in hidden.text
 
 
 def test_keys_are_offered_only_where_they_apply() -> None:
     running, ended = upto("message_started", 3), after()
-    assert control_view.applies("pause", running, "live", "withheld", 1)
-    assert not control_view.applies("resume", running, "live", "withheld", 1)
-    assert not control_view.applies("give_back", running, "live", "withheld", 1)
-    assert not control_view.applies("cancel", running, "live", "supplied", 1)
-    for action in control_view.CONTROL:
-        assert not control_view.applies(action, ended, "live", "withheld", 1)
-        assert not control_view.applies(action, running, "replay", "withheld", 1)
-    assert control_view.applies("again", ended, "live", "withheld", 1)
+    assert operator.applies("pause", running, "live", "withheld", 1)
+    assert not operator.applies("resume", running, "live", "withheld", 1)
+    assert not operator.applies("give_back", running, "live", "withheld", 1)
+    assert not operator.applies("cancel", running, "live", "supplied", 1)
+    for action in operator.CONTROL:
+        assert not operator.applies(action, ended, "live", "withheld", 1)
+        assert not operator.applies(action, running, "replay", "withheld", 1)
+    assert operator.applies("again", ended, "live", "withheld", 1)
 
 
 def test_an_interrupted_run_says_what_was_kept_and_how_to_resume() -> None:
-    sentence = notices_view.banner(
+    sentence = heads_view.banner(
         after(60), "interrupted", "the engine is gone; the run was interrupted", None
     )
     assert "7 messages kept" in sentence
@@ -250,16 +250,16 @@ def test_an_interrupted_run_says_what_was_kept_and_how_to_resume() -> None:
 
 
 def test_a_run_that_could_not_start_says_why_and_what_to_press() -> None:
-    keys = notices_view.Keys(jobs="1", runs="3", again="f5", quit="q")
-    lines = notices_view.waiting("failed", "no agent at http://127.0.0.1:1", 0, keys)
+    keys = heads_view.Keys(jobs="1", runs="3", again="f5", quit="q")
+    lines = heads_view.waiting("failed", "no agent at http://127.0.0.1:1", 0, keys)
     text = " ".join(cell.text for cell in lines)
     assert "no agent at http://127.0.0.1:1" in text
     assert "f5  try again" in text
 
 
 def test_without_an_engine_no_key_to_run_is_mentioned() -> None:
-    keys = notices_view.Keys(jobs="", runs="3", again="", quit="q")
+    keys = heads_view.Keys(jobs="", runs="3", again="", quit="q")
     for link in ("empty", "failed"):
-        text = " ".join(cell.text for cell in notices_view.waiting(link, "why", 0, keys))
+        text = " ".join(cell.text for cell in heads_view.waiting(link, "why", 0, keys))
         assert "jobs" not in text
         assert "try again" not in text

@@ -10,7 +10,7 @@ from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.tui.live import score_card_view, score_parts_view
+from bioeval_tui.tui.live import score_card_view
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, shown
 
 
@@ -22,7 +22,7 @@ def state() -> RunState:
 @pytest.mark.parametrize("condition", ["withheld", "supplied"])
 def test_the_parts_minus_the_penalty_are_the_score(state: RunState, condition: str) -> None:
     talk = shown(state)[1].by_condition[condition]
-    weighted = sum(item.share for item in score_parts_view.shares(talk))
+    weighted = sum(item.share for item in score_card_view.shares(talk))
     assert max(0.0, weighted - talk.penalty) == pytest.approx(talk.score, abs=0.00501)
 
 
@@ -30,9 +30,9 @@ def test_the_parts_minus_the_penalty_are_the_score(state: RunState, condition: s
 @pytest.mark.parametrize("width", [10, 57, 120])
 def test_the_score_bar_is_as_long_as_the_score(state: RunState, condition: str, width: int) -> None:
     talk = shown(state)[1].by_condition[condition]
-    cells = score_parts_view.score_bar(talk, width)
+    cells = score_card_view.score_bar(talk, width)
     assert sum(len(cell.text) for cell in cells) == width
-    signs = {sign for sign, _ in score_parts_view.SIGNS.values()}
+    signs = {sign for sign, _ in score_card_view.SIGNS.values()}
     filled = sum(len(cell.text) for cell in cells if cell.text[0] in signs)
     assert filled == pytest.approx(talk.score * width, abs=1)
 

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bioeval_tui.markdown import pattern_of
-from bioeval_tui.tui.live.transcript.chunks import MAX_CHARS, MAX_LINES, Chunk, cut, pieces
+from bioeval_tui.tui.live.transcript.document import Heights
 from bioeval_tui.tui.live.transcript.generation import generation_line
-from bioeval_tui.tui.live.transcript.heights import Heights
 from bioeval_tui.tui.live.transcript.highlights import spans_by_line
-from bioeval_tui.tui.live.transcript.markdown import finished
+from bioeval_tui.tui.live.transcript.markdown import MAX_CHARS, MAX_LINES, Chunk, cut, finished, pieces
 
 PARAGRAPH = "words that go on " * 25
 

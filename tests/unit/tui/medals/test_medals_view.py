@@ -7,13 +7,13 @@ from io import StringIO
 import pytest
 from medal_rows import board, graded, invalid, sample_rows
 
-from bioeval_tui.grade.uncertainty import Uncertainty
+from bioeval_tui.grade.task_report import Uncertainty
 from bioeval_tui.report.formats.tables import table_csv, table_markdown
 from bioeval_tui.tui.items import MedalRow
-from bioeval_tui.tui.medals import medal_card_view, medals_view
-from bioeval_tui.tui.medals.medal_groups_view import group_cells, groups
-from bioeval_tui.tui.medals.medal_table_view import MedalTable
-from bioeval_tui.tui.shared.listing_view import fit
+from bioeval_tui.tui.medals import medal_card, medals_view
+from bioeval_tui.tui.medals.agents_widget import group_cells, groups
+from bioeval_tui.tui.medals.medals_view import MedalTable
+from bioeval_tui.tui.shared.list_table import fit
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_columns_disappear_one_by_one_in_narrow_terminals() -> None:
 
 
 def lines(row: MedalRow, width: int = 46) -> str:
-    shown = [*medal_card_view.head(row, width), *medal_card_view.card(row, width, 3)]
+    shown = [*medal_card.head(row, width), *medal_card.card(row, width, 3)]
     return "\n".join("".join(cell.text for cell in line) for line in shown)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bioeval_tui.tui.batch.tile_grid_widget import TileGrid
-from bioeval_tui.tui.jobs.source_view_widget import SourceView
+from bioeval_tui.tui.jobs.source_view import SourceView
 from bioeval_tui.tui.keys import places
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.shared.keymap import FIXED, resolve

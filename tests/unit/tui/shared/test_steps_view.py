@@ -1,6 +1,6 @@
 """A score over the turns, drawn with lines."""
 
-from bioeval_tui.tui.shared.steps_view import Steps, step_plot
+from bioeval_tui.tui.shared.bars_view import Steps, step_plot
 from tests.unit.tui.lines import texts
 
 

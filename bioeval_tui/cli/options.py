@@ -1,0 +1,358 @@
+"""The options and arguments that several commands share, each defined once: a run, thresholds, tasks and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.report.formats.registry import holding
+from bioeval_tui.sample.paths import find_job
+from bioeval_tui.settings import Settings
+from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.runs import Runs
+
+MOST = 100
+
+
+def complete_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """Return the ids that start or end with the typed text, newest first, with their job."""
+    typed = incomplete.lower()
+    found = Catalogue(Settings.from_environment().runs_dir).runs()
+    return [
+        CompletionItem(run.run_id, help=f"{run.job}, {run.status}")
+        for run in found
+        if run.run_id.startswith(typed) or run.run_id.endswith(typed)
+    ][:MOST]
+
+
+def find_run(run_id: str, *, least: int = 1) -> tuple[Settings, Path]:
+    """Return the settings and the recording of the run with this id, or this beginning or end of one.
+
+    `least` is the minimum number of characters.
+
+    Raises:
+        UsageError: no run matches, or several do.
+    """
+    settings = Settings.from_environment()
+    return settings, Catalogue(settings.runs_dir).find(run_id, least=least)
+
+
+_OPTIONS = (
+    click.option(
+        "--fail-under",
+        multiple=True,
+        metavar="SCORE",
+        help="Exit with 1 below this score: 0.8 (the mean of both conditions), or supplied:0.85,withheld:0.5.",
+    ),
+    click.option("--fail-on-assertion", is_flag=True, help="Exit with 1 if an assertion fails at the end."),
+    click.option(
+        "--min-pass-k",
+        multiple=True,
+        metavar="K:SHARE",
+        help="Exit with 1 if pass^K is below this, such as 2:0.9.",
+    ),
+)
+
+THRESHOLDS = ("fail_under", "fail_on_assertion", "min_pass_k")
+"""The names of these options as parameters."""
+
+
+def with_thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `fail_under`, `fail_on_assertion` and `min_pass_k` to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def with_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add an option for each format that can contain a gate's result; `gate_files` reads them."""
+    for found in reversed(holding("gate")):
+        command = click.option(
+            f"--{found.name}",
+            f"write_{found.name}",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help=f"Write {found.about}.",
+        )(command)
+    return command
+
+
+def with_gate_files_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add these options to a `JsonFileCommand`, where `--json` without a file prints the result."""
+    command = with_gate_files(command)
+    for option in command.__click_params__:  # type: ignore[attr-defined]
+        if option.name == "write_json":
+            option.opts, option.hidden = ["--write-json"], True
+    return command
+
+
+def gate_files(options: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the files to write, by format."""
+    asked = {found.name: options.get(f"write_{found.name}") for found in holding("gate")}
+    return {name: path for name, path in asked.items() if path is not None}
+
+
+class JsonFileCommand(click.Command):
+    """A command whose `--json` may be followed by a file name that ends in .json."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read `--json out.json` as a file to write."""
+        found = list(args)
+        for place, arg in enumerate(args):
+            name, _, value = arg.partition("=")
+            if name == "--json" and value:
+                found[place] = f"--write-json={value}"
+            elif arg == "--json" and place + 1 < len(args) and args[place + 1].endswith(".json"):
+                found[place] = "--write-json"
+        return super().parse_args(ctx, found)
+
+
+def options(*several: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return several options as one decorator; help lists them in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(several):
+            command = option(command)
+        return command
+
+    return add
+
+
+WHERE = options(
+    click.option(
+        "--tasks-dir",
+        "tasks_dirs",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="A folder of tasks, or a BioML-bench checkout, in addition to the included tasks. Repeatable.",
+    ),
+    click.option(
+        "--data-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="The folder with prepared data, as <folder>/<task>/prepared.",
+    ),
+)
+BOARD = click.option(
+    "--leaderboard",
+    metavar="own|published|FILE",
+    callback=lambda context, parameter, value: board(value),
+    help="The leaderboard: the task's own, the included published one, or a CSV file with a column score "
+    "[own if it has entries, else published].",
+)
+
+
+def board(value: str | None) -> str | None:
+    """Return the chosen leaderboard: `own`, `published`, the absolute path of a file, or None.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    if value in (None, "own", "published"):
+        return value
+    need_file(Path(value), "own, published, or a CSV file with a column score")
+    return str(Path(value).absolute())
+
+
+def need_file(path: Path, what: str) -> None:
+    """Check that a file exists, before anything else.
+
+    Raises:
+        UsageError: the file does not exist or is a folder.
+    """
+    shown = clean_line(str(path), 300)
+    if not path.exists():
+        raise UsageError(f"{shown} does not exist; give {what}")
+    if path.is_dir():
+        raise UsageError(f"{shown} is a folder; give {what}")
+
+
+def settings_for(given: Mapping[str, Any]) -> Settings:
+    """Return the environment's settings with the values of `WHERE` and `BOARD`."""
+    settings = Settings.from_environment()
+    data_dir: Path | None = given["data_dir"]
+    return replace(
+        settings,
+        tasks_dirs=given["tasks_dirs"] or settings.tasks_dirs,
+        tasks_data_override=data_dir.expanduser().absolute() if data_dir else None,
+        leaderboard=given["leaderboard"],
+    )
+
+
+def with_runs(settings: Settings, places: Sequence[Path]) -> tuple[Settings, Runs | None, tuple[Path, ...]]:
+    """Return the runs of agents in these folders, settings with their tasks and data, and the other places."""
+    if not places:
+        return settings, None, ()
+    from bioeval_tui.grade.runs import find_runs, is_runs  # pydantic and yaml: only if a folder is given
+
+    folders = [place for place in places if is_runs(place)]
+    if not folders:
+        return settings, None, tuple(places)
+    runs = find_runs(folders, settings.tasks_dirs, settings.tasks_data_override, settings.data_dir / "tasks")
+    found = replace(settings, tasks_dirs=runs.tasks_dirs, tasks_data_override=runs.data_dir)
+    return found, runs, tuple(place for place in places if place not in folders)
+
+
+OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+    "models": click.option(
+        "--model", "models", multiple=True, help="The agent's model. Repeat for several runs."
+    ),
+    "agent_url": click.option(
+        "--agent-url", help="The agent's URL [BIOEVAL_AGENT_URL, http://localhost:8081]."
+    ),
+    "allow_hosts": click.option(
+        "--allow-host",
+        "allow_hosts",
+        metavar="HOST",
+        multiple=True,
+        help="Allow a job to send transcripts and the job's key to this host. Repeatable.",
+    ),
+    "code": click.option(
+        "--code",
+        metavar="DIR",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Allow loading the job's Python functions from this folder. Repeatable.",
+    ),
+    "evaluator_model": click.option(
+        "--evaluator-model", help="The evaluator's model, which plays the user [BIOEVAL_EVALUATOR_MODEL]."
+    ),
+    "judge_models": click.option(
+        "--judge-model",
+        "judge_models",
+        multiple=True,
+        help="The judge's model [BIOEVAL_JUDGE_MODEL]. Repeat for a panel.",
+    ),
+    "rehearsal": click.option(
+        "--rehearsal", is_flag=True, help="Use the scripted evaluator and the rules judge instead of models."
+    ),
+    "graph": click.option(
+        "--graph",
+        metavar="NAME",
+        default="auto",
+        show_default=True,
+        help="The graph for setups and Cypher assertions: auto, embedded, neo4j, none, or a plug-in.",
+    ),
+    "unrestricted_setups": click.option(
+        "--unrestricted-setups",
+        is_flag=True,
+        help="Pass the job's setups to Neo4j unchanged, including schema changes, procedures, LOAD CSV, several statements.",
+    ),
+    "condition": click.option(
+        "--condition",
+        type=click.Choice(["withheld", "supplied", "both"]),
+        default="both",
+        show_default=True,
+        help="Run one condition only: half the calls, but no mean of both conditions and no uplift.",
+    ),
+    "order": click.option(
+        "--order",
+        type=click.Choice(["withheld-first", "supplied-first", "random"]),
+        help="The order of the two conditions [the job's, else withheld-first].",
+    ),
+    "parallel": click.option(
+        "--parallel",
+        is_flag=True,
+        help="Run both conditions at the same time; conversations must not affect each other.",
+    ),
+    "cases": click.option(
+        "--cases", metavar="ROWS", help="Use only these cases of the job, by row or id: 1-20,case_7."
+    ),
+    "sample": click.option(
+        "--sample",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Use a random sample of N cases of the job (see --seed).",
+    ),
+    "cases_file": click.option(
+        "--cases-file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="A table of cases (CSV, JSONL, Parquet), instead of the job's.",
+    ),
+    "seed": click.option("--seed", type=int, help="Random seed."),
+    "repeat": click.option(
+        "--repeat",
+        type=click.IntRange(1, 10_000),
+        default=1,
+        show_default=True,
+        help="Number of trials of each condition.",
+    ),
+    "submissions": click.option(
+        "--submissions",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Allow medal assertions to read files in this folder, too. Repeatable.",
+    ),
+    "leaderboard": click.option(
+        "--leaderboard",
+        metavar="own|published|FILE",
+        callback=lambda context, parameter, value: board(value),
+        help="The leaderboard for medal assertions; see `bioeval-tui grade --help`.",
+    ),
+    "concurrency": click.option(
+        "--concurrency", type=click.IntRange(1, 1000), help="Maximum number of concurrent conversations [1]."
+    ),
+    "requests_per_minute": click.option(
+        "--max-requests-per-minute",
+        "requests_per_minute",
+        type=click.FloatRange(0, min_open=True),
+        help="Maximum number of requests per minute to the agent; the same again to all models together.",
+    ),
+    "max_calls": click.option("--max-calls", type=click.IntRange(1), help="Stop after this many calls."),
+    "max_cost": click.option(
+        "--max-cost",
+        type=click.FloatRange(0, min_open=True),
+        help="Stop after this many dollars.",
+    ),
+    "otlp": click.option(
+        "--otlp",
+        metavar="[PORT]",
+        type=click.IntRange(0, 65_535),
+        is_flag=False,
+        flag_value=OTLP_PORT,
+        help=f"Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [{OTLP_PORT}]; 0 chooses a free port.",
+    ),
+    "no_events": click.option(
+        "--no-events", is_flag=True, help="Don't record the agent's prompts, retrieved contexts and outputs."
+    ),
+}
+
+
+def with_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add these options to a command, in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):
+            command = OPTIONS[name](command)
+        return command
+
+    return add
+
+
+def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
+    """Return the request that the values of `OPTIONS` describe."""
+    same = ("models", "agent_url", "allow_hosts", "evaluator_model", "graph", "unrestricted_setups", "order", "parallel", "seed", "concurrency",
+            "requests_per_minute", "max_calls", "max_cost", "leaderboard", "otlp", "cases", "sample")  # fmt: skip
+    return RunRequest(
+        jobs=tuple(map(find_job, jobs)),
+        agent_url_is_given=given["agent_url"] is not None,
+        mode="rehearsal" if given["rehearsal"] else "job",
+        judge_model=given["judge_models"] or None,
+        conditions=tuple(name for name in CONDITIONS if given["condition"] in (name, "both")),
+        trials=given["repeat"],
+        submissions=tuple(str(folder.absolute()) for folder in given["submissions"]),
+        code=tuple(str(folder.absolute()) for folder in given["code"]),
+        keep_prompts=not given["no_events"],
+        cases_file=str(given["cases_file"].absolute()) if given["cases_file"] else None,
+        **{name: given[name] for name in same},
+    )

@@ -1,0 +1,398 @@
+"""The three lower panels of the live screen: tasks, latencies and assertions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+
+from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.report import rows
+from bioeval_tui.text import shorten
+from bioeval_tui.tui.live import heads_view
+from bioeval_tui.tui.live.heads_view import conditions
+from bioeval_tui.tui.shared import bars_view
+from bioeval_tui.tui.shared.bars_view import Bar
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells_view import uplift as uplift_cell
+from bioeval_tui.tui.shared.rows_widget import RowList, RowPainter
+from bioeval_tui.tui.shared.tones import left, paint, right, spread
+from bioeval_tui.units import latency_short
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import AssertionChecked, TaskScored
+    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.state import ConversationState, RunState
+
+
+def task_cell(row: rows.TaskRow, condition: Condition, conversation: ConversationState | None) -> Cell:
+    """Return the judge's verdict on a task, or its state."""
+    if conversation is None:
+        return Cell("·", "quiet")
+    found = row.verdicts[condition]
+    if found is not None:
+        return verdict_cell(found)
+    if conversation.verdict is not None:
+        return Cell("? –", "warn")
+    if conversation.ended is not None and conversation.ended.reason == "cancelled":
+        return Cell("–", "quiet")
+    return Cell("◐", "busy") if conversation.phase == "judging" else Cell("·", "quiet")
+
+
+def verdict_cell(task: TaskScored) -> Cell:
+    """Return the judge's verdict on a task."""
+    if task.unproved:
+        return Cell(f"? {task.words}", "warn")
+    return Cell(f"✓ {task.words}", "good") if task.passed else Cell(f"✗ {task.words}", "bad")
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyRow:
+    """One turn, with a bar for each condition that has reached it."""
+
+    turn: int
+    bars: dict[Condition, Bar]
+
+
+def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[LatencyRow]:
+    """Return one row per turn, oldest first."""
+    turns: dict[int, dict[Condition, Bar]] = {}
+    for condition in conditions(state):
+        conversation = state.conversation(condition, trial)
+        for message in conversation.messages if conversation else ():
+            if message.role != "assistant":
+                continue
+            bar = None
+            if message.latency_ms is not None:
+                bar = Bar(message.latency_ms, message.first_token_ms, message.message)
+            elif not message.done and now is not None and state.ended is None:
+                so_far = max(0.0, (now - message.started_at).total_seconds() * 1000)
+                bar = Bar(so_far, None, message.message, running=True)
+            if bar is not None:
+                turns.setdefault(message.turn, {})[condition] = bar
+    return [LatencyRow(turn, turns[turn]) for turn in sorted(turns)]
+
+
+def assertion_marks(checks: Sequence[AssertionChecked]) -> dict[int, Cell]:
+    """Return one mark per turn: `·` for not true yet, `✗` for no longer true, or false at the end."""
+    assertion_marks: dict[int, Cell] = {}
+    held = False
+    for check in checks:
+        if check.status == "passed":
+            held = True
+            assertion_marks[check.after_turn] = Cell("✓", "good")
+        elif check.status == "not_measured":
+            assertion_marks[check.after_turn] = Cell("?", "warn")
+        elif check.error:
+            assertion_marks[check.after_turn] = Cell("!", "bad")
+        else:
+            assertion_marks[check.after_turn] = Cell("✗", "bad") if held else Cell("·", "quiet")
+    return assertion_marks
+
+
+def latest_mark(row: rows.AssertionRow, condition: Condition) -> Cell:
+    """Return the mark of the newest check, the final one first; `·` before any."""
+    found = assertion_marks(row.timelines[condition])
+    return final_mark(row.finals[condition]) or (found[max(found)] if found else Cell("·", "quiet"))
+
+
+def final_mark(check: AssertionChecked | None) -> Cell | None:
+    """Return the mark of the final check; None before it."""
+    if check is None:
+        return None
+    if check.status == "not_measured":
+        return Cell("?", "warn")
+    if check.error:
+        return Cell("!", "bad")
+    return Cell("✓", "good") if check.status == "passed" else Cell("✗", "bad")
+
+
+def uplift_cells(state: RunState, trial: int) -> Cell | None:
+    """Return supplied − withheld once both have their scores, or why it is missing; None for a single condition.
+
+    Before that, a difference would only show which conversation has progressed further.
+    """
+    if state.only_condition:
+        return None
+    if not state.clean:
+        return Cell(f"not shown: {state.cleanness}", "warn")
+    conversations = [state.conversation(condition, trial) for condition in CONDITIONS]
+    if any(conversation is None or conversation.score is None for conversation in conversations):
+        return Cell("once both ended", "quiet")
+    return uplift_cell(rows.composite_uplift(state, trial))
+
+
+LinePainter = Callable[[int], Content]
+"""Called with the width in cells; returns the line, or lines."""
+
+
+class DrawnPanel(Widget):
+    """Lines drawn for the available width."""
+
+    DEFAULT_CSS = """
+    DrawnPanel { height: 1; }
+    """
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._painter: LinePainter | None = None
+
+    def draw(self, painter: LinePainter) -> None:
+        """Draw with `painter` from now on."""
+        self._painter = painter
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw."""
+        return self._painter(self.size.width) if self._painter else Content("")
+
+
+class Panel(Vertical):
+    """Heading, rows on demand, summary."""
+
+    DEFAULT_CSS = """
+    Panel {
+        padding: 0 1;
+        & > RowList { height: 1fr; }
+    }
+    """
+
+    def __init__(self, name: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self.border_title = name
+        self.rows = RowList()
+        self._head = DrawnPanel(classes="panel--head")
+        self._foot = DrawnPanel(classes="panel--foot")
+
+    def compose(self) -> ComposeResult:
+        """Lay out the three parts."""
+        yield self._head
+        yield self.rows
+        yield self._foot
+
+    def lines_for(self, titles: Sequence[str], start: int, cells: int) -> int:
+        """Return how many lines a row needs for these titles between `start` and `cells`, as far as all rows stay visible."""
+        under = self.size.width - start
+        needed = max((len(title_lines(title, under - cells, under)) for title in titles), default=1)
+        return max(1, min(needed, (self.size.height - 3) // max(1, len(titles))))
+
+    def set_panel(
+        self,
+        head: Sequence[Content],
+        count: int,
+        painter: RowPainter,
+        foot: LinePainter,
+        foot_lines: int = 1,
+        *,
+        row_lines: int = 1,
+    ) -> None:
+        """Show rows of `row_lines` below the lines of `head`, which are aligned at the right."""
+        self._head.styles.height = len(head)
+        self._head.draw(lambda width: Content("\n").join([right(line, width) for line in head]))
+        self._foot.styles.height = foot_lines
+        self._foot.draw(foot)
+        self.rows.set_rows(count, painter, lines=row_lines)
+
+
+def column_for(names: Iterable[str]) -> int:
+    """Return how wide the columns below these names are: narrow, unless a name needs more than one line."""
+    return 9 if all(cell_len(name) < 9 for name in names) else 11
+
+
+def names_head(names: Sequence[str], columns: Sequence[int]) -> list[Content]:
+    """Return a heading with each name at the right of its column, over as many lines as the longest needs."""
+    wrapped = [Content(name).wrap(column - 1) for name, column in zip(names, columns, strict=True)]
+    height = max(map(len, wrapped), default=1)
+    filled = [[Content("")] * (height - len(lines)) + lines for lines in wrapped]
+    drawn = (
+        Content.assemble(
+            *(right(lines[at].rstrip(), column) for lines, column in zip(filled, columns, strict=True))
+        )
+        for at in range(height)
+    )
+    return [line.stylize("$quiet") for line in drawn]
+
+
+def wrapped_row(
+    start: Content, label: Cell | str, cells: Sequence[Content], width: int, lines: int
+) -> Content:
+    """Return a row: `start`, the label over up to so many `lines`, and the cells at the end of the first."""
+    title, tone = label if isinstance(label, Cell) else Cell(label)
+    under = width - start.cell_length
+    room = under - sum(cell.cell_length for cell in cells)
+    first, *others = title_lines(title, room, under) if lines > 1 else [title]
+    others = [*others[: lines - 2], " ".join(others[lines - 2 :])] if len(others) >= lines else others
+    below = [Content.assemble(" " * start.cell_length, left(Cell(part, tone), under)) for part in others]
+    return Content("\n").join([Content.assemble(start, left(Cell(first, tone), room), *cells), *below])
+
+
+def title_lines(title: str, room: int, under: int) -> list[str]:
+    """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
+    first = Content(title).wrap(max(1, room))[0].plain
+    rest = title[len(first) :].strip()
+    return [first.rstrip(), *(line.plain.rstrip() for line in Content(rest).wrap(max(1, under)) if rest)]
+
+
+NAME_WIDTH = 10
+FIGURES = ("avg", "p90", "max")
+"""The latency statistics of one condition, in this order, in seconds."""
+
+
+class Look(NamedTuple):
+    """Which part of the run is shown: the trial, the visible conditions and the time."""
+
+    trial: int
+    conditions: tuple[Condition, ...]
+    now: datetime | None
+
+
+class TasksPanel(Panel):
+    """The checklist of tasks, with a column for each condition."""
+
+    def show(self, state: RunState, look: Look) -> None:
+        """Draw from the run."""
+        tasks = rows.task_rows(state, look.trial)
+        conversations = rows.trial_talks(state, look.trial)
+        names = [state.condition_name(condition) for condition in heads_view.conditions(state)]
+        column = column_for(names)
+        lines = self.lines_for([row.title for row in tasks], 3, column * len(conversations))
+
+        def paint_row(index: int, width: int) -> Content:
+            row = tasks[index]
+            cells = [
+                right(task_cell(row, c, conversation), column) for c, conversation in conversations.items()
+            ]
+            number = Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ")
+            return wrapped_row(number, row.title, cells, width, lines)
+
+        self.set_panel(
+            names_head(names, [column] * len(names)),
+            len(tasks),
+            paint_row,
+            lambda _: Content("" if tasks else "the job has no tasks"),
+            row_lines=lines,
+        )
+
+
+class LatencyPanel(Panel):
+    """One row per turn: the agent's latency compared with the target."""
+
+    _title = ""
+
+    def show(self, state: RunState, look: Look) -> None:
+        """Draw from the run."""
+        self.rows.tail = True
+        turns = latency_rows(state, look.trial, look.now)
+        target = rows.target_ms(state)
+        scale = bars_view.scale_of([bar for row in turns for bar in row.bars.values()], target)
+
+        def paint_row(index: int, width: int) -> Content:
+            row = turns[index]
+            share = (width - 2) // len(look.conditions)
+            pieces: list[Content] = [right(Cell(str(row.turn), "quiet"), 2)]
+            for condition in look.conditions:
+                bar = row.bars.get(condition)
+                time = (
+                    Cell("")
+                    if bar is None
+                    else Cell(latency_short(bar.ms), "quiet" if bar.running else "plain")
+                )
+                drawn = bars_view.latency_bar(bar, scale, target, share - 9)
+                pieces += [Content(" "), *(paint(cell) for cell in drawn), right(time, 7), Content(" ")]
+            return Content.assemble(*pieces)
+
+        summaries = [(c, rows.latency(state, c, look.trial)) for c in look.conditions]
+        wanted = f"target {bars_view.TARGET} {latency_short(target)}" if target else ""
+        goal = paint(Cell("   ".join(filter(None, ("by turn", wanted))), "quiet"))
+        share = max(2, (self.size.width - 2) // len(look.conditions))
+        names = (f" {shorten(state.condition_name(c), share - 1):<{share - 1}}" for c in look.conditions)
+        title = "Latency"
+        if len(look.conditions) > 1:
+            title = ", ".join(filter(None, ("Latency by turn", wanted)))
+            goal = paint(Cell(f"  {''.join(names)}", "quiet"))
+        if title != self._title:
+            self._title = title
+            self.border_title = title
+
+        def foot(width: int) -> Content:
+            column = max(7, min(8, (width - NAME_WIDTH) // len(FIGURES)))
+            room = max(NAME_WIDTH, width - column * len(FIGURES) - 1)
+            titles = " " * room + "".join(f"{name:>{column}}" for name in FIGURES)
+            lines = [paint(Cell(titles, "quiet")).truncate(width)]
+            for name, times in summaries:
+                figures = (_second(ms, column) for ms in (times.average_ms, times.p90_ms, times.max_ms))
+                title = left(Cell(state.condition_name(name), "quiet"), room - 1)
+                lines.append(paint(title, " ", *figures).truncate(width))
+            return Content("\n").join(lines)
+
+        self.set_panel([goal], len(turns), paint_row, foot, 1 + len(summaries))
+
+    def message_at(self, state: RunState, look: Look, index: int) -> int | None:
+        """Return the number of the message that row `index` is about."""
+        turns = latency_rows(state, look.trial, look.now)
+        found = turns[index].bars.values() if index < len(turns) else ()
+        return next((bar.message for bar in found), None)
+
+
+def _second(ms: float | None, width: int) -> Cell:
+    return Cell(f"{latency_short(ms):>{width}}", "plain" if ms is not None else "quiet")
+
+
+class AssertionsPanel(Panel):
+    """Rows are assertions, columns turns; the last mark is the final check."""
+
+    def show(self, state: RunState, look: Look) -> None:
+        """Draw from the run."""
+        checked = rows.assertion_rows(state, look.trial)
+        turns = max(
+            [c.after_turn for row in checked for line in row.timelines.values() for c in line], default=0
+        )
+        titles = [row.title for row in checked]
+        names = [state.condition_name(condition) for condition in look.conditions]
+        longest = max(map(cell_len, titles), default=0)
+
+        def shown(width: int) -> tuple[int, str]:
+            """Return how many turns fit, and the separator between them."""
+            room = (width - 4 - min(longest, width // 2)) // len(look.conditions) - 2
+            between = " " if 2 * turns <= room else ""
+            return max(1, min(turns, room)), between
+
+        def column(width: int) -> int:
+            count, between = shown(width)
+            return max(column_for(names), count * (1 + len(between)) + 2)
+
+        width = self.size.width
+        lines = self.lines_for(titles, 4, column(width) * len(look.conditions))
+
+        def paint_row(index: int, width: int) -> Content:
+            row = checked[index]
+            marks = [right(_marks(row, c, turns, *shown(width)), column(width)) for c in look.conditions]
+            weight = Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ")
+            return wrapped_row(weight, row.title, marks, width, lines)
+
+        uplift = uplift_cells(state, look.trial) if checked else Cell("the job has no assertions")
+        summary = (
+            paint(Cell("uplift by facts  " if checked else "", "quiet"), uplift) if uplift else Content("")
+        )
+        head = names_head(names, [column(width)] * len(names))
+        count, _ = shown(width)
+        if count < turns:
+            head[-1] = spread(paint(Cell(f"turns {turns - count + 1} to {turns}", "quiet")), head[-1], width)
+        self.set_panel(head, len(checked), paint_row, lambda _: summary, row_lines=lines)
+
+
+def _marks(row: rows.AssertionRow, condition: Condition, turns: int, shown: int, between: str) -> Content:
+    """Return the marks of the newest turns, the final check in place of the last one."""
+    marks = assertion_marks(row.timelines[condition])
+    final = final_mark(row.finals[condition])
+    if final is not None:
+        marks[max(marks, default=1)] = final
+    first = max(1, turns - shown + 1)
+    return Content(between).join([paint(marks.get(turn, Cell(" "))) for turn in range(first, turns + 1)])

@@ -1,0 +1,413 @@
+"""The medal card: the place of one submission on its leaderboard, the findings on its file, and where it is
+wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.grade.explanation import PRIVATE
+from bioeval_tui.grade.ledger import ordinal
+from bioeval_tui.grade.task_report import percent
+from bioeval_tui.report.conclusion import conclude_grading
+from bioeval_tui.text import clean, plural
+from bioeval_tui.tui.items import Examined
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.medals import medals_view
+from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, standing
+from bioeval_tui.tui.review import review_view
+from bioeval_tui.tui.shared import histogram_view
+from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
+from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.tui.shared.tones import paint
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.explanation import Section
+    from bioeval_tui.grade.task_report import TaskReport, Uncertainty
+    from bioeval_tui.record.reviews import Opinions
+    from bioeval_tui.tui.items import MedalRow
+    from bioeval_tui.tui.shared.program import Program
+
+Line = list[Cell]
+AROUND = 2
+_CHANCES: dict[str, tuple[str, Tone]] = {
+    "gold": ("█", "gold"),
+    "silver": ("▓", "silver"),
+    "bronze": ("▒", "bronze"),
+    "no medal": ("░", "entries"),
+}
+UNKNOWN = "unknown"
+"""The report's placeholder for an agent without a name, which cards leave out."""
+
+
+def head(row: MedalRow, width: int) -> list[Line]:
+    """Return the medal, the task and the agent, and the conclusion."""
+    medal = MEDALS[standing(row)]
+    name = Cell(row.task_id if row.agent == UNKNOWN else f"{row.task_id} · {row.agent}", "strong")
+    fits = len(medal.text) + 3 + len(name.text) <= width
+    lines: list[Line] = [[medal, Cell("   "), name]] if fits else [[medal], [name]]
+    if row.report is not None and standing(row) != "invalid":
+        lines += [[Cell(conclude_grading(row.report).sentence, "strong")]]
+    return lines
+
+
+def card(row: MedalRow, width: int, height: int) -> list[Line]:
+    """Return the lines below the head for `width` cells; the leaderboard's columns are `height` lines high."""
+    report = row.report
+    if report is None:
+        lines: list[Line] = [[Cell("not graded: ", "warn"), Cell(row.not_graded or "no reason given")]]
+        return [*lines, [], [Cell("you can prepare its data here", "busy")]] if row.lacks_data else lines
+    if standing(row) == "invalid":
+        return [[Cell("invalid: ", "bad"), Cell(_why_invalid(report))], [], [Cell(row.file, "quiet")]]
+    return [
+        *_warning_lines(report),
+        *_standing_lines(report, width),
+        *(_chance_lines(report.uncertainty, width) if report.uncertainty else []),
+        *_scale_lines(row, report, width, height),
+        *_board_lines(row, report),
+        *(
+            [[], [Cell(f"leaderboard: {report.extra.leaderboard}", "quiet")]]
+            if report.extra and report.extra.leaderboard
+            else []
+        ),
+    ]
+
+
+def _why_invalid(report: TaskReport) -> str:
+    if report.extra and report.extra.error:
+        return report.extra.error
+    return "the file is not valid" if report.submission_exists else "no file was submitted"
+
+
+def _warning_lines(report: TaskReport) -> list[Line]:
+    extra = report.extra
+    if extra is None:
+        return []
+    warnings = list(extra.warnings)
+    if extra.self_trained_leaderboard and not any("self-trained" in warning for warning in warnings):
+        warnings.append("leaderboard of models trained for bioeval-tui, not of people")
+    return [*([Cell(f"! {warning}", "warn")] for warning in warnings), *([[]] if warnings else [])]
+
+
+def _standing_lines(report: TaskReport, width: int) -> list[Line]:
+    facts = [
+        Cell(report.score_words, "strong"),
+        Cell("lower is better" if report.is_lower_better else "higher is better", "quiet"),
+        Cell(f"would place {report.place_words}" if report.place_words else "place not known"),
+    ]
+    if report.leaderboard_percentile is not None:
+        facts.append(Cell(f"percentile {report.leaderboard_percentile:.1f}"))
+    lines = _flowing(facts, width)
+    if report.uncertainty is not None:
+        lines += _flowing(_interval(report.uncertainty), width)
+    lines += _tries(report)
+    if report.beats_human is not None:
+        words = "above the human median" if report.beats_human else "not above the human median"
+        share = "" if report.human_percentile is None else f", human percentile {report.human_percentile:.1f}"
+        lines.append([Cell(words + share)])
+    return [*lines, []]
+
+
+def _tries(report: TaskReport) -> list[Line]:
+    extra = report.extra
+    own = (extra.agent_looks or extra.looks or 0) if extra else 0
+    if own < 2:
+        return []
+    words = f"{ordinal(own)} try of this agent on these answers: the best of many tries is partly luck"
+    return [[Cell(words, "warn")]]
+
+
+def _interval(found: Uncertainty) -> list[Cell]:
+    if found.low is None:
+        return [Cell(found.interval_words, "quiet")]
+    places = [Cell(f"place {found.place_words}", "quiet")] if found.place_words else []
+    rows = Cell(f"{found.rows or 0:,} test rows", "quiet")
+    return [Cell(f"95 % interval {found.interval_words}"), *places, rows]
+
+
+def _chance_lines(found: Uncertainty, width: int) -> list[Line]:
+    """Return the chance of each medal as the parts of one bar, named in figures below it."""
+    if not found.medals:
+        return []
+    bar: Line = []
+    figures: list[Cell] = []
+    done, at = 0.0, 0
+    for name, share in found.medals:
+        sign, tone = _CHANCES[name]
+        done += share
+        bar.append(Cell(sign * (round(done * width) - at), tone))
+        at = round(done * width)
+        figures.append(Cell(f"{sign} {name} {percent(share)}", tone))
+    head: Line = [Cell(f"on {found.rows or 0:,} other rows like these, it would win", "quiet")]
+    return [head, bar, *_flowing(figures, width, "  "), []]
+
+
+def _flowing(facts: list[Cell], width: int, between: str = " · ") -> list[Line]:
+    """Return facts beside each other; one that does not fit into `width` begins the next line."""
+    lines: list[Line] = []
+    room = 0
+    for fact in facts:
+        room -= len(between) + len(fact.text)
+        if room >= 0:
+            lines[-1] += [Cell(between, "quiet"), fact]
+        else:
+            lines.append([fact])
+            room = width - len(fact.text)
+    return lines
+
+
+def _scale_lines(row: MedalRow, report: TaskReport, width: int, height: int) -> list[Line]:
+    if report.score is None:
+        return []
+    marks = {
+        "median": report.median_threshold,
+        "bronze": report.bronze_threshold,
+        "silver": report.silver_threshold,
+        "gold": report.gold_threshold,
+        **({"human": row.human} if row.human is not None else {}),
+    }
+    found = histogram_view.histogram(
+        row.leaderboard, marks, lower_is_better=report.is_lower_better, own=report.score
+    )
+    return [*histogram_view.lines(found, width, height), []]
+
+
+def _board_lines(row: MedalRow, report: TaskReport) -> list[Line]:
+    """Return the entries around the place that the score would take."""
+    place = report.extra.leaderboard_position if report.extra else None
+    if place is None or not row.leaderboard or report.score is None:
+        return []
+    board = row.leaderboard
+    lines: list[Line] = [[Cell("leaderboard around it", "quiet")]]
+    width = len(f"#{len(board):,}")
+    first = max(1, place - AROUND)
+    if first > 1:
+        lines.append([Cell(f"  {'#1':>{width}}  {column_number(board[0])}", "quiet")])
+        if first > 2:
+            lines.append([Cell(f"  {'…':>{width}}", "quiet")])
+    for rank in range(first, place):
+        lines.append([Cell(f"  {f'#{rank:,}':>{width}}  {column_number(board[rank - 1])}", "quiet")])
+    lines.append(
+        [
+            Cell(f"▶ {f'#{place:,}':>{width}}  {column_number(report.score)}", "strong"),
+            Cell(" this one", "quiet"),
+        ]
+    )
+    for rank in range(place, min(len(board), place + AROUND - 1) + 1):
+        lines.append([Cell(f"  {f'#{rank + 1:,}':>{width}}  {column_number(board[rank - 1])}", "quiet")])
+    return lines
+
+
+HEADS: dict[str, Cell] = {
+    "valid": Cell("✓ valid: it would be graded", "good"),
+    "invalid": Cell("✗ invalid: the file's fault", "bad"),
+    "not_graded": Cell("? could not be checked", "warn"),
+}
+
+
+def examine(app: Program, row: MedalRow) -> None:
+    """Check the file of a graded submission, then show everything that is wrong with it."""
+
+    async def work(tell: Tell) -> Examined:
+        return await app.services.examine(row.task_id, str(row.path or row.file))
+
+    def show(found: Examined | None) -> None:
+        if found is not None:
+            app.push_screen(FindingsDialog(row.task_id, row.file, found))
+
+    app.push_screen(WorkDialog(f"Checking {row.file}", work), show)
+
+
+class FindingsDialog(Dialog[None]):
+    """One line per finding."""
+
+    NAME: ClassVar[str] = "Validation"
+    ABOUT: ClassVar[str] = "Every problem with the file, not only the first."
+
+    def __init__(self, task_id: str, file: str, found: Examined) -> None:
+        super().__init__()
+        self._task_id = task_id
+        self._file = file
+        self._found = found
+
+    @property
+    def heading(self) -> str:
+        """The task."""
+        return f"Validated for {self._task_id}"
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The verdict, then the findings."""
+        found = self._found
+        lines = [paint(HEADS[found.status]), paint(Cell(self._file, "quiet")), Content("")]
+        if found.findings:
+            lines.append(paint(Cell(plural(len(found.findings), "finding"), "strong")))
+        lines += [paint(Cell(f"· {sentence}")) for sentence in found.findings]
+        with DialogText():
+            yield Static(Content("\n").join(lines), markup=False)
+
+
+def explain(app: Program, row: MedalRow, *, show_answers: bool = False) -> None:
+    """Analyse a valid submission, then show its error views."""
+
+    async def work(tell: Tell) -> Sequence[Section]:
+        return await app.services.explain(row, show_answers=show_answers)
+
+    def show(found: Sequence[Section] | None) -> None:
+        if found is not None:
+            app.push_screen(ErrorView(row, found))
+
+    app.push_screen(WorkDialog(f"Analysing {row.file}", work), show)
+
+
+class ErrorView(Dialog[None]):
+    """Tables with bars, one below the other."""
+
+    NAME: ClassVar[str] = "Error view"
+    ABOUT: ClassVar[str] = (
+        "Where the submission is right and where it is wrong. Private answers are shown only if you ask for them."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings("error-view")
+
+    def __init__(self, row: MedalRow, sections: Sequence[Section]) -> None:
+        super().__init__()
+        self._row = row
+        self._sections = sections
+
+    @property
+    def heading(self) -> str:
+        """Task and agent."""
+        return f"{self._row.task_id} · {self._row.agent}"
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Every section: its title, its table, its note."""
+        lines: list[Content] = []
+        for section in self._sections:
+            title, *rest = section.lines()
+            lines += [
+                paint(Cell(clean(title, 200), "strong")),
+                *(paint(Cell(clean(line, 400))) for line in rest),
+            ]
+            lines.append(Content(""))
+        body = DialogText(Static(Content("\n").join(lines), markup=False))
+        body.can_focus = True
+        yield body
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer private answers only where they are kept back."""
+        return action != "answers" or PRIVATE in self._sections
+
+    def action_answers(self) -> None:
+        """Show the views of private answers."""
+        self.dismiss()
+        explain(self.bioeval, self._row, show_answers=True)
+
+    def on_mount(self) -> None:
+        """Let keys scroll the tables."""
+        self.query_one(DialogText).focus()
+
+
+class MedalCard(VerticalScroll, can_focus=False):
+    """Shows one row at a time."""
+
+    DEFAULT_CSS = """
+    MedalCard { padding: 0 2; }
+    """
+
+    def __init__(self, row: MedalRow | None = None, reviews: Opinions | None = None) -> None:
+        super().__init__()
+        self._row = row
+        self._reviews: Opinions = reviews or {}
+        self._drawn: tuple[MedalRow | None, int, Opinions] | None = None
+
+    def compose(self) -> ComposeResult:
+        """One text."""
+        yield Labelled()
+
+    def on_mount(self) -> None:
+        """Draw again when the scrollbar comes or goes: it takes of the width that the scale is drawn for."""
+        self.watch(self, "show_vertical_scrollbar", self._draw_soon)
+
+    def _draw_soon(self) -> None:
+        self.call_after_refresh(self._draw)
+
+    def show(self, row: MedalRow | None, reviews: Opinions | None = None) -> None:
+        """Show another row and its reviews."""
+        self._row = row
+        self._reviews = reviews or {}
+        self._draw()
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        self._draw()
+
+    def _draw(self) -> None:
+        width = self.scrollable_content_region.width
+        if not self.is_mounted or width < 1 or self._drawn == (self._row, width, self._reviews):
+            return
+        self._drawn = (self._row, width, self._reviews)
+        lines: list[list[Cell]] = []
+        if self._row is not None:
+            lines += [*head(self._row, width), [], *review_view.mark_lines(self._reviews)]
+            lines += card(self._row, width, self.app.size.height // 6 - 1)
+        self.query_one(Labelled).show(lines)
+
+
+class MedalDetail(Dialog[None]):
+    """The details of one submission."""
+
+    NAME: ClassVar[str] = "Medal card"
+    ABOUT: ClassVar[str] = "Where the submission stands on the leaderboard, and what the next medal needs."
+    BINDINGS: ClassVar[list[BindingType]] = bindings("medal-card")
+    DEFAULT_CSS = """
+    MedalDetail > .dialog--box { width: 96%; max-width: 100%; max-height: 96%; }
+    MedalDetail.-narrow > .dialog--box { width: 100%; max-height: 100%; }
+    MedalDetail MedalCard { height: auto; max-height: 100%; padding: 0; }
+    MedalDetail.-narrow MedalCard { height: 1fr; }
+    """
+
+    def __init__(self, row: MedalRow, reviews: Opinions | None = None) -> None:
+        super().__init__()
+        self._row = row
+        self._reviews = reviews
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The card."""
+        card = MedalCard(self._row, self._reviews)
+        card.can_focus = True  # to be scrolled by keys
+        yield card
+
+    def on_mount(self) -> None:
+        """Focus the card."""
+        self.query_one(MedalCard).focus()
+
+    def copies(self) -> Sequence[Copied]:
+        """The submission, numbers unrounded."""
+        return (medals_view.copied(self._row),)
+
+    def caption(self) -> str:
+        """The conclusion on the submission."""
+        return conclude_grading(self._row.report).sentence if self._row.report else ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer findings only for an invalid file, and error views only for a scored one."""
+        if action == "explain":
+            return self._row.report is not None and self._row.report.valid_submission
+        return action != "validate" or medals_view.standing(self._row) == "invalid"
+
+    def action_explain(self) -> None:
+        """Show why the score is what it is."""
+        explain(self.bioeval, self._row)
+
+    def action_validate(self) -> None:
+        """List everything that is wrong with the file."""
+        examine(self.bioeval, self._row)

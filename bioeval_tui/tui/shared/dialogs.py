@@ -1,0 +1,467 @@
+"""Dialogs over a screen: questions one a line, a file path, an export format, and long work with a way to
+cancel."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+from urllib.parse import unquote, urlsplit
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingsMap, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.message import Message
+from textual.renderables.background_screen import BackgroundScreen
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.visual import Visual
+from textual.widget import Widget
+from textual.widgets import Input, Static
+from textual.worker import Worker
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.report.formats.registry import Format, format_of
+from bioeval_tui.text import clean_line, home_relative, plural
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.base import KeysFooter
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
+from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.units import duration
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from textual.color import Color
+    from textual.css.styles import RulesMap
+    from textual.style import Style as VisualStyle
+    from textual.visual import RenderOptions
+
+    from bioeval_tui.tui.shared.copying import Copied
+    from bioeval_tui.tui.shared.program import Program
+
+
+class Covered(BackgroundScreen, Visual):
+    """Draws what `BackgroundScreen` draws."""
+
+    def render_strips(
+        self, width: int, height: int | None, style: VisualStyle, options: RenderOptions
+    ) -> list[Strip]:
+        """Return the lines of the screen, dimmed."""
+        return [
+            Strip([Segment(text, _dimmed(style, self.color)) for text, style, _ in strip], strip.cell_length)
+            for strip in self.screen._compositor.render_strips()
+        ]
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
+        """Return all of the width."""
+        return container_width
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        """Return the screen's height."""
+        return self.screen.size.height
+
+
+def covered(drawn: RenderableType) -> RenderableType:
+    """Return what a box's screen draws, with the screen behind it drawn by `Covered`."""
+    return Covered(drawn.screen, drawn.color) if isinstance(drawn, BackgroundScreen) else drawn
+
+
+@lru_cache(maxsize=4096)
+def _dimmed(style: Style | None, color: Color) -> Style | None:
+    return next(iter(BackgroundScreen.process_segments([Segment("", style)], color))).style
+
+
+Result = TypeVar("Result")
+
+
+class DialogText(VerticalScroll):
+    """A text that scrolls up and down; the left and right arrows are the dialog's."""
+
+    # The line of keys is docked over the last line of a text that fills the box.
+    DEFAULT_CSS = """
+    DialogText { margin-bottom: 1; }
+    """
+
+    def __init__(self, *children: Widget) -> None:
+        super().__init__(*children, classes="dialog--body")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the left and right arrows to the dialog."""
+        return action not in ("scroll_left", "scroll_right")
+
+
+class Dialog(ModalScreen[Result], Generic[Result]):
+    """Closed by `esc`. `HEADING` is at the top; subclasses yield the body."""
+
+    NAME: ClassVar[str] = ""
+    ABOUT: ClassVar[str] = ""
+    HEADING: ClassVar[str] = ""
+    BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+    DEFAULT_CSS = """
+    Dialog {
+        & > .dialog--box {
+            width: 80%;
+            max-width: 110;
+            height: auto;
+            max-height: 90%;
+            background: $surface;
+            padding: 1 2 0 2;
+        }
+        & .dialog--heading { text-style: bold; height: 1; margin-bottom: 1; }
+        & .dialog--body { height: auto; max-height: 100%; }
+        & KeysFooter { dock: bottom; background: $surface; padding: 0; margin-top: 1; }
+        &.-narrow > .dialog--box { width: 100%; max-height: 100%; padding: 0 1; }
+        &.-narrow .dialog--heading { margin-bottom: 0; }
+        &.-narrow KeysFooter { margin-top: 0; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.key_owners = KeyOwners(self)
+        """Widgets of the screen below whose keys apply here, too."""
+
+    async def on_event(self, event: events.Event) -> None:
+        """Ignore the mount while the application is leaving: it has added no widgets."""
+        if self.children or not isinstance(event, events.Mount):
+            await super().on_event(event)
+
+    def on_mount(self) -> None:
+        """Apply the user's keys."""
+        use_keys(self, self.bioeval.keys)
+        self.key_owners.use_keys(self.bioeval.keys)
+
+    @property
+    def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
+        return self.key_owners.chain(super()._binding_chain)
+
+    @property
+    def bioeval(self) -> Program:
+        """The application, with its services."""
+        return cast("Program", self.app)
+
+    def copies(self) -> Sequence[Copied]:
+        """Return what can be copied from here, the selected item first."""
+        return ()
+
+    def caption(self) -> str:
+        """Return the caption of a picture of this screen; empty if its title is enough."""
+        return ""
+
+    def render(self) -> RenderableType:
+        """Draw the screen behind the box."""
+        return covered(super().render())
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical(classes="dialog--box"):
+            if self.heading:
+                yield Static(self.heading, classes="dialog--heading", markup=False)
+            yield from self.compose_body()
+            yield KeysFooter()
+
+    @property
+    def heading(self) -> str:
+        """The first line."""
+        return self.HEADING
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Yield the widgets between heading and keys."""
+        return ()
+
+    def action_close(self) -> None:
+        """Close without a result."""
+        self.dismiss(None)
+
+
+class Choice(Widget, can_focus=True):
+    """Arrows, space or a click go through the values; posts `Changed`."""
+
+    DEFAULT_CSS = """
+    Choice {
+        height: 1; width: 1fr; padding: 0 1;
+        &:focus { background: $block-cursor-blurred-background; text-style: bold; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~choice")
+
+    class Changed(Message):
+        """Another value was chosen."""
+
+        def __init__(self, choice: Choice) -> None:
+            super().__init__()
+            self.choice = choice
+
+        @property
+        def control(self) -> Choice:
+            """The widget that posted it."""
+            return self.choice
+
+    def __init__(self, options: Mapping[str, str], value: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self._options = dict(options)
+        self.value = value if value in options else next(iter(options))
+
+    def render(self) -> Content:
+        """Draw the value between angles."""
+        words = self._options[self.value]
+        return Content.assemble(("‹ ", "$text-accent"), words, (" ›", "$text-accent"))
+
+    def action_go(self, by: int) -> None:
+        """Choose the next or previous value."""
+        values = list(self._options)
+        self.value = values[(values.index(self.value) + by) % len(values)]
+        self.refresh()
+        self.post_message(self.Changed(self))
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the next value; a click on `‹` chooses the previous one."""
+        self.action_go(-1 if event.x <= 2 else 1)
+
+
+Form = TypeVar("Form")
+
+
+class FormField(Input):
+    """An input line. The keys for up and down belong to the dialog."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the arrows to the dialog, and to its line of keys."""
+        return action not in ("scroll_up", "scroll_down") and super().check_action(action, parameters)
+
+
+class FormChoice(Choice):
+    """A choice beside input lines. Text that was meant for one of them is not a command."""
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Return whether a key is typed; Textual then leaves it out of all bindings but the choice's own."""
+        return character is not None and character.isprintable()
+
+
+class FormDialog(Dialog[Form]):
+    """The result is the complete form; None if the dialog was closed. A subclass draws `#told` below its lines."""
+
+    LABEL_WIDTH: ClassVar[int] = 16
+    DEFAULT_CSS = """
+    FormDialog {
+        & .dialog--body { height: auto; }
+        & .form--row { height: 1; }
+        & .form--row > .form--label { color: $quiet; }
+        & .form--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
+        & .form--row > Input:focus { background: $block-cursor-blurred-background; }
+        & #hint { height: auto; margin-top: 1; }
+    }
+    """
+
+    def row(self, label: str, field: Widget) -> Horizontal:
+        """Return the line of a question."""
+        words = Static(label, classes="form--label", markup=False)
+        words.styles.width = self.LABEL_WIDTH
+        return Horizontal(words, field, classes="form--row", id=f"row-{field.id}")
+
+    def on_mount(self) -> None:
+        """Begin at the first question."""
+        self.tell()
+        self.first_field().focus()
+
+    def first_field(self) -> Widget:
+        """Return the field that has the focus at first."""
+        return self.query("Choice, Input").first()
+
+    @abstractmethod
+    def hint(self, *, trying: bool) -> Cell:
+        """Return the text below the fields; `trying` is true if enter was pressed and something is wrong."""
+
+    @abstractmethod
+    def action_give(self) -> None:
+        """Close with the form, unless something in it is wrong."""
+
+    def tell(self, *, trying: bool = False) -> None:
+        """Show the form's problem, or a summary of the answers."""
+        self.query_one("#hint", Static).update(Content("\n").join([paint(self.hint(trying=trying))]))
+
+    @on(Choice.Changed)
+    @on(Input.Changed)
+    def _changed(self) -> None:
+        self.tell()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        # Not a binding with priority: that would overtake letters still on their way to the line.
+        event.stop()
+        self.action_give()
+
+    def action_next(self, by: int) -> None:
+        """Go to another question; Textual leaves out the hidden ones."""
+        if by > 0:
+            self.focus_next("Choice, Input")
+        else:
+            self.focus_previous("Choice, Input")
+
+
+_DRIVE = re.compile(r"^/[A-Za-z]:")
+
+
+class PathField(Input):
+    """The line for the path."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~path-field")
+
+
+class PathDialog(Dialog[str]):
+    """The result is a path, or None if the dialog was closed."""
+
+    NAME: ClassVar[str] = "A file"
+    ABOUT: ClassVar[str] = (
+        "Type or paste a path. Most terminals paste a file's path when it is dropped on them."
+    )
+    DEFAULT_CSS = """
+    PathDialog Input { height: 1; border: none; padding: 0 1; background: $surface-lighten-2; }
+    PathDialog .path--hint { color: $quiet; margin-top: 1; height: auto; }
+    PathDialog.-narrow .path--hint { margin-top: 0; }
+    """
+
+    def __init__(self, heading: str, hint: str, last: str = "") -> None:
+        super().__init__()
+        self._heading = heading
+        self._hint = hint
+        self._last = last
+
+    @property
+    def heading(self) -> str:
+        """What the file is for."""
+        return self._heading
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The input line, and a description of the expected path."""
+        hint = "path of the file: type it, paste it, or drop the file here"
+        yield PathField(self._last, placeholder=hint, compact=True)
+        yield Static(self._hint, classes="path--hint", markup=False)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        path = pasted_path(event.value)
+        if path:
+            self.dismiss(path)
+
+
+def pasted_path(text: str) -> str:
+    """Return the path that a terminal pastes when a file is dropped on it.
+
+    Terminals quote names, put a backslash before spaces, or paste a `file://` address; what was typed by
+    hand stays as it is.
+    """
+    text = text.strip()
+    if text.startswith("file://"):
+        path = unquote(urlsplit(text).path)
+        return path[1:] if _DRIVE.match(path) else path
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1].replace("'\\''", "'")
+    if "\\ " in text or "\\(" in text:
+        try:
+            return " ".join(shlex.split(text))
+        except ValueError:
+            return text
+    return text
+
+
+class ExportDialog(Dialog[Format]):
+    """Returns the format; None if the dialog was closed."""
+
+    NAME: ClassVar[str] = "Export"
+    HEADING: ClassVar[str] = "Export the table"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("export")
+    DEFAULT_CSS = """
+    ExportDialog > .dialog--box { width: 64; }
+    """
+
+    def __init__(self, rows: int, folder: Path) -> None:
+        super().__init__()
+        self._rows = rows
+        self._folder = folder
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Explain which files are written, and where."""
+        sentence = f"{plural(self._rows, 'row')} as shown, into {home_relative(self._folder)}"
+        yield Static(Content(sentence), markup=False)
+
+    def action_choose(self, name: str) -> None:
+        """Close with the format."""
+        self.dismiss(format_of(name))
+
+
+Tell = Callable[[str], None]
+SHOWN = 8
+"""Number of the latest messages shown."""
+
+
+class WorkDialog(Dialog[Result], Generic[Result]):
+    """Runs `work`, which may post messages; returns its result, or None if it was cancelled."""
+
+    NAME: ClassVar[str] = "Work"
+    ABOUT: ClassVar[str] = "Working. Press Esc to cancel; no partial files are left behind."
+    BINDINGS: ClassVar[list[BindingType]] = bindings("work")
+
+    def __init__(self, heading: str, work: Callable[[Tell], Awaitable[Result]]) -> None:
+        super().__init__()
+        self._heading = heading
+        self._work = work
+        self._steps: list[str] = []
+        self._failure = ""
+        self._began = monotonic()
+        self._worker: Worker[None] | None = None
+
+    @property
+    def heading(self) -> str:
+        """A description of the work."""
+        return self._heading
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The messages, and the elapsed time."""
+        yield Static(id="steps", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin."""
+        self._show()
+        self.set_interval(0.25, self._show)
+        self._worker = self.run_worker(self._do(), group="feed")
+
+    async def _do(self) -> None:
+        try:
+            result = await self._work(self._tell)
+        except (BioevalError, OSError) as error:
+            self._failure = clean_line(str(error) or type(error).__name__, 1000)
+            self._show()
+        else:
+            self.dismiss(result)
+
+    def _tell(self, sentence: str) -> None:
+        self._steps.append(clean_line(sentence))
+        self._show()
+
+    def _show(self) -> None:
+        lines = [paint(Cell(f"· {sentence}", "quiet")) for sentence in self._steps[-SHOWN:]]
+        if self._failure:
+            lines.append(paint(Cell(f"✗ {self._failure}", "bad")))
+        else:
+            lines.append(paint(Cell(f"◌ {duration(monotonic() - self._began)}", "busy")))
+        self.query_one("#steps", Static).update(Content("\n").join(lines))
+
+    def action_close(self) -> None:
+        """Stop the work, then close."""
+        if self._worker is not None:
+            self._worker.cancel()
+        self.dismiss(None)

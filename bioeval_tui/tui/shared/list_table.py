@@ -1,0 +1,302 @@
+"""A table: a heading that sorts, rows that are filtered and drawn on demand, and which columns it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Generic, NamedTuple, TypeVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.dialogs import Dialog
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.tones import left, paint, right
+
+
+class ColumnRows(RowList):
+    """The columns; enter shows or hides one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~column-rows")
+
+
+class ColumnsDialog(Dialog[frozenset[str]]):
+    """Returns the names of the hidden columns; None if nothing changed.
+
+    The first column always stays.
+    """
+
+    NAME: ClassVar[str] = "Columns"
+    ABOUT: ClassVar[str] = (
+        "Choose the columns of the table. A narrow terminal leaves some out. Your choice is saved."
+    )
+    HEADING: ClassVar[str] = "Columns"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("columns")
+    DEFAULT_CSS = """
+    ColumnsDialog { & > .dialog--box { width: 60; } & ColumnRows { height: auto; max-height: 16; } }
+    """
+
+    def __init__(self, names: Sequence[str], hidden: Collection[str]) -> None:
+        super().__init__()
+        self._names = list(names)[1:]
+        self._hidden = set(hidden) & set(self._names)
+        self._rows = ColumnRows()
+
+    def compose_body(self) -> Iterable[Widget]:
+        """One row a column."""
+        yield self._rows
+
+    def on_mount(self) -> None:
+        """Draw."""
+        self._rows.set_rows(len(self._names), self._row)
+        self._rows.focus()
+
+    def _row(self, index: int, width: int) -> Content:
+        name = self._names[index]
+        hidden = name in self._hidden
+        sign = Cell("· hidden  ", "quiet") if hidden else Cell("✓ shown   ", "good")
+        return paint(sign, Cell(name, "quiet" if hidden else "plain"))
+
+    @on(RowList.Chosen)
+    def _turn(self) -> None:
+        """Show or hide the column under the cursor."""
+        self._hidden.symmetric_difference_update({self._names[self._rows.cursor]})
+        self._rows.refresh()
+
+    def action_keep(self) -> None:
+        """Close with the chosen columns."""
+        self.dismiss(frozenset(self._hidden))
+
+
+Item = TypeVar("Item")
+Key = tuple[int, float, str]
+"""Rank (what is missing comes last), number, text."""
+
+
+class Column(NamedTuple):
+    """A column: its heading, its width in cells, whether it is right-aligned, and when it is left out."""
+
+    name: str
+    width: int
+    numeric: bool = False
+    spare: int = 0
+    """The order in which columns are left out if there is no room: higher first."""
+
+
+def fit(columns: Sequence[Column], width: int, least: int = 16) -> list[Column]:
+    """Return the columns that fit, one cell apart; the first gets the remaining width (`least` at least)."""
+    kept = list(columns)
+    while len(kept) > 2 and least + sum(column.width + 1 for column in kept[1:]) > width:
+        droppable = [column for column in kept[1:] if column.spare]
+        if not droppable:
+            break
+        kept.remove(max(droppable, key=lambda column: column.spare))
+    room = max(1, width - sum(column.width + 1 for column in kept[1:]))
+    return [kept[0]._replace(width=room), *kept[1:]]
+
+
+def text_key(text: str) -> Key:
+    """Return the key of a text: alphabetical, empty ones last."""
+    return (0 if text else 1, 0.0, text.lower())
+
+
+def number_key(value: float | None, *, most_first: bool = True) -> Key:
+    """Return the key of a number, the greatest first unless told otherwise; missing ones last."""
+    if value is None:
+        return (1, 0.0, "")
+    return (0, -value if most_first else value, "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[Item]):
+    item: Item
+    keys: tuple[Key, ...]
+    words: str
+
+
+class Sorting(NamedTuple):
+    """Which column a table is sorted by, and whether reversed."""
+
+    column: int
+    reverse: bool = False
+
+
+class Listing(Generic[Item]):
+    """Items with a sort order and a filter.
+
+    Args:
+        columns: the table's columns; their number is the number of keys.
+        keys: a sort key for each column.
+        words: the text in which the filter's words are looked for.
+        identity: what tells items apart across refreshes.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        keys: Callable[[Item], tuple[Key, ...]],
+        words: Callable[[Item], str],
+        identity: Callable[[Item], Hashable],
+        sorting: Sorting = Sorting(0),  # noqa: B008 - an immutable value
+    ) -> None:
+        self.columns = tuple(columns)
+        self.sorting = sorting
+        self.filter = ""
+        self.items: list[Item] = []
+        self.visible: list[Item] = []
+        self._keys = keys
+        self._words = words
+        self.identity = identity
+        self._entries: list[_Entry[Item]] = []
+
+    def fill(self, items: Iterable[Item]) -> None:
+        """Add the items of a refresh; the same objects as before are not processed again."""
+        known = {id(entry.item): entry for entry in self._entries}
+        self.items = list(items)
+        self._entries = [
+            known.get(id(item)) or _Entry(item, self._keys(item), self._words(item).lower())
+            for item in self.items
+        ]
+        self.arrange()
+
+    def arrange(self) -> None:
+        """Filter and sort; every word of the filter must be found."""
+        wanted = self.filter.lower().split()
+        kept = [entry for entry in self._entries if all(word in entry.words for word in wanted)]
+        column = self.sorting.column
+        kept.sort(key=lambda entry: entry.keys[column], reverse=self.sorting.reverse)
+        self.visible = [entry.item for entry in kept]
+
+    def sort_by(self, column: int) -> None:
+        """Sort by a column; sorting by the same column again reverses the order."""
+        column %= len(self.columns)
+        again = column == self.sorting.column
+        self.sorting = Sorting(column, not self.sorting.reverse if again else False)
+        self.arrange()
+
+    def reverse(self) -> None:
+        """Reverse the order."""
+        self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
+        self.arrange()
+
+    def search(self, text: str) -> None:
+        """Show only items in which every word is found."""
+        self.filter = text
+        self.arrange()
+
+    def place_of(self, identity: Hashable) -> int | None:
+        """Return the position of the item with this identity; None if it is not shown."""
+        return next((at for at, item in enumerate(self.visible) if self.identity(item) == identity), None)
+
+
+CellsOf = Callable[[int, int], Mapping[str, Cell | Content]]
+"""Called with a row's index and the first column's width; returns its cells by column name."""
+
+
+def line_of(columns: Sequence[Column], cells: Mapping[str, Cell | Content]) -> Content:
+    """Return a row: text on the left, numbers on the right of their columns."""
+    parts = []
+    for column in columns:
+        cell = cells.get(column.name, Cell(""))
+        parts.append(right(cell, column.width) if column.numeric else left(cell, column.width))
+    return Content(" ").join(parts)
+
+
+class TableHead(Widget):
+    """The names of the columns; the sorted one carries a sign. A click sorts."""
+
+    DEFAULT_CSS = """
+    TableHead { height: 1; }
+    """
+
+    class Picked(Message):
+        """A column's name was clicked."""
+
+        def __init__(self, column: int) -> None:
+            super().__init__()
+            self.column = column
+
+    def __init__(self, columns: Sequence[Column], least: int) -> None:
+        super().__init__()
+        self._columns = tuple(columns)
+        self._least = least
+        self._sorting = Sorting(0)
+
+    def set_columns(self, columns: Sequence[Column]) -> None:
+        """Show other columns."""
+        self._columns = tuple(columns)
+        self.refresh()
+
+    def show(self, sorting: Sorting) -> None:
+        """Mark the column that is sorted by."""
+        if sorting != self._sorting:
+            self._sorting = sorting
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw the names."""
+        names: dict[str, Cell] = {}
+        for at, column in enumerate(self._columns):
+            chosen = at == self._sorting.column
+            sign = ("▴" if self._sorting.reverse else "▾") if chosen else ""
+            names[column.name] = Cell(column.name + sign, "strong" if chosen else "quiet")
+        # One cell less than the rows have, because of their scrollbar.
+        return line_of(fit(self._columns, self.size.width - 1, self._least), names)
+
+    def on_click(self, event: events.Click) -> None:
+        """Report the clicked column."""
+        at = 0
+        for column in fit(self._columns, self.size.width - 1, self._least):
+            if at <= event.x <= at + column.width:
+                index = next(i for i, known in enumerate(self._columns) if known.name == column.name)
+                self.post_message(self.Picked(index))
+                return
+            at += column.width + 1
+
+
+class ListTable(Vertical):
+    """Heading and rows. The rows are given, so that a screen can name what enter does."""
+
+    DEFAULT_CSS = """
+    ListTable { width: 1fr; padding: 0 1; & RowList { height: 1fr; scrollbar-gutter: stable; } }
+    """
+
+    def __init__(self, rows: RowList, columns: Sequence[Column], least: int = 16) -> None:
+        super().__init__()
+        self.rows = rows
+        self._columns = tuple(columns)
+        self._least = least
+        self._head = TableHead(columns, least)
+        rows.show_blurred_cursor()
+
+    @property
+    def least_width(self) -> int:
+        """The width at which every column is shown, with the padding and the scrollbar."""
+        return self._least + sum(column.width + 1 for column in self._columns[1:]) + 3
+
+    def compose(self) -> ComposeResult:
+        """Heading above rows."""
+        yield self._head
+        yield self.rows
+
+    def set_columns(self, columns: Sequence[Column]) -> None:
+        """Show other columns; the rows follow with the next `show`."""
+        self._columns = tuple(columns)
+        self._head.set_columns(columns)
+
+    def show(self, count: int, cells: CellsOf, sorting: Sorting) -> None:
+        """Show `count` rows."""
+
+        def painter(index: int, width: int) -> Content:
+            columns = fit(self._columns, width, self._least)
+            return line_of(columns, cells(index, columns[0].width))
+
+        self._head.show(sorting)
+        self.rows.set_rows(count, painter)
