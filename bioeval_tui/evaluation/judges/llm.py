@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,11 @@ class LLMJudge:
         try:
             prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
             told = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
+            published = prompt.origin == "job"
+            bare = replace(view, transcript=(), state_before=None, state_after=None)
+            examples = (
+                await rendered(prompt, judge_context(prompt, bare), self._chat.templates) if published else ""
+            )
         except UsageError as problem:
             raise NotMeasuredError(str(problem)) from problem
         question = Question(
@@ -79,7 +84,8 @@ class LLMJudge:
             view.transcript,
             states_shown(view),
             "\n".join([prompt.text, example_words(prompt), *view.job.facts]),
-            published=prompt.origin == "job",
+            published=published,
+            examples=examples,
         )
         schema = partial(
             answer_schema,

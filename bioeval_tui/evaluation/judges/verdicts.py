@@ -31,7 +31,7 @@ SHORTEST_COPY = 12
 """Characters. Shorter sentences of a prompt may well be a judge's own words."""
 MOST_NUMBERS = 400
 """Most numbers of messages in a schema; providers limit all values of its `enum`s together."""
-_REASON = {"type": "string", "pattern": r'^[^"\\\n .,:;!?-][^"\\\n]{4,299}$'}
+_REASON = {"type": "string", "pattern": r'^[^"\\\n 0-9.,:;!?-][^"\\\n]{4,299}$'}
 _LINE = {"type": "string", "pattern": r'^[^"\\\n]{1,300}$'}
 """A text that ends. Grammars made of a pattern put it between quotes as it is, so that it must exclude them."""
 _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…|\[\s*(?:\.{3}|…)\s*\])\s*")
@@ -44,6 +44,7 @@ _LETTER = "[0-9A-Za-z]"
 _SPEAKER = re.compile(r"^(?:user|assistant|agent|chatbot): ")
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n")
 _WORD = re.compile(r"\w+")
+_IS_LETTER = re.compile(r"[^\W\d_]")
 _NUMBERED = re.compile(
     r"\W{0,3}(?:task|criterion|item|message)?[\s_#.:-]{0,3}([0-9]{1,4})(?:\s{0,3}[.:)-](.*))?",
     re.DOTALL | re.I,
@@ -63,7 +64,7 @@ class Question:
 
     `prompt` is the text of its instructions and the job's facts, which an answer may not repeat. With `published`, an
     answer may have the published shape: `scored` and `score` alone, in the tasks' order unless `scored` repeats their
-    words.
+    words; `examples` are then the instructions without the conversation, whose scores may not be copied either.
     """
 
     tasks: Sequence[JobTask]
@@ -71,6 +72,7 @@ class Question:
     states: Sequence[str] = ()
     prompt: str = ""
     published: bool = False
+    examples: str = ""
 
 
 @dataclass(slots=True)
@@ -134,6 +136,9 @@ def _read(text: str, found: FoundScores, asked: Question, wanted: Sequence[int])
     told.tone, told.note = _tone(next((g.tone for g in found.groups if g.tone is not None), None))
     refused: dict[int, str] = {}
     for group in found.groups:
+        if _without_reasons(group) in _example_scores(asked.examples):
+            told.problems.append("it is the example of the instructions, word for word")
+            continue
         seen: set[int] = set()
         for number, entry in _numbered(group, asked, wanted, told.problems):
             if number in seen:
@@ -181,6 +186,23 @@ def _numbered(
             yield number, entry
 
 
+@lru_cache(maxsize=8)
+def _example_scores(instructions: str) -> frozenset[str]:
+    """Return the scores of each example in the instructions, as `_without_reasons` writes them."""
+    if not instructions:
+        return frozenset()
+    found = next(readings(instructions, lambda raw: False))
+    return frozenset(_without_reasons(group) for group in found.groups) - {""}
+
+
+def _without_reasons(group: Entries) -> str:
+    """Return what entries in the published shape say, tone included; empty if one of them has a reason of its own."""
+    if any(entry.given.get("reason") for entry in group.entries):
+        return ""
+    scores = [[entry.given.get("scored"), entry.given["score"]] for entry in group.entries]
+    return json.dumps([group.tone, scores], default=str)
+
+
 def _says_which(entry: ScoredEntry) -> bool:
     return any(entry.given.get(key) not in (None, "") for key in ("task", "scored"))
 
@@ -214,7 +236,7 @@ def _whole(given: Any) -> int | None:
 def _verdict(number: int, given: Mapping[str, Any], asked: Question) -> TaskVerdict:
     score = _unit(f"the score of task {number}", given["score"])
     reason = given.get("reason", "" if asked.published else None)
-    if not isinstance(reason, str) or not (asked.published or _WORD.search(reason)):
+    if not isinstance(reason, str) or not (asked.published or _IS_LETTER.search(reason)):
         raise MalformedAnswerError(f"task {number} has no reason")
     reason = clean(reason.strip(), MAX_REASON)
     if _is_copied(reason, asked.prompt):

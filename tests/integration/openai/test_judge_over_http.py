@@ -79,6 +79,23 @@ async def test_a_malformed_verdict_is_requested_again_with_its_errors(make, serv
     assert "the score of task 1 is 8; it must be from 0 to 1" in server.received[1].text
 
 
+OWN_PROMPT = """Score each task from 0 to 1. Answer in this form:
+{"tone": 0.5, "tasks": [{% for task in config.tasks %}{"scored": "{{ task.task }}", "score": 0.9}{% if not loop.last %},{% endif %}{% endfor %}]}
+{% for said in transcript %}{{ said.role }}: {{ said.content }}
+{% endfor %}"""
+
+
+async def test_a_copied_example_of_the_jobs_own_prompt_is_requested_again(make, server, view, tmp_path):
+    (tmp_path / "mine.jinja").write_text(OWN_PROMPT)
+    own = view.job.model_copy(update={"scorer": view.job.scorer.model_copy(update={"prompt": "mine"})})
+    copied = {"tone": 0.5, "tasks": [{"scored": each.task, "score": 0.9} for each in own.judged]}
+    scored = {"tone": 0.5, "tasks": [{"scored": each.task, "score": 0.2} for each in own.judged]}
+    server.will(srv.say_json(copied), srv.say_json(scored))
+    (found,) = await make().score(JudgeView(own, "withheld", view.transcript))
+    assert [task.score for task in found.tasks] == [0.2, 0.2]
+    assert "it is the example of the instructions, word for word" in server.received[1].text
+
+
 def fabricated():
     found = verdict()
     found["tasks"][1]["evidence"] = ["costs 3 euros", "I have booked a flight to Mars"]

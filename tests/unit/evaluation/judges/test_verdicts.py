@@ -66,6 +66,28 @@ def test_a_custom_prompt_may_answer_in_the_published_shape():
     assert "does not say which task" in problems_of(answer(tasks))
 
 
+EXAMPLE = {"tone": 0.8, "tasks": [{"scored": "…", "score": 0.9}, {"scored": "…", "score": 0.4}]}
+OWN = [{"scored": "a reminder", "score": 0.9}, {"scored": "the price", "score": 0.4}]
+
+
+@pytest.mark.parametrize(
+    ("answered", "is_copied"),
+    [
+        (EXAMPLE, True),
+        ({**EXAMPLE, "tone": 0.3}, False),
+        ({**EXAMPLE, "tasks": OWN}, False),
+        ({**EXAMPLE, "tasks": [{**each, "reason": "It said so."} for each in EXAMPLE["tasks"]]}, False),
+    ],
+)
+def test_the_example_of_a_published_prompt_is_no_verdict(answered, is_copied):
+    asked = Question(
+        TASKS, SAID, published=True, examples=f"Judge it {{well}}. Answer like {json.dumps(EXAMPLE)}"
+    )
+    found = read_answer(json.dumps(answered), asked)
+    assert found.problems[:1] == ["it is the example of the instructions, word for word"] * is_copied
+    assert (not found.verdicts) == is_copied
+
+
 def test_a_quotation_of_a_tool_call_is_found_in_the_message_that_made_it():
     call = {"request": {"function": {"name": "createReminder"}, "arguments": {"at": "9:00"}}}
     said = [*SAID, TranscriptMessage(4, "assistant", "", generation=(call,))]
@@ -103,6 +125,7 @@ PROMPT = 'Facts:\n- She takes warfarin, 5 mg every evening\nGive it. A reason of
         ([entry(1), entry(2, score=None)], "is not a number"),
         ([entry(1), entry(2, reason=" ")], "task 2 has no reason"),
         ([entry(1), entry(2, reason=" ,")], "task 2 has no reason"),
+        ([entry(1), entry(2, reason="1.2.3.1.2")], "task 2 has no reason"),
         ([entry(1), entry(2, reason="A reason of one sentence.")], "copied from the instructions"),
         ([entry(1), entry(2, evidence=["a reason of one sentence"])], "copied from the instructions"),
         ([entry(1), entry(2, reason="Short and to the point")], "copied from the instructions"),
@@ -231,6 +254,13 @@ def test_the_verdict_schema_is_strict_throughout_and_asks_for_exactly_these_task
         set(re.findall(r'"(\w+)":', json.dumps(schema))) - {"tasks", "tone", *tasks["items"]["properties"]}
         <= strict
     )
+
+
+@pytest.mark.parametrize("reason", ["1.2.1.2.1", "- - - -", "..........", " Yes, fine", "No"])
+def test_the_schema_admits_no_reason_that_begins_without_a_word(reason):
+    task = answer_schema([1])["properties"]["tasks"]["items"]["properties"]
+    assert re.match(task["reason"]["pattern"], "It named the price.")
+    assert not re.match(task["reason"]["pattern"], reason)
 
 
 def test_the_schema_of_a_very_long_conversation_does_not_list_its_messages():
