@@ -10,7 +10,7 @@ from typing import Any
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.evaluators.spoken import Stream, before_loop, read, whole_sentences
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.models.answer import ChatAnswer, require_whole_prompt, text_of
+from bioeval_tui.evaluation.models.answer import ChatAnswer, text_of
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.models.prompting import (
     Prompt,
@@ -79,7 +79,7 @@ class LLMEvaluator:
                 if stream.ended:
                     break
         if answer is not None:
-            require_whole_prompt(answer, messages, "evaluator", self._chat.host)
+            self._chat.prompt_check.require_whole(answer, self._model, messages)
         yield self._utterance(view, stream, answer, bound or self._most + 1)
 
     async def aclose(self) -> None:

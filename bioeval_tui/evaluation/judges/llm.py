@@ -20,7 +20,7 @@ from bioeval_tui.evaluation.judges.verdicts import (
     quoted_from_nowhere,
     read_answer,
 )
-from bioeval_tui.evaluation.models.answer import ChatAnswer, require_whole_prompt, text_of
+from bioeval_tui.evaluation.models.answer import ChatAnswer, text_of
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.models.prompting import (
     example_words,
@@ -133,7 +133,7 @@ class LLMJudge:
             ]
             request = ChatRequest(model, messages, options, schema(tasks))
             answer = await send(lambda: self._chat.complete(request), self._retries)
-            require_whole_prompt(answer, messages, "judge", self._chat.host)
+            self._chat.prompt_check.require_whole(answer, model, messages)
             got.add(answer, question, tasks)
             return answer.content[:4000].strip()
 

@@ -18,6 +18,8 @@ from bioeval_tui.text import MAX_TEXT, ExcessiveJsonError, clean, clean_line, pa
 
 SMALLEST_CONTEXT = 256
 """No server has a smaller context, in tokens: lower counts leave out what was cached, or are made up."""
+SURELY_LONGER = 1.3
+"""Texts of one job whose lengths differ more than this do not have equally many tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +76,39 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
     return answer.content
 
 
-def require_whole_prompt(
-    answer: ChatAnswer, messages: Sequence[Mapping[str, Any]], peer: Peer, host: str
-) -> None:
-    """Raise `PeerError` if the server has silently cut the prompt to its context, as Ollama does.
+class PromptCheck:
+    """Notices a server that silently cuts prompts to its context, as Ollama does, by the tokens that it counts."""
 
-    Tokens never reach across a space, so a prompt has at least as many of them as words. The judge's prompt has 1.6 for
-    each word in SmolLM2's vocabulary, so that a cut of two fifths is always noticed. Scripts that separate words otherwise
-    have more tokens than words, and are never suspected.
-    """
-    words = sum(len(str(message.get("content") or "").split()) for message in messages)
-    if answer.tokens_in is None or answer.tokens_in < SMALLEST_CONTEXT:
-        return
-    if answer.tokens_in + answer.tokens_cached < words:
+    def __init__(self, peer: Peer, host: str) -> None:
+        self._peer = peer
+        self._host = host
+        self._largest: dict[str, tuple[int, int]] = {}
+        """For each model, the largest count of tokens so far, and the characters of the shortest prompt that had it."""
+
+    def require_whole(self, answer: ChatAnswer, model: str, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Raise `PeerError` if the server has read only part of these messages.
+
+        Tokens never reach across a space, so a prompt has at least as many of them as words (scripts that separate words
+        otherwise have more). A cut prompt has as many tokens as the context, the most that any prompt has, however long
+        it is.
+        """
+        count = answer.tokens_in
+        if count is None or count < SMALLEST_CONTEXT:
+            return
+        texts = [str(message.get("content") or "") for message in messages]
+        words, length = sum(len(text.split()) for text in texts), sum(map(len, texts))
+        largest, shortest = self._largest.get(model, (0, 0))
+        if count > largest or (count == largest and length < shortest):
+            self._largest[model] = count, length
+        if count + answer.tokens_cached < words:
+            why = f"{count:,} tokens for {words:,} words"
+        elif count == largest and length > SURELY_LONGER * shortest:
+            why = f"{count:,} tokens for {length:,} characters and for {shortest:,}"
+        else:
+            return
         raise PeerError(
-            peer,
-            f"the server read only part of the prompt ({host} counted {answer.tokens_in:,} tokens for {words:,} words); "
+            self._peer,
+            f"the server read only part of the prompt ({self._host} counted {why}); "
             "give the model a larger context, such as 8,192 tokens: num_ctx or OLLAMA_CONTEXT_LENGTH for Ollama, "
             "--ctx-size for llama.cpp",
         )

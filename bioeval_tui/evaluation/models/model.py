@@ -25,7 +25,7 @@ from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client, proxy_for
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models import responses
-from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer
+from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, PromptCheck
 from bioeval_tui.evaluation.models.errors import Refused, refusal
 from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.evaluation.seams import PeerError
@@ -106,6 +106,7 @@ class ChatModel:
         self._client: AsyncOpenAI | None = None
         self._url = base_url or provider_url(provider)
         self.host = host_of(self._url)
+        self.prompt_check = PromptCheck(peer, self.host)
         self._proxy = proxy_for(self._url)
         if provider != "openai":
             self._make(httpx2.AsyncClient())  # reports missing packages now

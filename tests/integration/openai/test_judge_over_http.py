@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from aiohttp import web
 
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.judges.llm import LLMJudge
 from bioeval_tui.evaluation.models.model import ChatModel
 from bioeval_tui.evaluation.retry import RetryRule
-from bioeval_tui.evaluation.seams import JudgeView, PeerError
+from bioeval_tui.evaluation.seams import JudgeView, PeerError, TranscriptMessage
 from tests.servers import openai_server as srv
 
 KEY = "sk-test-0123456789abcdef"
@@ -94,6 +97,35 @@ async def test_a_copied_example_of_the_jobs_own_prompt_is_requested_again(make, 
     (found,) = await make().score(JudgeView(own, "withheld", view.transcript))
     assert [task.score for task in found.tasks] == [0.2, 0.2]
     assert "it is the example of the instructions, word for word" in server.received[1].text
+
+
+def counting(*tokens):
+    """Answer with a verdict, and report so many tokens of each prompt in turn."""
+    left = list(tokens)
+
+    async def answer(server, request, body):
+        said = srv.completion({"role": "assistant", "content": json.dumps(verdict())})
+        return web.json_response({**said, "usage": {"prompt_tokens": left.pop(0), "completion_tokens": 7}})
+
+    return [answer] * len(tokens)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "is_cut"),
+    [((4096, 4096), True), ((4096, 4097), False), ((9000, 4096), False)],
+    ids=["at the context", "beyond it", "below another"],
+)
+async def test_a_longer_prompt_with_the_same_tokens_was_cut_by_the_server(make, server, view, tokens, is_cut):
+    server.will(*counting(*tokens))
+    judge = make()
+    await judge.score(view)
+    longer = [*view.transcript, TranscriptMessage(5, "user", "Thanks a lot for that! " * 150)]
+    again = judge.score(JudgeView(view.job, "withheld", longer))
+    if is_cut:
+        with pytest.raises(PeerError, match=r"only part of the prompt .*counted 4,096 tokens for .* num_ctx"):
+            await again
+    else:
+        await again
 
 
 def fabricated():
