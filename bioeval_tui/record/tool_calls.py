@@ -2,8 +2,8 @@
 
 A call is the event `{"request": {"function": {"name"}, "arguments": {}, "id"?}}`, as the published REST API has it; its
 result is `{"output", "id"?, "error"?}`. A call that only a span reports has its id as `span`; without arguments,
-`argumentsTold` is false. Arguments that are no JSON stay text, `argumentsRead` is false, and the call has failed: no
-tool can have run with them. A result belongs to the call with its id; one without belongs to the oldest call
+`argumentsTold` is false. Arguments that are no JSON object stay as they are, `argumentsRead` is false, and the call has
+failed: no tool can have run with them. A result belongs to the call with its id; one without belongs to the oldest call
 of its message that has no result yet.
 """
 
@@ -19,7 +19,7 @@ from bioeval_tui.text import clean_line, clean_value, parse_json, shorten
 
 MAX_VALUE = 100_000
 """Maximum number of recorded characters of arguments and results."""
-UNREAD = "the arguments of this call are not JSON"
+UNREAD = "the arguments of this call are not a JSON object"
 """The result of a call whose arguments cannot be read, if no other is reported."""
 OWN_ID = "unnamed-"
 """How an id begins that was made here, for a call that was reported without one."""
@@ -30,7 +30,8 @@ _RESULTS = ("output", "result", "response")
 class ToolCall:
     """One call. `turn` is the user's message (from 1) that it answers, `message` the agent's; `told` is true if it has a result.
 
-    `arguments_told` is false if a span reported only the call's name, `arguments_read` if they are no JSON.
+    `arguments_told` is false if a span reported only the call's name, `arguments_read` if they are no JSON
+    object.
     """
 
     turn: int
@@ -45,21 +46,23 @@ class ToolCall:
 
 
 def parse_arguments(written: str) -> Any:
-    """Return the arguments of a tool call: JSON, or the text itself if it is none or exceeds the limits."""
+    """Return the arguments of a tool call: an object, or the text itself if it is no JSON object or exceeds the limits."""
     try:
-        return parse_json(written) if written.strip() else {}
+        read = parse_json(written) if written.strip() else {}
     except ValueError:
         return written
+    return read if isinstance(read, Mapping) else written
 
 
 def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
     """Return a call as stored in the recording; arguments that are not an object are under the key `arguments`.
 
-    A text stands for arguments that cannot be read.
+    They stand for arguments that cannot be read.
     """
-    given = arguments if isinstance(arguments, Mapping) else {"arguments": arguments}
-    request: dict[str, Any] = {"function": {"name": clean_line(name, 200)}, "arguments": dict(given)}
-    if isinstance(arguments, str):
+    is_read = isinstance(arguments, Mapping)
+    given = dict(arguments) if is_read else {"arguments": arguments}
+    request: dict[str, Any] = {"function": {"name": clean_line(name, 200)}, "arguments": given}
+    if not is_read:
         request["argumentsRead"] = False
     if call_id:
         request["id"] = clean_line(call_id, 200)
@@ -87,11 +90,14 @@ def request_of(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _arguments_of(request: Mapping[str, Any]) -> Any:
-    """Return a call's arguments as JSON; a text if they cannot be read. REST agents and imported files may send them as text."""
+    """Return a call's arguments, an object; a text if they cannot be read. REST agents and imported files may send them as text."""
     given = request.get("arguments") or {}
     if request.get("argumentsRead") is False and isinstance(given, Mapping):
-        return str(given.get("arguments"))
-    return parse_arguments(given) if isinstance(given, str) else given
+        given = given.get("arguments")
+        return given if isinstance(given, str) else json.dumps(given, default=str)
+    if isinstance(given, str):
+        return parse_arguments(given)
+    return given if isinstance(given, Mapping) else json.dumps(given, default=str)
 
 
 def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:

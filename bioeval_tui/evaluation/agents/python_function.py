@@ -229,5 +229,5 @@ def _arguments(given: Any) -> Any:
     if given is None:
         return {}
     if isinstance(given, str):
-        return parse_arguments(given) if given.strip()[:1] in ("", "{") else {"arguments": given}
+        return parse_arguments(given) if given.strip()[:1] in ("", "{", "[") else {"arguments": given}
     return given

@@ -24,7 +24,7 @@ SURELY_LONGER = 1.3
 
 @dataclass(frozen=True, slots=True)
 class ModelToolCall:
-    """A function call from the model. `written` is the original text of the arguments; `arguments` is that text if it is no JSON."""
+    """A function call from the model. `written` is the original text of the arguments; `arguments` is that text if it is no JSON object."""
 
     name: str
     arguments: Any

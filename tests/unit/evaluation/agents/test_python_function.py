@@ -51,6 +51,7 @@ def names(message, conversation):
     conversation.tool_called("lookUp", '{"drug": "warfarin"}', "found", call_id="call_1")
     conversation.tool_called("lookUp", '{"drug": "warf', call_id="call_2")
     conversation.tool_called("lookUp", "warfarin")
+    conversation.tool_called("lookUp", '["warfarin"]')
     return "named"
 
 def keeps(message, conversation):
@@ -206,6 +207,7 @@ async def test_a_function_reports_the_models_id_and_arguments_as_they_were_writt
         ({"drug": "warfarin"}, False),
         ('{"drug": "warf', True),
         ({"arguments": "warfarin"}, False),
+        ('["warfarin"]', True),
     ]
     ids = [event["request"]["id"] for event in reply.generation if "request" in event]
     assert ids[:2] == ["call_1", "call_2"]

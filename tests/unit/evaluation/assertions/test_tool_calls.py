@@ -15,7 +15,7 @@ from bioeval_tui.evaluation.assertions.tool_calls import _paired, check_tool_cal
 from bioeval_tui.evaluation.job.models import ToolCallsAssertion, ToolCallsConfig
 from bioeval_tui.evaluation.seams import AssertionView, CheckResult
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.record.tool_calls import call_event, call_text, calls_of, result_event
+from bioeval_tui.record.tool_calls import call_event, call_text, calls_of, parse_arguments, result_event
 
 LOOK = call_event("lookUp", {"drug": "warfarin"})
 SET_5 = call_event("createReminder", {"dose": 5, "when": {"hour": 9, "zone": "Australia/Sydney"}})
@@ -256,8 +256,10 @@ def test_a_span_without_arguments_is_a_call_with_unknown_arguments() -> None:
     [
         call_event("lookUp", '{"drug": "warfarin', "c1"),
         {"request": {"function": {"name": "lookUp"}, "arguments": '{"drug": "warfarin', "id": "c1"}},
+        call_event("lookUp", parse_arguments('["warfarin"]'), "c1"),
+        {"request": {"function": {"name": "lookUp"}, "arguments": ["warfarin"], "id": "c1"}},
     ],
-    ids=["recorded", "sent by a REST agent or imported"],
+    ids=["recorded", "sent by a REST agent or imported", "a list, recorded", "a list, sent"],
 )
 @pytest.mark.parametrize("result", [[], [result_event("found", "c1")]], ids=["no result", "a result"])
 @pytest.mark.parametrize(
@@ -274,7 +276,7 @@ def test_a_span_without_arguments_is_a_call_with_unknown_arguments() -> None:
         ({"maxCalls": {"lookUp": 0}}, "1 call of lookUp, at most 0"),
     ],
 )
-def test_a_call_whose_arguments_are_no_json_has_failed_and_earns_no_credit(
+def test_a_call_whose_arguments_are_no_json_object_has_failed_and_earns_no_credit(
     malformed: dict[str, Any], result: list[dict[str, Any]], asked: dict[str, Any], says: str
 ) -> None:
     found = check(asked, [malformed, *result, DELETE])
