@@ -199,7 +199,7 @@ def run_headless(
     progress = BatchProgress(
         talk,
         conversations=spec.conversations,
-        several=len(spec.runs) * spec.trials > 1 and spec.at_once > 1,
+        several=len(spec.runs) * spec.trials > 1 and min(run.plan.shared_agent for run in prepared) > 1,
         verbose=verbose,
     )
     try:

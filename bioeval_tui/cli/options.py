@@ -257,19 +257,24 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     ),
     "order": click.option(
         "--order",
+        hidden=True,
         type=click.Choice(["withheld-first", "supplied-first", "random"]),
         help="The order of the two conditions [the job's, else withheld-first].",
     ),
     "parallel": click.option(
         "--parallel",
+        hidden=True,
         is_flag=True,
         help="Run both conditions at the same time; conversations must not affect each other.",
     ),
     "cases": click.option(
-        "--cases", metavar="ROWS", help="Use only these cases of the job, by row or id: 1-20,case_7."
+        "--cases",
+        metavar="ROWS",
+        help="Use only these cases of the job, by row or id: 1-20,case_7; sample:50 draws so many of them at random.",
     ),
     "sample": click.option(
         "--sample",
+        hidden=True,
         type=click.IntRange(1),
         metavar="N",
         help="Use a random sample of N cases of the job (see --seed).",
@@ -279,7 +284,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="A table of cases (CSV, JSONL, Parquet), instead of the job's.",
     ),
-    "seed": click.option("--seed", type=int, help="Random seed."),
+    "seed": click.option("--seed", type=int, hidden=True, help="Random seed [the job's]."),
     "repeat": click.option(
         "--repeat",
         type=click.IntRange(1, 10_000),
@@ -305,6 +310,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "requests_per_minute": click.option(
         "--max-requests-per-minute",
         "requests_per_minute",
+        hidden=True,
         type=click.FloatRange(0, min_open=True),
         help="Maximum number of requests per minute to the agent; the same again to all models together.",
     ),
@@ -323,7 +329,10 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         help=f"Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [{OTLP_PORT}]; 0 chooses a free port.",
     ),
     "no_events": click.option(
-        "--no-events", is_flag=True, help="Don't record the agent's prompts, retrieved contexts and outputs."
+        "--no-events",
+        is_flag=True,
+        hidden=True,
+        help="Don't record the agent's prompts, retrieved contexts and outputs.",
     ),
 }
 

@@ -27,15 +27,13 @@ from bioeval_tui.settings import Settings
 
 DEFAULT_JOB = "data/eval/agent.yml"
 GROUPS = {
-    "Agent": ("models", "agent_url", "allow_hosts", "code", "otlp", "no_events"),
+    "Agent": ("models", "agent_url", "allow_hosts", "code", "otlp"),
     "User and judge": ("evaluator_model", "judge_models", "rehearsal"),
-    "Conversations": (
-        "file", "repeat", "until_decided", "condition", "order", "parallel", "cases", "sample", "cases_file", "seed",
-    ),
+    "Conversations": ("repeat", "until_decided", "condition", "cases", "cases_file"),
     "Graph and medals": ("graph", "unrestricted_setups", "submissions", "leaderboard"),
-    "Limits": ("dry_run", "max_calls", "max_cost", "concurrency", "requests_per_minute"),
+    "Limits": ("dry_run", "max_calls", "max_cost", "concurrency"),
     "Pass or fail": ("fail_under", "fail_on_assertion", "min_pass_k"),
-    "Output": ("headless", "verbose", "as_json", "write_md", "write_junit", "redact", "exit_with_stdin"),
+    "Output": ("headless", "verbose", "as_json", "write_md", "write_junit", "redact"),
 }  # fmt: skip
 """The options of `run`, as its help lists them."""
 
@@ -64,11 +62,10 @@ class RunCommand(JsonFileCommand):
         "\n  bioeval-tui run a.yml b.yml --repeat 5 --model small --model large --concurrency 4 --headless"
         "\n  bioeval-tui run a.yml b.yml --model small --model large --until-decided --max-cost 5"
         "\n  bioeval-tui run medication_reminder --rehearsal --agent-url http://127.0.0.1:8081"
-        "\n  bioeval-tui run --file data/eval/agent.yml --model gpt-4.1-mini --verbose"
     ),
 )
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--file", "file", type=click.Path(path_type=Path), help=f"The job file [{DEFAULT_JOB}].")
+@click.option("--file", "file", type=click.Path(path_type=Path), hidden=True)
 @with_options(*OPTIONS)
 @click.option(
     "--until-decided", is_flag=True,
@@ -81,7 +78,10 @@ class RunCommand(JsonFileCommand):
     "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
 )
 @click.option(
-    "--exit-with-stdin", is_flag=True, help="Headless: cancel the run when standard input is closed."
+    "--exit-with-stdin",
+    is_flag=True,
+    hidden=True,
+    help="Headless: cancel the run when standard input is closed.",
 )
 @click.option(
     "--json",
@@ -94,7 +94,7 @@ class RunCommand(JsonFileCommand):
 def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
     """Evaluate an agent: run a job's conversations with facts withheld and supplied, and score them.
 
-    JOB is a YAML file, or the name of a sample (see `bioeval-tui samples`). Several jobs or models form a batch: one
+    JOB is a YAML file [data/eval/agent.yml], or the name of a sample (see `bioeval-tui samples`). Several jobs or models form a batch: one
     run for each job and model, with --repeat trials.
     """
     if jobs and file is not None:

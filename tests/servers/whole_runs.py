@@ -112,7 +112,7 @@ async def hold(
     what = RunSpec(new_run_id(), str(job))
     asked = EngineSpec(runs=(what,), **{"seed": 7, **spec})
     prepared = prepare_run(asked, what, chosen)
-    await run_batch([prepared], chosen.runs_dir, terms=terms_of(asked, chosen), traces=traces)
+    await run_batch([prepared], chosen.runs_dir, terms=terms_of(asked, [prepared], chosen), traces=traces)
     path = recording_path(chosen.runs_dir, what.run_id)
     run = load_run(path)
     return WholeRun(path, list(read_recording(path).events), run.state, run_document(run))

@@ -37,7 +37,7 @@ from bioeval_tui.text import clean_line
 
 SEEN_BY_OTHERS = (
     "conversations ran at the same time on one knowledge graph, so each could see what the others wrote; "
-    "without --parallel they run one after another"
+    "without `order: parallel` they run one after another"
 )
 TYPED_BY_A_PERSON = "a person took over and typed messages of the user"
 NOTHING_OBSERVED = (

@@ -123,7 +123,7 @@ DISK_S = 0.5
 
 ONE_AT_A_TIME = (
     "the conversations share one knowledge graph, so they run one after another; "
-    "use --parallel if the target keeps them apart"
+    "use `order: parallel` if the target keeps them apart"
 )
 
 
@@ -140,6 +140,7 @@ class PreparedRun:
     open_parts: Callable[[Control], AbstractAsyncContextManager[Parts]]
     warnings: tuple[str, ...] = ()
     keep_prompts: bool = True
+    requests_per_minute: float | None = None
     rates: Rates = field(default_factory=Rates)
     resume: Callable[[], Resumption] | None = None
     """Reads where to continue the run. Called once the recording is locked, because earlier reads may be outdated."""

@@ -71,7 +71,7 @@ class RunOptions:
     cases_file: str | None = None
     """A table of cases, instead of the job's own."""
     cases: str | None = None
-    """Which cases, by row and id: `1-20,case_7`."""
+    """Which cases, by row and id, and how many to draw: `1-20,case_7,sample:5`."""
     sample: int | None = None
     """The size of a random sample of cases, drawn with the seed."""
     graph: str = "auto"

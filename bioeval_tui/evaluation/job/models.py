@@ -255,6 +255,10 @@ class TargetConfig(ModelOptions):
     """Whether the agent reports every tool call, so that none reported means none made."""
     remembers: bool = False
     """Whether an agent with openai or ag-ui keeps something of one conversation for the next, although each request has the whole conversation."""
+    record_events: bool = True
+    """Whether the recording keeps the agent's prompts, retrieved contexts and outputs."""
+    max_requests_per_minute: Positive | None = None
+    """The maximum number of requests per minute to the agent; the same again to all models together. In a batch, the smallest counts."""
     options: dict[str, Any] = {}
     """Options for a Python function or plug-in; see its documentation."""
 
@@ -664,8 +668,8 @@ class EvaluationJob(JobPart):
     """Assertions: expressions, Cypher queries, medals, tool calls."""
     seed: int | None = None
     """The random seed."""
-    order: Literal["withheld-first", "supplied-first", "random"] | None = None
-    """The order of the conditions."""
+    order: Literal["withheld-first", "supplied-first", "random", "parallel"] | None = None
+    """The order of the conditions; with parallel, both run at the same time, and conversations must not affect each other."""
     condition_names: ConditionNames | None = None
     """Names of the two conditions for screens and reports."""
     telemetry: TelemetryConfig | None = None

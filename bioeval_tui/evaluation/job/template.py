@@ -127,7 +127,7 @@ def cases_text(answers: Answers, file: str, columns: Sequence[str]) -> str:
     table = f"cases: {{{', '.join(f'{key}: {_quoted(value)}' for key, value in given.items())}}}"
     return f"""\
 # A job for bioeval-tui that runs once for each row of a table of cases: {{{{ case.COLUMN }}}} is filled from the row.
-# `bioeval-tui check` names each row that does not fit; `run --sample 20 --seed 1` or `--cases 1-20` runs some of them.
+# `bioeval-tui check` names each row that does not fit; `run --cases sample:20` or `--cases 1-20` runs some of them.
 # yaml-language-server: $schema=job.schema.json
 
 {table}

@@ -37,6 +37,8 @@ MAX_LINE = 4 << 20
 MOST_ROWS = 100_000
 MOST_PROBLEMS = 100
 ENDINGS = (".csv", ".jsonl", ".parquet")
+SAMPLE = "sample:"
+"""In a selection of cases, stands before the number of cases to draw."""
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -68,7 +70,7 @@ class CaseTable:
 
 @dataclass(frozen=True, slots=True)
 class CaseChoice:
-    """The selection of cases from the command line: another file, rows and ids (`1-20,case_7`), or a random sample."""
+    """The selection of cases from the command line: another file, and rows, ids and the size of a sample (`1-20,case_7,sample:5`)."""
 
     file: str | None = None
     only: str | None = None
@@ -117,33 +119,53 @@ def chosen(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple[Case
     Raises:
         UsageError: a selected row does not exist.
     """
-    rows = table.rows
+    rows, sample = table.rows, choice.sample
     if choice.only is not None:
-        wanted: set[int] = set()
-        numbers = {row.id: row.number for row in rows}
-        for part in filter(None, (part.strip() for part in choice.only.split(","))):
-            span = _RANGE.fullmatch(part)
-            if part in numbers:
-                wanted.add(numbers[part])
-            elif span and 1 <= int(span[1]) <= int(span[2] or span[1]) <= len(rows):
-                wanted.update(range(int(span[1]), int(span[2] or span[1]) + 1))
-            else:
-                close = difflib.get_close_matches(part, numbers, 1, 0.6)
-                meant = f"; did you mean {clean_line(close[0], 60)}?" if close else ""
-                raise UsageError(
-                    f"--cases: {clean_line(part, 60)} is neither an id nor a range of rows; "
-                    f"{table.path.name} has {plural(len(rows), 'row')}{meant}"
-                )
-        if not wanted:
-            raise UsageError("--cases: give rows or ids, such as 1-20,case_7")
-        rows = tuple(row for row in rows if row.number in wanted)
-    if choice.sample is not None:
-        if choice.sample > len(rows):
-            raise UsageError(f"--sample: there are {plural(len(rows), 'case')}, fewer than {choice.sample:,}")
+        ids = {row.id for row in rows}
+        parts = [part for part in map(str.strip, choice.only.split(",")) if part]
+        sizes = [part for part in parts if part.startswith(SAMPLE) and part not in ids]
+        named = [part for part in parts if part not in sizes]
+        if named or not sizes:
+            rows = _named(table, named)
+        if sizes:
+            sample = _size([*sizes, *([] if sample is None else [f"{SAMPLE}{sample}"])])
+    if sample is not None:
+        if sample > len(rows):
+            raise UsageError(f"sample: there are {plural(len(rows), 'case')}, fewer than {sample:,}")
         drawn_with = next((each for each in (choice.seed, seed) if each is not None), 0)
-        drawn = random.Random(f"{drawn_with}/cases").sample(range(len(rows)), choice.sample)  # noqa: S311
+        drawn = random.Random(f"{drawn_with}/cases").sample(range(len(rows)), sample)  # noqa: S311
         rows = tuple(rows[at] for at in sorted(drawn))
     return rows
+
+
+def _size(given: Sequence[str]) -> int:
+    size = given[0].removeprefix(SAMPLE).strip()
+    if len(given) > 1 or not (size.isdecimal() and int(size)):
+        raise UsageError(f"--cases: give the size of the sample once, such as {SAMPLE}50")
+    return int(size)
+
+
+def _named(table: CaseTable, parts: Sequence[str]) -> tuple[CaseRow, ...]:
+    """Return the rows with these ids, or in these ranges of rows."""
+    rows = table.rows
+    wanted: set[int] = set()
+    numbers = {row.id: row.number for row in rows}
+    for part in parts:
+        span = _RANGE.fullmatch(part)
+        if part in numbers:
+            wanted.add(numbers[part])
+        elif span and 1 <= int(span[1]) <= int(span[2] or span[1]) <= len(rows):
+            wanted.update(range(int(span[1]), int(span[2] or span[1]) + 1))
+        else:
+            close = difflib.get_close_matches(part, numbers, 1, 0.6)
+            meant = f"; did you mean {clean_line(close[0], 60)}?" if close else ""
+            raise UsageError(
+                f"--cases: {clean_line(part, 60)} is neither an id nor a range of rows; "
+                f"{table.path.name} has {plural(len(rows), 'row')}{meant}"
+            )
+    if not wanted:
+        raise UsageError("--cases: give rows or ids, such as 1-20,case_7")
+    return tuple(row for row in rows if row.number in wanted)
 
 
 def _wrong(message: str, file: str, line: int = 0, column: int = 0) -> JobError:
@@ -307,7 +329,7 @@ def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[J
     if len(found) > MOST_CASES or sum(len(case.model_dump_json()) for case in found) > MOST_BYTES:
         raise UsageError(
             f"a run has at most {MOST_CASES:,} cases, which fill in at most {MOST_BYTES >> 20} MB, and these are "
-            f"{len(found):,}; select fewer with --cases or --sample"
+            f"{len(found):,}; select fewer with --cases"
         )
     return found
 
@@ -347,9 +369,7 @@ class Cases:
     def _table(self, choice: CaseChoice) -> CaseTable | None:
         config, folder = self.loaded.job.cases, self.loaded.path.parent
         asked = [
-            name
-            for name, given in (("--cases", choice.only), ("--sample", choice.sample))
-            if given is not None
+            name for name, given in (("--cases", choice.only), ("sample", choice.sample)) if given is not None
         ]
         if choice.file is not None:
             return read_cases(Path(choice.file), config.id if config else None)

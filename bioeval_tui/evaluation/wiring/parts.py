@@ -6,7 +6,7 @@ import contextlib
 import functools
 import secrets
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,15 @@ A_DAY_S = 86_400.0
 UNRESTRICTED_SETUP_S = 600.0
 
 
-def terms_of(spec: EngineSpec, settings: Settings) -> BatchTerms:
-    """Return the settings that all runs of the batch share."""
+def terms_of(spec: EngineSpec, prepared: Sequence[PreparedRun], settings: Settings) -> BatchTerms:
+    """Return the settings that all runs of the batch share: of what the jobs set, the smallest."""
+    rates = [run.requests_per_minute for run in prepared if run.requests_per_minute is not None]
     return BatchTerms(
-        spec.at_once, spec.requests_per_minute, spec.max_calls, spec.max_cost, settings.longest_wait_s
+        min(run.plan.shared_agent for run in prepared),
+        min(rates, default=None),
+        spec.max_calls,
+        spec.max_cost,
+        settings.longest_wait_s,
     )
 
 
@@ -64,8 +69,9 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     trials = spec.trials * max(1, len(cases))
     if trials > MOST_TRIALS:
         raise UsageError(
-            f"{trials:,} trials are more than the {MOST_TRIALS:,} that a run may have; use --cases or --sample"
+            f"{trials:,} trials are more than the {MOST_TRIALS:,} that a run may have; use --cases"
         )
+    spec = _with_keys(spec, job)
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)
     order = spec.order or job.order
     plan = RunPlan(
@@ -146,6 +152,7 @@ def assemble(
         lambda control: _open_parts(spec, makers, judge, settings, control),
         warnings,
         keep_prompts=spec.keep_prompts,
+        requests_per_minute=spec.requests_per_minute,
         rates=makers.rates(),
         otlp=spec.otlp if spec.otlp is not None else job.telemetry.port if job.telemetry else None,
         shares_graph=lambda: graphs.is_shared(spec, settings, makers.telling_url),
@@ -220,6 +227,16 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
         "unrestricted_setups": spec.unrestricted_setups,
         "agent_function": None if spec.agent_function is None else makers.agent_host(),
     }
+
+
+def _with_keys(spec: EngineSpec, job: EvaluationJob) -> EngineSpec:
+    """Return the options with those that are also keys of the job, where the command line leaves them to it."""
+    return replace(
+        spec,
+        parallel=spec.parallel or (spec.order is None and job.order == "parallel"),
+        keep_prompts=spec.keep_prompts and job.target.record_events,
+        requests_per_minute=spec.requests_per_minute or job.target.max_requests_per_minute,
+    )
 
 
 def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:

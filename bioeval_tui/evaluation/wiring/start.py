@@ -135,7 +135,7 @@ async def run_prepared(
         BioevalError: recordings cannot be written.
     """
     _make_dir(settings.runs_dir)
-    terms = terms_of(spec, settings)
+    terms = terms_of(spec, prepared, settings)
     others = " (and the others)" if len(spec.runs) > 1 else ""
     advice = f"continue with `bioeval-tui runs resume {spec.runs[0].run_id}`{others}"
     async with contextlib.AsyncExitStack() as stack:

@@ -25,6 +25,16 @@ def test_rows_are_selected_by_number_or_id_or_drawn_with_a_seed(tmp_path: Path) 
     assert drawn == names(tmp_path, sample=5, seed=7)
     assert drawn != names(tmp_path, sample=5, seed=8)
     assert set(names(tmp_path, only="1-6", sample=5)) < set(names(tmp_path, only="1-6"))
+    assert names(tmp_path, only="sample:5", seed=7) == drawn
+    assert names(tmp_path, only="1-6, sample:5", seed=7) == names(tmp_path, only="1-6", sample=5, seed=7)
+
+
+@pytest.mark.parametrize("only", ["sample:", "sample:0", "sample:x", "sample:2,sample:3"])
+def test_a_sample_has_one_size(tmp_path: Path, only: str) -> None:
+    with pytest.raises(UsageError, match="give the size of the sample once, such as sample:50"):
+        names(tmp_path, only=only)
+    with pytest.raises(UsageError, match="there are 100 cases, fewer than 101"):
+        names(tmp_path, only="sample:101")
 
 
 @pytest.mark.parametrize("only", ["0", "4-2", "99-101", "c101", "x", "9" * 5000])

@@ -113,7 +113,7 @@ async def test_runs_that_share_a_graph_are_sequential_and_say_so(stages: Stages)
     state = stages.state(1)
     assert state.started is not None
     assert state.started.concurrency == 1
-    assert any("--parallel" in warning.message for warning in state.warnings)
+    assert any("order: parallel" in warning.message for warning in state.warnings)
 
 
 async def test_a_failing_run_does_not_end_the_others(stages: Stages) -> None:
@@ -418,7 +418,7 @@ async def test_a_batch_whose_runs_share_a_graph_is_decided_one_conversation_at_a
     ended = await run_batch(runs, stages.folder, terms=BatchTerms(at_once=4), stopping=AfterRounds(2, 2))
     assert [(end.status, end.trials) for end in ended] == [("completed", 2)] * 2
     assert stages.most == 1
-    assert any("--parallel" in warning.message for warning in stages.state(1).warnings)
+    assert any("order: parallel" in warning.message for warning in stages.state(1).warnings)
 
 
 async def test_a_failed_run_does_not_block_the_decision(stages: Stages) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.estimate import RunEstimate, estimate_batch, total_cost
-from bioeval_tui.evaluation.wiring.parts import prepare_run
+from bioeval_tui.evaluation.wiring.parts import prepare_run, terms_of
 from bioeval_tui.report.formats.plan_console import print_estimates
 from bioeval_tui.settings import Secret, Settings
 
@@ -107,6 +108,26 @@ def test_a_cost_needs_a_price_and_a_total_needs_every_price(tmp_path: Path, sett
         tmp_path, settings, JOB.replace("chatbot: bot", "chatbot: bot, protocol: openai, model: own")
     )
     assert total_cost([openai]) == pytest.approx(sum(role.cost or 0 for role in openai.roles))
+
+
+def test_keys_of_the_job_set_what_the_options_leave_to_it(tmp_path: Path, settings: Settings) -> None:
+    keys = JOB.replace("target: {", "target: {recordEvents: false, maxRequestsPerMinute: 30, ")
+    own, other = tmp_path / "own.yml", tmp_path / "other.yml"
+    own.write_text(keys + "order: parallel\n", encoding="utf-8")
+    other.write_text(
+        JOB.replace("target: {", "target: {maxRequestsPerMinute: 90, ") + "order: parallel\n",
+        encoding="utf-8",
+    )
+    first, second = RunSpec("20260101-000000-abcd", str(own)), RunSpec("20260101-000000-abce", str(other))
+    spec = EngineSpec(runs=(first, second))
+    runs = [prepare_run(spec, each, settings) for each in spec.runs]
+    assert [(run.plan.parallel, run.keep_prompts) for run in runs] == [(True, False), (True, True)]
+    assert runs[0].plan.options["requests_per_minute"] == 30
+    terms = terms_of(spec, runs, settings)
+    assert (terms.at_once, terms.requests_per_minute) == (2, 30)
+    given = replace(spec, order="random", requests_per_minute=120.0)
+    run = prepare_run(given, first, settings)
+    assert (run.plan.parallel, run.plan.random_order, run.requests_per_minute) == (False, True, 120)
 
 
 def test_a_cost_limit_needs_every_price(tmp_path: Path, settings: Settings) -> None:
