@@ -250,8 +250,23 @@ def test_the_evaluators_prompt_describes_its_persona() -> None:
     )
     assert "You mumble. You have little patience" in told
     assert "You write Spanish and no other language." in told
-    assert "Tell the chatbot all of them at the first opportunity" in told
-    assert "never bring them up yourself" not in told
+    assert "Tell the chatbot all that you know at the first opportunity" in told
+    assert "Never bring up yourself" not in told
+
+
+@pytest.mark.parametrize("tells", ["asked", "some", "all"])
+def test_the_evaluators_prompts_of_both_conditions_differ_in_the_facts_alone(tells: str) -> None:
+    job = EvaluationJob.model_validate({**JOB.model_dump(), "personas": ({"name": "p", "tells": tells},)})
+    prompt = find_prompt("eval/socrates", None)
+    told = {
+        name: evaluator_prompt(prompt, EvaluatorView(job, name, 1, facts, SAID)).splitlines()
+        for name, facts in (("withheld", ()), ("supplied", job.facts))
+    }
+    assert job.facts
+    assert [line for line in told["supplied"] if line not in {f"- {fact}" for fact in job.facts}] == [
+        line for line in told["withheld"] if line != "- Nothing but what is written on this page."
+    ]
+    assert any("Never make up a place, a date, a time, a dose" in line for line in told["supplied"])
 
 
 def test_the_example_is_part_of_the_prompts_identity_unless_the_prompt_shows_the_transcript(monkeypatch):
