@@ -16,6 +16,7 @@ from statistics import fmean
 
 from bioeval_tui.record.events import AssertionChecked, Fault, ScorePart, TaskScored
 from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.text import clean_line, shorten
 
 TIMING_WEIGHT = 1.0
 TASK_WEIGHT = 2.0
@@ -60,7 +61,14 @@ def task_part(scores: Sequence[float] | None, task_count: int, reason: str = "")
 
 
 def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "") -> ScorePart:
-    """Return the task part: the mean over `count` tasks or, if the job has a rubric, the rubric's score."""
+    """Return the task part: the mean over `count` tasks or, if the job has a rubric, the rubric's score.
+
+    It is not measured if the user never asked for one of the tasks and could have.
+    """
+    if judged is not None and (unasked := [task for task in judged if not task.measured]):
+        listed = ", ".join(f"{task.task} (“{shorten(clean_line(task.title), 60)}”)" for task in unasked)
+        reason = f"the user never asked for task {listed}, although there were turns left"
+        return task_part(None, count, reason)
     if judged is None or not any(item.points is not None for item in judged):
         return task_part([task.score for task in judged] if judged is not None else None, count, reason)
     earned, most = points(judged)
@@ -105,11 +113,13 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
     return ScorePart(name="assertion", weight=ASSERTION_WEIGHT, value=value)
 
 
-def blame(faults: Sequence[Fault]) -> Fault:
+def blame(faults: Sequence[Fault], judged: Sequence[TaskScored] | None = None) -> Fault:
     """Return who is to blame for a missing score, given the fault of each assertion that could not be measured.
 
-    `none` if each only asks for what the agent does not report.
+    `evaluator` if the user did not ask for a task; `none` if each assertion only asks for what the agent does not report.
     """
+    if any(not task.measured for task in judged or ()):
+        return "evaluator"
     return next((fault for fault in faults if fault != "none"), "none" if faults else "infrastructure")
 
 

@@ -191,12 +191,16 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class TaskVerdict:
-    """One task's score in [0, 1], with the judge's reason. `task` counts from 1."""
+    """One task's score in [0, 1], with the judge's reason. `task` counts from 1.
+
+    `asked` is the number of the user's message that asks for the task, 0 if none does; None if the judge does not say.
+    """
 
     task: int
     score: float
     reason: str = ""
     evidence: tuple[Evidence, ...] = ()
+    asked: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -518,6 +518,22 @@ class TaskScored(BaseModel):
     """The points of a rubric item if it is met (a score above 0.5), below 0 for something undesired; None for a task."""
     tags: tuple[str, ...] = ()
     """The item's tags."""
+    asked: Place | None = None
+    """The number of the user's message that asks for the task, 0 if none does; None if that is unknown."""
+    asked_words: str = ""
+    """The words of that message."""
+    kept_by: Literal["user", "turns", "agent"] | None = None
+    """Why a task was never asked for: the user ended with turns left, the turns were used up, or the agent failed."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether the score says something about the agent: not if the user had turns left and never asked."""
+        return self.kept_by != "user"
+
+    @property
+    def outcome(self) -> CheckStatus:
+        """Whether the task was passed, failed, or says nothing about the agent."""
+        return "not_measured" if not self.measured else "passed" if self.passed else "failed"
 
     @property
     def earned(self) -> float:
@@ -527,6 +543,8 @@ class TaskScored(BaseModel):
     @property
     def words(self) -> str:
         """The score, such as `0.90`; for a rubric item, its points: `+5`, or `0 of +5`."""
+        if not self.measured:
+            return "not asked"
         if self.points is None:
             return f"{self.score:.2f}"
         return f"{self.points:+g}" if self.score > MET_ABOVE else f"0 of {self.points:+g}"

@@ -237,7 +237,7 @@ def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float])
                 tags=tuple(item.get("tags") or ()),
             )
             passed = (given[number] > pass_above(state, talk.key.trial, number)) == ((task.points or 1) > 0)
-            task = task.model_copy(update={"score": given[number], "passed": passed})
+            task = task.model_copy(update={"score": given[number], "passed": passed, "kept_by": None})
         if task is not None:
             found.append(task)
     return found

@@ -323,7 +323,7 @@ def _checks(talk: ConversationState, *, passed: bool) -> set[tuple[str, int]]:
     status = "passed" if passed else "failed"
     found = {("assertion", index) for index, check in talk.final_checks.items() if check.status == status}
     tasks = talk.verdict.tasks if talk.verdict else ()
-    return found | {("task", task.task) for task in tasks if task.passed is passed}
+    return found | {("task", task.task) for task in tasks if task.outcome == status}
 
 
 def _penalty(run: LoadedRun) -> of.Penalty | None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from bioeval_tui import score
-from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus
+from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus, TaskScored
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.report import rows
@@ -113,9 +113,14 @@ class TaskResult(_Part):
     task: int
     """Its number in the job, from 1."""
     title: str
-    score: float
-    passed: bool
-    """Whether the score is above the task's `passAbove`."""
+    score: float | None
+    """Null if the user never asked for the task and could have."""
+    passed: bool | None
+    """Whether the score is above the task's `passAbove`; null without one."""
+    asked: int | None
+    """The number of the user's message that asks for the task, 0 if none does; null if that is unknown."""
+    kept_by: Literal["user", "turns", "agent"] | None
+    """Why the user never asked for it: ended with turns left (`user`), the turns were used up, or the agent failed."""
     reason: str
     evidence: list[QuoteResult]
     unproved: bool
@@ -367,6 +372,11 @@ def _clean(state: RunState) -> bool | None:
     return None if state.clean_unknown or alone or not state.conversations else state.clean
 
 
+def _task(task: TaskScored) -> dict[str, Any]:
+    fields = {name: getattr(task, name) for name in TaskResult.model_fields}
+    return fields if task.measured else fields | {"score": None, "passed": None}
+
+
 def _trial(talk: ConversationState) -> int:
     return talk.key.trial
 
@@ -397,7 +407,7 @@ def _conversation(talk: ConversationState) -> ConversationResult:
             "facts": talk.facts,
             "guards": talk.violations,
             "tone": verdict.tone if verdict else None,
-            "tasks": verdict.tasks if verdict else (),
+            "tasks": [_task(task) for task in verdict.tasks] if verdict else (),
             "unproved": verdict.unproved if verdict else 0,
             "judge_error": verdict.error if verdict else None,
             "assertions": talk.latest_checks(),

@@ -443,6 +443,13 @@ class NotScored:
 
 
 @dataclass(frozen=True, slots=True)
+class NeverAsked:
+    """A task that the user never asked for, and what kept the user from it."""
+
+    kept_by: Literal["user", "turns", "agent"]
+
+
+@dataclass(frozen=True, slots=True)
 class WasResumed:
     """A run that was interrupted and resumed."""
 
@@ -457,7 +464,7 @@ class NewerEvents:
 
 
 RunFinding = (
-    RunLead | SameStart | NoUplift | NoMean | SeedNotApplied | SetupFailed | NotScored | WasResumed | NewerEvents
+    RunLead | SameStart | NoUplift | NoMean | SeedNotApplied | SetupFailed | NotScored | NeverAsked | WasResumed | NewerEvents
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.report import rows
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.words import why_no_score
+from bioeval_tui.report.words import why_no_score, why_not_asked
 from bioeval_tui.text import clean_line, compact_json
 
 if TYPE_CHECKING:
@@ -159,9 +159,11 @@ def _tasks(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
             continue
         yield {
             **cells,
-            "score": found.score,
-            "passed": found.passed,
+            "score": found.score if found.measured else None,
+            "passed": found.passed if found.measured else None,
             "reason": found.reason,
+            "asked": found.asked,
+            "not_measured": None if found.measured else why_not_asked(found),
             "unproved": found.unproved,
             "spread": found.spread,
             "points": found.points,
@@ -281,6 +283,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("score", "number", "0 to 1; the median if there are several verdicts"),
         FrameColumn("passed", "flag", "whether the score is above the task's `passAbove`"),
         FrameColumn("reason", "text", "why, in the judge's words"),
+        FrameColumn("asked", "whole", "the number of the user's message that asks for it, 0 if none does; missing if unknown"),
         FrameColumn("unproved", "flag", "whether the judge quoted words that are not in the transcript"),
         FrameColumn("spread", "number", "the largest score minus the smallest, if there are several verdicts"),
         FrameColumn("points", "number", "the points of a rubric item; missing for a task"),

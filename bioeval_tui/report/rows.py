@@ -117,7 +117,9 @@ def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     for number, item in enumerate(judged(state.job_of(trial)), start=1):
         verdicts = {condition: task_of(talk, number) for condition, talk in both.items()}
         title, criteria = str(item.get("task", "")), str(item.get("acceptanceCriteria") or "")
-        scores = {condition: task.score if task else None for condition, task in verdicts.items()}
+        scores = {
+            condition: task.score if task and task.measured else None for condition, task in verdicts.items()
+        }
         gain = uplift(state, scores.get("withheld"), scores.get("supplied"))
         found.append(TaskRow(number, title, criteria, verdicts, gain))
     return found
@@ -269,7 +271,7 @@ def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> 
     if talk is None:
         return None
     task = task_of(talk, number)
-    if task is not None:
+    if task is not None and task.measured:
         return Sample(run.started.job_name, task.score, case=case_of(talk))
     return Sample(run.started.job_name, None, why_excluded(talk) or "judge", case_of(talk))
 
@@ -305,7 +307,7 @@ def task_tries(runs: Sequence[LoadedRun], condition: Condition) -> list[Tries]:
         for number, title in task_titles(run.state, talk.key.trial).items():
             tries = counts.setdefault((run.started.job_name, case, title), [])
             task = task_of(talk, number)
-            if task is not None and not lost:
+            if task is not None and task.measured and not lost:
                 tries.append(task.passed)
     return [
         Tries(f"{case}: {title}" if case else title, sum(tries), len(tries))

@@ -311,6 +311,16 @@ def _(found: of.NoMean) -> str:
 
 
 @write.register
+def _(found: of.NeverAsked) -> str:
+    why = {
+        "user": "The user never asked for it, although there were turns left: not measured, the simulated user's fault",
+        "turns": "The user had not asked for it when the turns were used up",
+        "agent": "The user had not asked for it when the agent failed",
+    }
+    return why[found.kept_by]
+
+
+@write.register
 def _(found: of.WasResumed) -> str:
     return f"the run was interrupted and resumed {plural(found.times, 'time')}"
 

@@ -191,7 +191,7 @@ def _tasks(runs: Sequence[LoadedRun], condition: Condition) -> list[TaskSummary]
                 task = rows.task_of(talk, number)
                 if sample is not None:
                     scored.append(sample)
-                if task is not None:
+                if task is not None and task.measured:
                     passed.append(task.passed)
             found.append(
                 TaskSummary(job, number, title, estimate(scored), proportion(sum(passed), len(passed)))

@@ -10,7 +10,14 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import AssertionChecked, ConversationEnded, TaskScored
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.costs import PeerCost, Spent
-from bioeval_tui.report.sentences import concurrency_words, counted_words, difference_words, spread_words
+from bioeval_tui.report.findings import NeverAsked
+from bioeval_tui.report.sentences import (
+    concurrency_words,
+    counted_words,
+    difference_words,
+    sentence,
+    spread_words,
+)
 from bioeval_tui.report.statistics.estimates import Estimate, PassK
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
     from bioeval_tui.report.loading import LoadedRun
 
 SHOWN_K = 5
+SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 STATUS = {"passed": "passed", "failed": "failed", "not_measured": "could not be measured"}
 FINAL = {
     "passed": "✓ passed",
@@ -67,8 +75,18 @@ def answer_notes(message: MessageState) -> list[str]:
 
 
 def verdict(task: TaskScored) -> str:
-    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ 0 of +5`."""
-    return f"{'✓' if task.passed else '✗'} {task.words}" + (" unproved" if task.unproved else "")
+    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ 0 of +5`, `? not asked`."""
+    return f"{SIGNS[task.outcome]} {task.words}" + (" unproved" if task.unproved else "")
+
+
+def why_not_asked(task: TaskScored) -> str:
+    """Return why the user never asked for a task; empty if the user did, or if that is unknown."""
+    return sentence(NeverAsked(task.kept_by)) if task.kept_by else ""
+
+
+def reason_of(task: TaskScored) -> str:
+    """Return why a task has its score: that it was never asked for, and the judge's reason."""
+    return ". ".join(filter(None, (why_not_asked(task), task.reason)))
 
 
 def who(identity: str, role: str) -> str:

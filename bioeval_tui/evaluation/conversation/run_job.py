@@ -398,7 +398,7 @@ class _Conversation:
             self.transcript, self._talk.answered_turn, agent_gone=outcome.reason == "agent_failed"
         )
         await self.emitter.written()
-        tasks, error, fault = await self._judge()
+        tasks, error, fault = await self._judge(outcome.reason)
         fields = scoring.score_fields(self.transcript, tasks, error, checks, fault)
         self.held.score = self.emitter.emit(events.ConversationScored, **fields).score
         return outcome
@@ -412,7 +412,7 @@ class _Conversation:
         self.emitter.emit(events.ConversationScored, **fields)
         return outcome
 
-    async def _judge(self) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:
+    async def _judge(self, ended: events.EndReason) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:
         """Return the tasks' scores, or None with the reason and whose fault it is."""
         job, judge = self.plan.job, self.parts.judge
         if not job.judged:
@@ -426,7 +426,7 @@ class _Conversation:
             after.object_context if after else None,
         )
         with paid(self.emitter, self.parts.budget, "judge") as used:
-            judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s)
+            judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s, ended)
         fields = dict(judged.fields)
         if used.answers:  # no plug-in's judge, which counts for itself
             fields |= {"tokens_in": used.tokens_in, "tokens_out": used.tokens_out}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Literal
 
 from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.job.models import EvaluationJob, RubricItem
-from bioeval_tui.evaluation.judges.verdicts import locate
+from bioeval_tui.evaluation.judges.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.models.prompting import states_shown
 from bioeval_tui.evaluation.seams import (
     CheckResult,
@@ -24,7 +25,7 @@ from bioeval_tui.evaluation.seams import (
     TranscriptMessage,
     Verdict,
 )
-from bioeval_tui.record.events import EvidenceQuoted, Fault, TaskScored
+from bioeval_tui.record.events import MOST_MESSAGES, EndReason, EvidenceQuoted, Fault, TaskScored
 from bioeval_tui.text import clean, clean_line, shorten
 
 
@@ -42,8 +43,13 @@ class JudgedTranscript:
     warnings: tuple[tuple[str, str], ...] = ()
 
 
-async def judge_transcript(judge: Judge, view: JudgeView, limit_s: float) -> JudgedTranscript:
-    """Ask the judge within `limit_s` seconds, and check its verdicts and their evidence."""
+async def judge_transcript(
+    judge: Judge, view: JudgeView, limit_s: float, ended: EndReason = "unknown"
+) -> JudgedTranscript:
+    """Ask the judge within `limit_s` seconds, and check its verdicts and their evidence.
+
+    With how the conversation `ended`, a task that was never asked for says why.
+    """
     job = view.job
     try:
         async with asyncio.timeout(limit_s):
@@ -58,6 +64,7 @@ async def judge_transcript(judge: Judge, view: JudgeView, limit_s: float) -> Jud
     if (wrong := unusable(job, verdicts)) is not None:
         return _not_judged(judge, wrong, "judge")
     tasks = combine_verdicts(job, verdicts, view.transcript, states_shown(view))
+    tasks = tuple(_with_asking(task, verdicts, view, ended) for task in tasks)
     tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
     fields: dict[str, Any] = {
         "judge": judge.identity,
@@ -151,6 +158,54 @@ def combine_verdicts(
     return tuple(combined)
 
 
+def _with_asking(
+    task: TaskScored, verdicts: Sequence[Verdict], view: JudgeView, ended: EndReason
+) -> TaskScored:
+    """Return a task's score with the message that asks for it or, if none does, with what kept the user from it."""
+    asked = _asked(task.task, verdicts, view)
+    if asked is None or task.points is not None:
+        return task
+    words = next((message.content for message in view.transcript if message.message == asked), "")
+    kept_by = None if asked else _kept_by(view, ended)
+    update = {"asked": asked, "asked_words": shorten(clean_line(words), MAX_QUOTE), "kept_by": kept_by}
+    return task.model_copy(update=update)
+
+
+def _asked(number: int, verdicts: Sequence[Verdict], view: JudgeView) -> int | None:
+    """Return the user's message that asks for a task: the script's own, else the one that most verdicts name."""
+    users = [message for message in view.transcript if message.role == "user"]
+    if view.job.evaluator.kind == "scripted" and not any(message.operator for message in users):
+        lines = [_one_line(line.say) for line in view.job.evaluator.lines if line.task == number]
+        if lines:
+            return next((each.message for each in users if _one_line(each.content) in lines), 0)
+    known = {0, *(message.message for message in users)}
+    named = Counter(
+        task.asked
+        for verdict in verdicts
+        for task in verdict.tasks
+        if task.task == number and task.asked in known
+    )
+    most = max(named.values(), default=0)
+    # Of a panel that is split, a message counts rather than none, the first one rather than a later one.
+    return min(
+        (each for each, times in named.items() if times == most),
+        key=lambda each: each or MOST_MESSAGES + 1,
+        default=None,
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def _kept_by(view: JudgeView, ended: EndReason) -> Literal["user", "turns", "agent"] | None:
+    if ended in ("agent_failed", "timed_out"):
+        return "agent"
+    if ended == "max_turns" or len(view.transcript) + 2 > view.job.max_messages:
+        return "turns"
+    return "user" if ended == "signed_off" and view.job.compat != "embabel" else None
+
+
 def score_fields(
     transcript: SpokenTranscript,
     tasks: Sequence[TaskScored] | None,
@@ -173,7 +228,9 @@ def score_fields(
     fault: Fault = "none"
     if whole.score is None:
         fault = (
-            judge_fault if tasks is None and job.judged else score.blame([check.fault for check in unchecked])
+            judge_fault
+            if tasks is None and job.judged
+            else score.blame([check.fault for check in unchecked], tasks)
         )
     return {**unscored_fields(transcript, whole.reason, fault), "score": whole.score, "parts": whole.parts}
 
@@ -201,6 +258,7 @@ def verdict_dict(verdict: Verdict) -> dict[str, object]:
                 "task": task.task,
                 "score": task.score,
                 "reason": clean(task.reason),
+                "asked": task.asked,
                 "evidence": [
                     {"quote": clean(item.quote, 2_000), "message": item.message} for item in task.evidence
                 ],

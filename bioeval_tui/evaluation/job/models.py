@@ -106,6 +106,8 @@ class ScriptLine(JobPart):
     """A pattern. The line answers an agent's message that contains it."""
     fact: Annotated[int, Field(ge=1)] | None = None
     """The number (from 1) of the fact that the line gives; it is said only if facts are supplied."""
+    task: Annotated[int, Field(ge=1)] | None = None
+    """The number (from 1) of the task that the line asks for. A task of which no such line is said was never asked for."""
 
 
 class ModelOptions(JobPart):

@@ -210,6 +210,7 @@ def _lines(answers: Answers) -> str:
     return f"""\
   lines:                         # for a rehearsal: in order; a line with `when` answers a matching message
     - say: {_quoted(script.ask)}
+      task: 1                    # the task that the line asks for
 {told}"""
 
 

@@ -90,6 +90,7 @@ class LLMJudge:
         schema = partial(
             answer_schema,
             messages=nameable(view.transcript),
+            users=[] if view.job.rubric else [m.message for m in view.transcript if m.role == "user"],
             quotes=shows_example(prompt),
             binary=bool(view.job.rubric),
         )

@@ -87,12 +87,18 @@ class Reading:
 
 
 def answer_schema(
-    tasks: Sequence[int], messages: Sequence[int] = (), *, quotes: bool = False, binary: bool = False
+    tasks: Sequence[int],
+    messages: Sequence[int] = (),
+    *,
+    users: Sequence[int] = (),
+    quotes: bool = False,
+    binary: bool = False,
 ) -> dict[str, Any]:
     """Return the JSON Schema of an answer on the tasks with these numbers, in the strict subset that providers support.
 
     The judge names `messages` by their numbers, 0 for none of them; with `quotes`, it quotes them instead, as the
-    published prompts ask for. `binary` scores are 0 or 1.
+    published prompts ask for. It says which of the `users` messages asks for each task, unless there are none. `binary`
+    scores are 0 or 1.
     """
     steps = {"type": "number", "enum": [0, 1] if binary else list(SCORES)}
     number: dict[str, Any] = {"type": "integer"}
@@ -103,6 +109,10 @@ def answer_schema(
         task |= {"scored": _LINE, "score": {"type": "number"}, "reason": _REASON}
         task |= {"evidence": {"type": "array", "items": _LINE, "maxItems": 3}}
     else:
+        if users:
+            task["asked"] = {"type": "integer"}
+            if len(users) + len(messages) < MOST_NUMBERS:
+                task["asked"]["enum"] = [*users, 0]
         task |= {"messages": {"type": "array", "items": number, "minItems": 1, "maxItems": 3}}
         task |= {"reason": _REASON, "score": steps}
     count = len(tasks)
@@ -249,7 +259,14 @@ def _verdict(number: int, given: Mapping[str, Any], asked: Question) -> TaskVerd
     evidence = tuple(dict.fromkeys(_evidence(number, given, asked, about)))[:MAX_EVIDENCE]
     if score > 0 and not evidence and not asked.published:
         raise MalformedAnswerError(f"task {number} has a score above 0 and no evidence")
-    return TaskVerdict(number, score, reason, evidence)
+    return TaskVerdict(number, score, reason, evidence, _asked(given.get("asked"), asked))
+
+
+def _asked(given: Any, asked: Question) -> int | None:
+    """Return the user's message that a judge names as asking for a task, 0 for none; None if it names another or none."""
+    number = _message_number(given, is_quote=False)
+    users = {0, *(message.message for message in asked.transcript if message.role == "user")}
+    return number if number in users else None
 
 
 def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str) -> Iterator[Evidence]:

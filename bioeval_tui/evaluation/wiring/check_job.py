@@ -443,14 +443,18 @@ def _refused_by_embedded(source: JobSource) -> Iterator[Problem]:
 
 def _evaluator_wrong(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
     """Yield what is missing for the script or the rules judge."""
-    evaluator, facts = source.part("evaluator"), source.data.get("facts")
+    evaluator = source.part("evaluator")
     lines = evaluator.get("lines")
     if evaluator.get("kind") == "scripted" and not lines:
         yield ("evaluator", "kind"), "a scripted evaluator needs lines to say"
     for index, line in items_of(lines):
-        fact = line.get("fact")
-        if isinstance(fact, int) and isinstance(facts, list) and fact > len(facts):
-            yield ("evaluator", "lines", index, "fact"), f"there is no fact {fact}; the job has {len(facts)}"
+        for key in ("fact", "task"):
+            number, known = line.get(key), source.data.get(f"{key}s")
+            if isinstance(number, int) and isinstance(known, list) and number > len(known):
+                yield (
+                    ("evaluator", "lines", index, key),
+                    f"there is no {key} {number}; the job has {len(known)}",
+                )
     if source.part("scorer").get("kind") == "rules":
         part, what = ("rubric", "item of the rubric") if source.data.get("rubric") else ("tasks", "task")
         for index, item in items_of(source.data.get(part)):

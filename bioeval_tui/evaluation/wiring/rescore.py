@@ -130,7 +130,7 @@ class Rescorer:
         after = talk.observations[-1].object_context if talk.observations else None
         view = for_judge(job, talk.key.condition, messages, before, after)
         with counting(UNLIMITED) as used:
-            found = await judge_transcript(judge, view, self._makers.judge_s)
+            found = await judge_transcript(judge, view, self._makers.judge_s, _ended(talk))
         fields = {**found.fields, "judge": with_served(found.fields["judge"], used.served)}
         warnings = tuple(message for _, message in found.warnings)
         if found.tasks is None:
@@ -184,7 +184,7 @@ class Rescorer:
             failures=talk.score.failures,
             average_latency_ms=talk.score.average_latency_ms,
             reason=whole.reason,
-            fault="none" if whole.score is not None else composite.blame(unchecked),
+            fault="none" if whole.score is not None else composite.blame(unchecked, verdict.tasks),
         )
 
     def _where(self, talk: ConversationState, author: str) -> Mapping[str, Any]:
@@ -208,6 +208,10 @@ def _require_own_prompt(path: Path, name: str) -> None:
             f"{path.stem} came from elsewhere, and its judge's prompt `{clean_line(name, 100)}` is not one of this program's; "
             "give your copy of its job with --job FILE, the prompt beside it"
         ) from None
+
+
+def _ended(talk: ConversationState) -> events.EndReason:
+    return talk.ended.reason if talk.ended is not None else "unknown"
 
 
 def _can_be_judged(talk: ConversationState) -> bool:

@@ -182,7 +182,7 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
             line = f"{title}: {unproved} of {plural(len(verdicts), 'verdict')} unproved: {UNPROVED}"
             console.print(Text(line), soft_wrap=True)
         for task in verdicts:
-            tasks[f"{task.task} {task.title}"][name, "passed" if task.passed else "failed"] += 1
+            tasks[f"{task.task} {task.title}"][name, task.outcome] += 1
         for check in (check for talk in talks for check in talk.checks):
             checks[f"{check.weight:g}× {check.title}"][name, check.status if check.final else ""] += 1
     for kind, tallies in (("task", tasks), ("assertion", checks)):

@@ -96,6 +96,8 @@ def environment() -> Environment:
         "part_name": PARTS.__getitem__,
         "status": words.STATUS.__getitem__,
         "dot": {"passed": "●", "failed": "○", "not_measured": "?"}.__getitem__,
+        "sign": words.SIGNS.__getitem__,
+        "why_not_asked": words.why_not_asked,
         "tone": words.dot_tone,
         "final_tone": words.TONES.__getitem__,
         "final_words": words.FINAL.__getitem__,

@@ -23,6 +23,7 @@ from bioeval_tui.report.formats.inspect_events import sample_events, stop_reason
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.estimates import grouped
+from bioeval_tui.report.words import reason_of
 
 FORMAT_VERSION = 2
 STATUSES = {"completed": "success", "cancelled": "cancelled", "failed": "error"}
@@ -347,7 +348,7 @@ def sample_scores(conversation: ConversationState) -> dict[str, dict[str, Any]]:
 def _explain(conversation: ConversationState, part: str) -> str:
     if part == "task" and conversation.verdict is not None:
         return "\n".join(
-            f"{task.words}{' unproved' if task.unproved else ''}  {task.title}: {task.reason}"
+            f"{task.words}{' unproved' if task.unproved else ''}  {task.title}: {reason_of(task)}"
             for task in conversation.verdict.tasks
         )
     if part == "assertion":

@@ -24,7 +24,7 @@ from bioeval_tui.report import rows
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.words import UNPROVED
+from bioeval_tui.report.words import UNPROVED, reason_of, why_not_asked
 from bioeval_tui.units import latency
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -284,8 +284,10 @@ def _task_case(
 ) -> JUnitCase:
     task = rows.task_of(talk, number)
     if task is not None:
+        if not task.measured:
+            return JUnitCase(name, "error", why_not_asked(task))
         score = (f"score {task.words}" if task.points is None else f"{task.words} points") + (
-            f": {task.reason}" if task.reason else ""
+            f": {reason_of(task)}" if reason_of(task) else ""
         )
         unproved = f"unproved, {UNPROVED}; {score}"
         words, note = (unproved, unproved) if task.unproved else (score, "")

@@ -304,7 +304,7 @@ def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
 def _verdict(verdict: TaskScored | None) -> str:
     if verdict is None:
         return units.DASH
-    return f"{words.verdict(verdict)} {escape(verdict.reason)}"
+    return f"{words.verdict(verdict)} {escape(words.reason_of(verdict))}"
 
 
 def _people(page: RunResult, condition: Condition, trial: int, task: int, verdict: TaskScored | None) -> str:

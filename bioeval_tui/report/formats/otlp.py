@@ -21,6 +21,7 @@ from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rows import talks
 from bioeval_tui.report.statistics.estimates import grouped
+from bioeval_tui.report.words import reason_of
 from bioeval_tui.text import compact_json
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -103,10 +104,18 @@ class _Trace:
                 yield _evaluation(score.at, part.name, "part", part.value, why=part.reason)
         if verdict is not None:
             for task in verdict.tasks:
-                label = "pass" if task.passed else "fail"
+                label = _LABELS.get(task.outcome, "")
                 quotes = [item.quote for item in task.evidence]
                 more: dict[str, Any] = {"bioeval.judge": verdict.judge, "bioeval.evidence": quotes}
-                yield _evaluation(verdict.at, task.title, "task", task.score, label, task.reason, more)
+                yield _evaluation(
+                    verdict.at,
+                    task.title,
+                    "task",
+                    task.score if task.measured else None,
+                    label,
+                    reason_of(task),
+                    more,
+                )
             if verdict.error:
                 yield _evaluation(verdict.at, "tasks", "task", None, why=verdict.error)
         for check in self.talk.final_checks.values():

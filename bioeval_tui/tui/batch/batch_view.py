@@ -204,7 +204,7 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
         tuple(latencies[-MOST_LATENCIES:]),
         slow,
         newest.started_at if newest and awaited else None,
-        tuple((task.title, task.score) for task in conversation.verdict.tasks)
+        tuple((task.title, task.score) for task in conversation.verdict.tasks if task.measured)
         if conversation.verdict
         else (),
     )

@@ -48,7 +48,7 @@ def task_cell(row: rows.TaskRow, condition: Condition, conversation: Conversatio
 
 def verdict_cell(task: TaskScored) -> Cell:
     """Return the judge's verdict on a task."""
-    if task.unproved:
+    if task.unproved or not task.measured:
         return Cell(f"? {task.words}", "warn")
     return Cell(f"✓ {task.words}", "good") if task.passed else Cell(f"✗ {task.words}", "bad")
 

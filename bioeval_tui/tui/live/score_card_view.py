@@ -270,6 +270,11 @@ def _task_detail(held: ConversationResult | None, task: TaskScored | None) -> li
         why = held.judge_error if held else None
         return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]
     lines = [Cell(task.reason or "the judge gave no reason")]
+    if why := words.why_not_asked(task):
+        lines.insert(0, Cell(why, "warn"))
+    elif task.asked:
+        turn = held.turns.get(task.asked) if held else None
+        lines.append(Cell(f"asked for in turn {turn}: “{plain(task.asked_words)}”", "quiet"))
     if task.unproved:
         lines.insert(0, Cell(f"unproved: {words.UNPROVED}", "warn"))
     if task.spread:

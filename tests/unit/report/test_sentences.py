@@ -132,6 +132,12 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.SeedNotApplied(1, "gone"), "seed 1 was not applied: gone"),
     (of.SetupFailed(1, "gone"), "setup 1 failed: gone"),
     (of.NotScored("away"), "not scored: away"),
+    (
+        of.NeverAsked("user"),
+        "The user never asked for it, although there were turns left: not measured, the simulated user's fault",
+    ),
+    (of.NeverAsked("turns"), "The user had not asked for it when the turns were used up"),
+    (of.NeverAsked("agent"), "The user had not asked for it when the agent failed"),
     (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
     (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
     (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),
