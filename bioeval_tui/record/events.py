@@ -544,7 +544,7 @@ class TaskScored(BaseModel):
     def words(self) -> str:
         """The score, such as `0.90`; for a rubric item, its points: `+5`, or `0 of +5`."""
         if not self.measured:
-            return "not asked"
+            return "unasked"
         if self.points is None:
             return f"{self.score:.2f}"
         return f"{self.points:+g}" if self.score > MET_ABOVE else f"0 of {self.points:+g}"

@@ -75,7 +75,7 @@ def answer_notes(message: MessageState) -> list[str]:
 
 
 def verdict(task: TaskScored) -> str:
-    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ 0 of +5`, `? not asked`."""
+    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ 0 of +5`, `? unasked`."""
     return f"{SIGNS[task.outcome]} {task.words}" + (" unproved" if task.unproved else "")
 
 
