@@ -25,6 +25,7 @@ def of_trials(started: RunStarted, places: Iterable[int], before: Sequence[Case]
         job = {**started.job, **case.parts}
         tasks = tuple(
             {"task": str(task.get("task", "")), "acceptanceCriteria": str(task.get("acceptanceCriteria", ""))}
+            | ({"withheldCriteria": str(own)} if (own := task.get("withheldCriteria")) else {})
             for task in job.get("tasks") or ()
             if isinstance(task, dict)
         )

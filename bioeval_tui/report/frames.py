@@ -150,7 +150,7 @@ def _sum(counts: Iterator[int | None]) -> int | None:
 
 
 def _tasks(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
-    for number, title in rows.task_titles(run.state, talk.key.trial).items():
+    for number, title in rows.task_titles(run.state, talk.key.trial, talk.key.condition).items():
         found = rows.task_of(talk, number)
         cells: dict[str, Any] = {"task": number, "title": title}
         if found is None:
@@ -173,7 +173,9 @@ def _tasks(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
 
 
 def _assertions(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
-    for index, (title, weight) in rows.assertion_titles(run.state, talk.key.trial).items():
+    for index, (title, weight) in rows.assertion_titles(
+        run.state, talk.key.trial, talk.key.condition
+    ).items():
         check = talk.final_checks.get(index)
         cells = {"assertion": index + 1, "title": title, "weight": weight}
         if check is None:

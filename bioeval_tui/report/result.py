@@ -310,10 +310,7 @@ class RunResult:
             rehearsal=started.rehearsal,
             graph=_graph_words(state, started),
             facts=tuple(str(fact) for fact in state.job.get("facts") or ()),
-            tasks=tuple(
-                (str(item.get("task", "")), str(item.get("acceptanceCriteria") or ""))
-                for item in judged(state.job)
-            ),
+            tasks=tuple((str(item.get("task", "")), rows.criteria_words(item)) for item in judged(state.job)),
             source=started.source,
         )
 

@@ -3,9 +3,10 @@ one is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from bioeval_tui import score as composite
 from bioeval_tui.record.cases import judged
@@ -30,6 +31,8 @@ class TaskRow:
     criteria: str
     verdicts: dict[Condition, TaskScored | None]
     uplift: float | None
+    only: str | None = None
+    """The only condition in which it counts; None for both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +107,29 @@ def slowest(talk: ConversationState) -> MessageState | None:
     return max(timed, key=lambda m: m.latency_ms or 0.0, default=None)
 
 
-def task_titles(state: RunState, trial: int | None = None) -> dict[int, str]:
-    """Return what the judge scores, by number from 1: the tasks or rubric of the job or of a trial."""
+def task_titles(
+    state: RunState, trial: int | None = None, condition: Condition | None = None
+) -> dict[int, str]:
+    """Return what the judge scores, by number from 1: the tasks or rubric of the job or of a trial; in a condition, those that count there."""
     job = state.job if trial is None else state.job_of(trial)
-    return {number: str(item.get("task", "")) for number, item in enumerate(judged(job), start=1)}
+    return {
+        number: str(item.get("task", ""))
+        for number, item in enumerate(judged(job), start=1)
+        if counts_in(item, condition)
+    }
+
+
+def criteria_words(item: Mapping[str, Any]) -> str:
+    """Return the criteria of a task of a job's snapshot, and those where the facts are withheld."""
+    own = str(item.get("withheldCriteria") or "")
+    return "; ".join(
+        filter(None, (str(item.get("acceptanceCriteria") or ""), f"facts withheld: {own}" if own else ""))
+    )
+
+
+def counts_in(item: Mapping[str, Any], condition: Condition | None) -> bool:
+    """Return whether a task or assertion of a job's snapshot counts in a condition."""
+    return condition is None or item.get("only") in (None, condition)
 
 
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:
@@ -116,27 +138,31 @@ def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     found = []
     for number, item in enumerate(judged(state.job_of(trial)), start=1):
         verdicts = {condition: task_of(talk, number) for condition, talk in both.items()}
-        title, criteria = str(item.get("task", "")), str(item.get("acceptanceCriteria") or "")
+        title, criteria = str(item.get("task", "")), criteria_words(item)
         scores = {
             condition: task.score if task and task.measured else None for condition, task in verdicts.items()
         }
         gain = uplift(state, scores.get("withheld"), scores.get("supplied"))
-        found.append(TaskRow(number, title, criteria, verdicts, gain))
+        found.append(TaskRow(number, title, criteria, verdicts, gain, item.get("only")))
     return found
 
 
-def assertion_titles(state: RunState, trial: int | None = None) -> dict[int, tuple[str, float]]:
-    """Return title and weight of the assertions of the job, or of a trial, by index (from 0)."""
+def assertion_titles(
+    state: RunState, trial: int | None = None, condition: Condition | None = None
+) -> dict[int, tuple[str, float]]:
+    """Return title and weight of the assertions of the job, or of a trial, by index (from 0); in a condition, those that count there."""
     found: dict[int, tuple[str, float]] = {}
     job = state.job if trial is None else state.job_of(trial)
     for index, item in enumerate(job.get("assertions") or []):
         item = item if isinstance(item, dict) else {}
+        if not counts_in(item, condition):
+            continue
         named = next((item[key] for key in ("name", "expression", "cypher", "medal") if item.get(key)), "")
         if not named and isinstance(item.get("toolCalls"), dict):
             named = tool_calls_text(item["toolCalls"])
         found[index] = (str(named or f"assertion {index + 1}"), job_number(item, "weight", 1.0))
     for talk in state.conversations.values():
-        for check in talk.latest_checks():
+        for check in talk.latest_checks() if condition in (None, talk.key.condition) else ():
             found.setdefault(check.index, (check.title, check.weight))
     return dict(sorted(found.items()))
 
@@ -267,8 +293,8 @@ def common_case(run: LoadedRun, talk: ConversationState) -> str:
 
 
 def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> Sample | None:
-    """Return a task's score in a conversation; None if it was not run."""
-    if talk is None:
+    """Return a task's score in a conversation; None if it was not run, or if the task does not count in its condition."""
+    if talk is None or number not in task_titles(run.state, talk.key.trial, talk.key.condition):
         return None
     task = task_of(talk, number)
     if task is not None and task.measured:
@@ -304,7 +330,7 @@ def task_tries(runs: Sequence[LoadedRun], condition: Condition) -> list[Tries]:
     for run, talk in talks(runs, condition):
         lost = bool(why_excluded(talk))
         case = talk.case.words if talk.case is not None else ""
-        for number, title in task_titles(run.state, talk.key.trial).items():
+        for number, title in task_titles(run.state, talk.key.trial, condition).items():
             tries = counts.setdefault((run.started.job_name, case, title), [])
             task = task_of(talk, number)
             if task is not None and task.measured and not lost:

@@ -183,7 +183,7 @@ def by_job(runs: Sequence[LoadedRun]) -> dict[str, list[LoadedRun]]:
 def _tasks(runs: Sequence[LoadedRun], condition: Condition) -> list[TaskSummary]:
     found = []
     for job, same in by_job(runs).items():
-        for number, title in rows.task_titles(same[-1].state).items():
+        for number, title in rows.task_titles(same[-1].state, condition=condition).items():
             scored: list[Sample] = []
             passed: list[bool] = []
             for run, talk in rows.talks(same, condition):
@@ -202,7 +202,7 @@ def _tasks(runs: Sequence[LoadedRun], condition: Condition) -> list[TaskSummary]
 def _assertions(runs: Sequence[LoadedRun], condition: Condition) -> list[AssertionSummary]:
     found = []
     for job, same in by_job(runs).items():
-        for index, (title, weight) in rows.assertion_titles(same[-1].state).items():
+        for index, (title, weight) in rows.assertion_titles(same[-1].state, condition=condition).items():
             share, unknown = rows.assertion_share(same, condition, index)
             found.append(AssertionSummary(job, index, title, weight, share, unknown))
     return found
@@ -218,7 +218,10 @@ def _score_pairs(run: LoadedRun) -> list[tuple[Sample | None, Sample | None]]:
 def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
     found: dict[tuple[str, int, str], Difference] = {}
     for job, same in by_job(runs).items():
-        for number, title in rows.task_titles(same[-1].state).items():
+        in_both = [rows.task_titles(same[-1].state, condition=name) for name in CONDITIONS]
+        for number, title in in_both[0].items():
+            if number not in in_both[1]:
+                continue
             pairs = [
                 _clean_pair(
                     run,

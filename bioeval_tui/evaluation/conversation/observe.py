@@ -127,7 +127,7 @@ class Observer:
         """
         seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
         self.at_end = seen
-        asked = any(isinstance(assertion, CypherAssertion) for assertion in transcript.job.assertions)
+        asked = any(isinstance(assertion, CypherAssertion) for _, assertion in _asserted(transcript))
         other = await self._parts.other_graph() if asked and self._parts.graph is not None else ""
         within = self._limits.final_check_s
         return await self._check_all(
@@ -136,14 +136,14 @@ class Observer:
 
     def not_observed(self, transcript: SpokenTranscript, why: str) -> None:
         """Record every assertion as not measured: there was no conversation to check."""
-        for index, assertion in enumerate(transcript.job.assertions):
+        for index, assertion in _asserted(transcript):
             self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
 
     async def already_holding(self, transcript: SpokenTranscript, start: Observation) -> list[str]:
         """Return the titles of assertions, except invariants, that pass before the first message."""
         found = []
         view = AssertionView(start.object_context, transcript.as_evaluation())
-        for assertion in transcript.job.assertions:
+        for _, assertion in _asserted(transcript):
             if self._parts.holds_on_nothing(assertion):
                 continue
             if not _needs_what_is_unseen(assertion, start):
@@ -226,7 +226,7 @@ class Observer:
         results: dict[int, CheckResult] = {}
         due = [
             (index, assertion)
-            for index, assertion in enumerate(transcript.job.assertions)
+            for index, assertion in _asserted(transcript)
             if final or (assertion.timeline and not isinstance(assertion, MedalAssertion))
         ]
         if not due:
@@ -322,3 +322,10 @@ def _bounded_value(value: Any) -> Any:
     """Return a value in the form of an event: JSON-like, cleaned and not too long."""
     text = compact_json(clean_value(value, 2_000))
     return json.loads(text) if len(text) <= 10_000 else text[:10_000] + "…"
+
+
+def _asserted(transcript: SpokenTranscript) -> Iterator[tuple[int, Assertion]]:
+    """Yield the assertions of the conversation's condition, with their places in the job."""
+    for index, assertion in enumerate(transcript.job.assertions):
+        if assertion.applies(transcript.condition):
+            yield index, assertion

@@ -415,7 +415,7 @@ class _Conversation:
     async def _judge(self, ended: events.EndReason) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:
         """Return the tasks' scores, or None with the reason and whose fault it is."""
         job, judge = self.plan.job, self.parts.judge
-        if not job.judged:
+        if not job.judged_in(self.transcript.condition):
             return None, "", "none"
         before, after = self.held.start, self._talk.observer.at_end if self._talk else None
         view = for_judge(

@@ -26,6 +26,7 @@ from bioeval_tui.evaluation.seams import (
     Verdict,
 )
 from bioeval_tui.record.events import MOST_MESSAGES, EndReason, EvidenceQuoted, Fault, TaskScored
+from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean, clean_line, shorten
 
 
@@ -61,9 +62,9 @@ async def judge_transcript(
     except NotMeasuredError as error:
         return _not_judged(judge, clean_line(str(error)), "judge")
     verdicts = given(found)
-    if (wrong := unusable(job, verdicts)) is not None:
+    if (wrong := unusable(job, verdicts, view.condition)) is not None:
         return _not_judged(judge, wrong, "judge")
-    tasks = combine_verdicts(job, verdicts, view.transcript, states_shown(view))
+    tasks = combine_verdicts(job, verdicts, view.transcript, states_shown(view), view.condition)
     tasks = tuple(_with_asking(task, verdicts, view, ended) for task in tasks)
     tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
     fields: dict[str, Any] = {
@@ -109,14 +110,14 @@ def missing(verdicts: Sequence[Verdict]) -> list[str]:
     ]
 
 
-def unusable(job: EvaluationJob, verdicts: Sequence[Verdict]) -> str | None:
-    """Return what is wrong with the verdicts, or None: each must score every task, or item of the rubric, once, in [0, 1]."""
+def unusable(job: EvaluationJob, verdicts: Sequence[Verdict], condition: Condition) -> str | None:
+    """Return what is wrong with the verdicts, or None: each must score every task, or item of the rubric, of the condition once, in [0, 1]."""
     if not verdicts:
         return "the judge gave no verdict"
     for verdict in verdicts:
         numbers = sorted(task.task for task in verdict.tasks)
-        if numbers != list(range(1, len(job.judged) + 1)):
-            return f"the judge scored tasks {numbers}, the job has {len(job.judged)}"
+        if numbers != (wanted := list(job.judged_in(condition))):
+            return f"the judge scored tasks {numbers}, the job has {wanted}"
         if not all(0 <= task.score <= 1 for task in verdict.tasks):
             return "a score is not between 0 and 1"
     return None
@@ -127,6 +128,7 @@ def combine_verdicts(
     verdicts: Sequence[Verdict],
     transcript: Sequence[TranscriptMessage],
     states: Sequence[str] = (),
+    condition: Condition = "supplied",
 ) -> tuple[TaskScored, ...]:
     """Return the median per task over the verdicts, with the reason and evidence nearest to it.
 
@@ -134,7 +136,7 @@ def combine_verdicts(
     """
     combined = []
     items = [item for item in job.rubric if isinstance(item, RubricItem)]
-    for number, task in enumerate(job.judged, start=1):
+    for number, task in job.judged_in(condition).items():
         item = items[number - 1] if items else None
         # An item with negative points is passed if it is not met.
         wanted = item is None or item.points > 0
@@ -215,13 +217,14 @@ def score_fields(
 ) -> dict[str, object]:
     """Return the fields of `ConversationScored` for a conversation that counts as a result."""
     job = transcript.job
-    results = [(assertion.weight, checks[i].passed) for i, assertion in enumerate(job.assertions)]
+    results = [(job.assertions[index].weight, check.passed) for index, check in sorted(checks.items())]
+    judged = job.judged_in(transcript.condition)
     unchecked = [check for check in checks.values() if check.passed is None]
     # What failed explains a missing score better than what nobody could have measured.
     unchecked.sort(key=lambda check: check.fault == "none")
     parts = (
         score.timing_part(job.aspirational_average, transcript.latencies_ms, ended=True),
-        score.judged_part(tasks, len(job.judged), judge_error),
+        score.judged_part(tasks, len(judged), judge_error),
         score.assertion_part(results, unchecked[0].error or "" if unchecked else ""),
     )
     whole = score.compose(parts, transcript.failures)
@@ -229,7 +232,7 @@ def score_fields(
     if whole.score is None:
         fault = (
             judge_fault
-            if tasks is None and job.judged
+            if tasks is None and judged
             else score.blame([check.fault for check in unchecked], tasks)
         )
     return {**unscored_fields(transcript, whole.reason, fault), "score": whole.score, "parts": whole.parts}

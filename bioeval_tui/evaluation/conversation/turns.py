@@ -79,7 +79,7 @@ class HeldConversation:
         )
         self.turn = 0
         self.answered_turn = 0
-        self._job_for_evaluator = for_evaluator(plan.job, transcript.facts)
+        self._job_for_evaluator = for_evaluator(plan.job, transcript.facts, transcript.condition)
         self._observing: asyncio.Task[Observation] | None = None
         self.paused_s = 0.0
         self._active_s = 0.0

@@ -10,6 +10,7 @@ from bioeval_tui.errors import InputError, NotMeasuredError
 from bioeval_tui.evaluation.job.models import EvaluationJob, ScriptLine
 from bioeval_tui.evaluation.seams import Delta, EvaluatorView, PeerError, TranscriptMessage, Utterance
 from bioeval_tui.patterns import search
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import clean
 
 WORDS_PER_DELTA = 3
@@ -20,7 +21,7 @@ class ScriptedEvaluator:
 
     In each turn it says the first unused line whose `when` matches the agent's last message, otherwise the
     next unused line without `when`, otherwise the sign-off. A line with `fact` is
-    skipped where that fact is withheld. Which lines are used is read from the transcript, so that a
+    skipped where that fact is withheld, and one with `task` where that task does not count. Which lines are used is read from the transcript, so that a
     second attempt, a resumed run, and a conversation that a person gave back all continue with the right line.
     """
 
@@ -29,6 +30,10 @@ class ScriptedEvaluator:
     def __init__(self, job: EvaluationJob, *, typing_delay_s: float = 0.0) -> None:
         """`typing_delay_s` is the pause in seconds after every few words; 0 says everything immediately."""
         self._lines = job.evaluator.lines
+        self._left_out = {
+            name: {n for n, task in enumerate(job.tasks, start=1) if not task.applies(name)}
+            for name in CONDITIONS
+        }
         self._signoff = job.evaluator.signoff
         self._delay = typing_delay_s
 
@@ -49,7 +54,8 @@ class ScriptedEvaluator:
         lines = [
             line
             for line in _unused(self._lines, view.transcript)
-            if line.fact is None or line.fact <= len(view.facts)
+            if (line.fact is None or line.fact <= len(view.facts))
+            and line.task not in self._left_out[view.condition]
         ]
         heard = next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
         try:

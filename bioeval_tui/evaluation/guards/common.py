@@ -70,7 +70,7 @@ def whole_job_text(view: EvaluatorView) -> str:
         [
             told_text(view),
             *view.job.facts,
-            *(task.acceptance_criteria for task in view.job.tasks),
+            *(text for task in view.job.tasks for text in (task.acceptance_criteria, task.withheld_criteria)),
             *_seed_texts(view),
             *(message.content for message in view.transcript),
         ]

@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from bioeval_tui import plugins
 from bioeval_tui.record.events import LONGEST_CONDITION_NAME, MET_ABOVE
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.text import clean_line
 
@@ -377,7 +378,18 @@ class RuleConfig(JobPart):
     """The reason given in the verdict."""
 
 
-class JobTask(JobPart):
+class OfCondition(JobPart):
+    """What can be meant for one of the two conditions."""
+
+    only: Condition | None = None
+    """The only condition in which it counts: withheld or supplied; the default is both."""
+
+    def applies(self, condition: Condition) -> bool:
+        """Return whether it counts in a condition."""
+        return self.only in (None, condition)
+
+
+class JobTask(OfCondition):
     """Something to ask the agent for."""
 
     task: Text
@@ -386,13 +398,20 @@ class JobTask(JobPart):
     """The type: a task or a question."""
     acceptance_criteria: str = ""
     """Criteria for the judge; the evaluator never sees them."""
+    withheld_criteria: str = ""
+    """Criteria where the facts are withheld, instead of acceptanceCriteria: what is right when the user does not know."""
     rules: tuple[RuleConfig, ...] = ()
     """The rules for the rules judge."""
     pass_above: Unit = 0.6
     """The task passes above this score."""
 
+    def criteria(self, condition: Condition) -> str:
+        """Return the criteria of a condition."""
+        own = self.withheld_criteria if condition == "withheld" else ""
+        return own or self.acceptance_criteria
 
-class RubricItem(JobPart):
+
+class RubricItem(OfCondition):
     """A criterion of a rubric. The judge says whether it is met."""
 
     criterion: Text
@@ -459,7 +478,7 @@ class CasesConfig(JobPart):
     """The column with each case's id; the default is the row's number."""
 
 
-class AssertionPart(JobPart):
+class AssertionPart(OfCondition):
     """The fields of every assertion.
 
     An `invariant` is expected to pass from the start ("nothing was deleted"), which does not make a run unclean.
@@ -707,7 +726,14 @@ class EvaluationJob(JobPart):
         if not self.rubric:
             return self.tasks
         items = (item for item in self.rubric if isinstance(item, RubricItem))
-        return tuple(JobTask(task=item.criterion, rules=item.rules, pass_above=MET_ABOVE) for item in items)
+        return tuple(
+            JobTask(task=item.criterion, rules=item.rules, pass_above=MET_ABOVE, only=item.only)
+            for item in items
+        )
+
+    def judged_in(self, condition: Condition) -> dict[int, JobTask]:
+        """Return what the judge scores in a condition, by its number from 1."""
+        return {number: task for number, task in enumerate(self.judged, start=1) if task.applies(condition)}
 
     @property
     def max_messages(self) -> int:

@@ -83,6 +83,7 @@ class LLMJudge:
             view.job.judged,
             view.transcript,
             states_shown(view),
+            tuple(view.job.judged_in(view.condition)),
             "\n".join([prompt.text, example_words(prompt), *view.job.facts]),
             published=published,
             examples=examples,
@@ -124,7 +125,7 @@ class LLMJudge:
         All tasks are asked for at once, then what is missing at once, then what is still missing task by task.
         """
         label = clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
-        got = _Got(len(question.tasks))
+        got = _Got(question.wanted)
 
         async def ask(tasks: Sequence[int], after: Sequence[dict[str, Any]], one: str = "") -> str:
             messages = [
@@ -143,7 +144,7 @@ class LLMJudge:
                 said = await ask(got.missing, ())
                 if got.missing:
                     await ask(got.missing, _again(said, got))
-                for task in got.unscored if got.count > 1 else ():
+                for task in got.unscored if len(got.wanted) > 1 else ():
                     await ask([task], (), _alone(task, question))
                     if task in got.unscored:
                         break
@@ -161,7 +162,8 @@ class LLMJudge:
 class _Got:
     """What the answers so far have given. `unproved` verdicts quote words that are not in the conversation."""
 
-    count: int
+    wanted: Sequence[int]
+    """The numbers of the tasks to score."""
     proved: dict[int, TaskVerdict] = field(default_factory=dict)
     unproved: dict[int, TaskVerdict] = field(default_factory=dict)
     tone: float | None = None
@@ -174,7 +176,7 @@ class _Got:
     @property
     def missing(self) -> list[int]:
         """The tasks without a proved verdict."""
-        return [task for task in range(1, self.count + 1) if task not in self.proved]
+        return [task for task in self.wanted if task not in self.proved]
 
     @property
     def unscored(self) -> list[int]:
@@ -209,11 +211,7 @@ class _Got:
 
     def verdict(self, label: str, error: str = "") -> Verdict:
         """Return the verdict, or the missing one with its `error`; both with the tokens that were paid for."""
-        tasks = (
-            ()
-            if error
-            else tuple(self.proved.get(task) or self.unproved[task] for task in range(1, self.count + 1))
-        )
+        tasks = () if error else tuple(self.proved.get(task) or self.unproved[task] for task in self.wanted)
         tone = None if error else self.tone
         return Verdict(label, tasks, tone, self.sent, self.received, error, self.note)
 
@@ -221,7 +219,7 @@ class _Got:
 def _again(said: str, got: _Got) -> list[dict[str, Any]]:
     """Return the messages to add: the shortened answer, what was wrong with it, and which tasks are missing."""
     before = [{"role": "assistant", "content": said}] if said else []
-    few = len(got.missing) < got.count
+    few = len(got.missing) < len(got.wanted)
     which = (
         f"Score only these tasks: {', '.join(map(str, got.missing))}"
         if few

@@ -25,7 +25,8 @@ class RulesJudge:
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
         """Return one verdict. Raises `NotMeasuredError` if a task has no rules or a pattern fails."""
         tasks = tuple(
-            _judge_task(number, task, view.transcript) for number, task in enumerate(view.job.judged, start=1)
+            _judge_task(number, task, view.transcript)
+            for number, task in view.job.judged_in(view.condition).items()
         )
         return (Verdict(judge=self.identity, tasks=tasks),)
 

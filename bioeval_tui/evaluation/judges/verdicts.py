@@ -62,6 +62,7 @@ class MalformedAnswerError(Exception):
 class Question:
     """What a judge is asked: the job's tasks, the conversation, and what else it is shown.
 
+    `wanted` are the numbers of the tasks to score, all if it is empty.
     `prompt` is the text of its instructions and the job's facts, which an answer may not repeat. With `published`, an
     answer may have the published shape: `scored` and `score` alone, in the tasks' order unless `scored` repeats their
     words; `examples` are then the instructions without the conversation, whose scores may not be copied either.
@@ -70,6 +71,7 @@ class Question:
     tasks: Sequence[JobTask]
     transcript: Sequence[TranscriptMessage]
     states: Sequence[str] = ()
+    wanted: Sequence[int] = ()
     prompt: str = ""
     published: bool = False
     examples: str = ""
@@ -126,7 +128,7 @@ def answer_schema(
 
 def read_answer(text: str, asked: Question, wanted: Sequence[int] = ()) -> Reading:
     """Return what an answer says about the `wanted` tasks (all); one with two different scores, or an unusable one, has none."""
-    wanted = wanted or range(1, len(asked.tasks) + 1)
+    wanted = wanted or asked.wanted or range(1, len(asked.tasks) + 1)
     record = _plain("\n".join(message.content for message in asked.transcript))
     best = Reading()
     for found in readings(text, lambda raw: _plain(raw) in record):
@@ -364,7 +366,10 @@ def _is_repeated(words: str, texts: Sequence[str]) -> bool:
 def _wanted(asked: Question) -> list[str]:
     """Return the words of the tasks, in which no evidence can be found."""
     return [
-        f"Done when: {text}" for task in asked.tasks for text in (task.task, task.acceptance_criteria) if text
+        f"Done when: {text}"
+        for task in asked.tasks
+        for text in (task.task, task.acceptance_criteria, task.withheld_criteria)
+        if text
     ]
 
 

@@ -20,7 +20,7 @@ from bioeval_tui.evaluation.job.withholding import for_evaluator
 from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.evaluation.models.templates import Sandbox, render
 from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage
-from bioeval_tui.record.names import Role
+from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.tool_calls import paired, request_of, result_of
 from bioeval_tui.text import clean_line, compact_json, plural
 
@@ -236,7 +236,7 @@ async def rendered(prompt: Prompt, context: Mapping[str, Any], templates: Templa
 
 def evaluator_context(view: EvaluatorView) -> dict[str, Any]:
     """Return the variables of an evaluator's template."""
-    config = for_evaluator(view.job, view.facts).model_dump(mode="json", by_alias=True)
+    config = for_evaluator(view.job, view.facts, view.condition).model_dump(mode="json", by_alias=True)
     more = {"facts": list(view.facts), "note": view.note, "condition": view.condition}
     return _context(config, _messages(view.transcript), **more)
 
@@ -244,11 +244,12 @@ def evaluator_context(view: EvaluatorView) -> dict[str, Any]:
 def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
     """Return the variables of a judge's template.
 
-    They are `config`, `transcript`, `example` (as published), `facts`, `boundary`, and the agent's `tools`,
+    They are `config`, `transcript`, `example` (as published), `facts`, `condition`, `judged` (what is scored in this
+    condition: `number`, `text`, `criteria`), `boundary`, and the agent's `tools`,
     `events` and `state` (`before`, `after`), which are empty if `scorer.context` excludes them.
     """
     config = view.job.model_dump(mode="json", by_alias=True)
-    example = json.dumps(_example(view.job), ensure_ascii=False, indent=2)
+    example = json.dumps(_example(view.job, view.condition), ensure_ascii=False, indent=2)
     shown = shown_to_judge(prompt, view.job)
     calls = tool_calls(view.transcript) if shown != "none" else []
     events = other_events(view.transcript) if shown == "all" else []
@@ -260,6 +261,11 @@ def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
         config,
         _messages(view.transcript),
         facts=config["facts"],
+        condition=view.condition,
+        judged=[
+            {"number": number, "text": task.task, "criteria": task.criteria(view.condition)}
+            for number, task in view.job.judged_in(view.condition).items()
+        ],
         example=example,
         tools=bounded(calls),
         events=bounded(events),
@@ -297,7 +303,7 @@ def example_words(prompt: Prompt) -> str:
     return f"{EXAMPLE_REASON}\n{EXAMPLE_QUOTE}" if shows_example(prompt) else ""
 
 
-def _example(job: EvaluationJob) -> dict[str, Any]:
+def _example(job: EvaluationJob, condition: Condition) -> dict[str, Any]:
     high, low = (1, 0) if job.rubric else (0.9, 0.4)
     tasks = [
         {
@@ -307,7 +313,7 @@ def _example(job: EvaluationJob) -> dict[str, Any]:
             "reason": EXAMPLE_REASON,
             "evidence": [EXAMPLE_QUOTE],
         }
-        for number, task in enumerate(job.judged, start=1)
+        for number, task in job.judged_in(condition).items()
     ]
     return {"tone": 0.5, "tasks": tasks}
 

@@ -242,7 +242,9 @@ class Makers:
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
             with told_as("evaluator", job.evaluator.kind):
-                found = make_evaluator(for_evaluator(job, job.facts if condition == "supplied" else ()))
+                found = make_evaluator(
+                    for_evaluator(job, job.facts if condition == "supplied" else (), condition)
+                )
             return WrappedEvaluator(found, told_by("evaluator", job.evaluator.kind))
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluation.evaluators.llm import LLMEvaluator

@@ -234,11 +234,11 @@ def _cases(
         replace(
             _assertion_case(f"assertion: {title}", talk, index, missing), gated=rules.on_assertion and scored
         )
-        for index, (title, _) in rows.assertion_titles(run.state, trial).items()
+        for index, (title, _) in rows.assertion_titles(run.state, trial, condition).items()
     ]
     cases += [
         _task_case(f"task: {title}", talk, number, missing)
-        for number, title in rows.task_titles(run.state, trial).items()
+        for number, title in rows.task_titles(run.state, trial, condition).items()
     ]
     cases.append(_latency_case(run, talk, missing))
     below = any(

@@ -26,6 +26,7 @@ from bioeval_tui.record.state import ConversationKey, ConversationState, RunStat
 from bioeval_tui.report.correction import last_draw, progress
 from bioeval_tui.report.loading import find_recording
 from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews, submission_key
+from bioeval_tui.report.rows import criteria_words
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.data.grading import rows_at
@@ -202,7 +203,7 @@ def _task_item(
     number: int,
     item: dict[str, Any],
 ) -> ReviewItem:
-    title, criteria = item.get("task", ""), item.get("acceptanceCriteria") or ""
+    title, criteria = item.get("task", ""), criteria_words(item)
     notes = (n for n in folded.notes if n.task == number and _key(n) == conversation.key)
     return ReviewItem(
         id=ItemId(place, conversation.key, number, None),

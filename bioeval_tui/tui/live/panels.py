@@ -39,6 +39,8 @@ def task_cell(row: rows.TaskRow, condition: Condition, conversation: Conversatio
     found = row.verdicts[condition]
     if found is not None:
         return verdict_cell(found)
+    if row.only not in (None, condition):
+        return Cell("–", "quiet")
     if conversation.verdict is not None:
         return Cell("? –", "warn")
     if conversation.ended is not None and conversation.ended.reason == "cancelled":

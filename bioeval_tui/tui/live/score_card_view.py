@@ -18,7 +18,7 @@ from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone, upl
 from bioeval_tui.units import duration, latency
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.events import AssertionChecked, Fault, TaskScored
+    from bioeval_tui.record.events import AssertionChecked, Fault
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.reviews import ReviewedScores
     from bioeval_tui.report.result import ConversationResult, RunResult, TrialResult
@@ -247,8 +247,8 @@ def _task_rows(trial: TrialResult) -> list[Row]:
     for row in trial.tasks:
         cells, details = {}, {}
         for name, held in trial.by_condition.items():
-            cells[name] = _task_cell(row.verdicts[name], held)
-            details[name] = _task_detail(held, row.verdicts[name])
+            cells[name] = _task_cell(row, name, held)
+            details[name] = _task_detail(row, name, held)
         evidence: dict[Condition, CardEvidence] = {}
         for condition, task in row.verdicts.items():
             if (quoted := report_rows.task_evidence(task)) is not None:
@@ -257,15 +257,22 @@ def _task_rows(trial: TrialResult) -> list[Row]:
     return found
 
 
-def _task_cell(task: TaskScored | None, held: ConversationResult | None) -> Cell:
-    if task is not None:
+def _task_cell(row: report_rows.TaskRow, condition: Condition, held: ConversationResult | None) -> Cell:
+    if (task := row.verdicts[condition]) is not None:
         return panels.verdict_cell(task)
+    if row.only not in (None, condition):
+        return Cell("–", "quiet")
     if held is None or not held.ending:
         return Cell("·", "quiet")
     return Cell("–", "quiet") if held.end_reason == "cancelled" else Cell("? –", "warn")
 
 
-def _task_detail(held: ConversationResult | None, task: TaskScored | None) -> list[Cell]:
+def _task_detail(
+    row: report_rows.TaskRow, condition: Condition, held: ConversationResult | None
+) -> list[Cell]:
+    task = row.verdicts[condition]
+    if task is None and row.only not in (None, condition):
+        return [Cell("does not count in this condition", "quiet")]
     if task is None:
         why = held.judge_error if held else None
         return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]

@@ -29,7 +29,7 @@ SHOWN = {
 
 
 def test_an_unknown_key_of_a_job_is_withheld():
-    seen = for_evaluator(JOB, ())
+    seen = for_evaluator(JOB, (), "withheld")
     others = {name: field for name, field in EvaluationJob.model_fields.items() if name not in SHOWN}
     assert {name: getattr(seen, name) for name in others} == {
         name: field.get_default(call_default_factory=True) for name, field in others.items()
@@ -38,15 +38,15 @@ def test_an_unknown_key_of_a_job_is_withheld():
 
 def test_withheld_facts_are_in_no_part_of_what_the_evaluator_sees():
     assert SECRET in JOB.model_dump_json()
-    assert SECRET not in for_evaluator(JOB, ()).model_dump_json()
+    assert SECRET not in for_evaluator(JOB, (), "withheld").model_dump_json()
 
 
 def test_supplied_facts_are_only_in_the_list_of_facts():
-    seen = for_evaluator(JOB, JOB.facts)
+    seen = for_evaluator(JOB, JOB.facts, "supplied")
     assert seen.facts == (SECRET,)
     assert seen.model_dump_json().count(SECRET) == 1
 
 
 def test_withholding_twice_changes_nothing():
-    once = for_evaluator(JOB, ())
-    assert for_evaluator(once, ()) == once
+    once = for_evaluator(JOB, (), "withheld")
+    assert for_evaluator(once, (), "withheld") == once

@@ -126,7 +126,8 @@ def test_the_judges_prompt_has_facts_criteria_and_an_example():
 
 
 def test_data_in_a_prompt_is_never_evaluated():
-    told = judge_prompt(find_prompt("eval/score", None), JudgeView(JOB, "withheld", SAID))
+    plain = JOB.model_copy(update={"rubric": ()})
+    told = judge_prompt(find_prompt("eval/score", None), JudgeView(plain, "withheld", SAID))
     assert "T1 {{ config }}" in told
     assert "FACT {{ 7 * 7 }}" in told
     assert "{{ 6 * 7 }}" in told

@@ -1,0 +1,94 @@
+"""What is right can differ between the conditions: tasks, criteria, assertions and rubric items of one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers import openai_server as srv
+from tests.servers.whole_runs import WholeRun, hold, with_models
+
+JOB = """
+target: {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL"}
+aspirationalAverage: 60000
+evaluator:
+  kind: scripted
+  lines:
+    - {say: Please remind me at nine., task: 1}
+    - {say: I live in Sydney., when: which time zone, fact: 1}
+    - {say: How do I find my time zone?, task: 2}
+scorer: {kind: llm, model: judge-1}
+facts: [The user lives in Sydney]
+tasks:
+  - {task: Get a reminder, acceptanceCriteria: THE REMINDER IS SET, withheldCriteria: ASKS AND SETS NOTHING}
+  - {task: Learn how to find the time zone, only: withheld}
+assertions:
+  - {expression: 'evaluation.transcript.any { it.content.contains("Done") }', name: done, only: supplied}
+  - {expression: 'evaluation.transcript.none { it.content.contains("Done") }', name: careful, only: withheld}
+"""
+CAREFUL, GUESSING = "careful", "guessing"
+
+
+async def run(folder: Path, agent: str) -> tuple[WholeRun, dict[str, str]]:
+    """Hold both conversations with a careful or a guessing agent; return the judge's prompts, too."""
+    prompts: dict[str, str] = {}
+
+    def answer(body: dict[str, Any]) -> srv.Answer:
+        if body["model"] == "agent-1":
+            said = str([m["content"] for m in body["messages"] if m["role"] == "user"])
+            if "nine" not in said:
+                return srv.say("Hello.")
+            knows = "Sydney" in said or agent == GUESSING
+            return srv.say("Done, it is set." if knows else "In which time zone are you? I set nothing yet.")
+        told = body["messages"][0]["content"]
+        withheld = "ASKS AND SETS NOTHING" in told
+        prompts["withheld" if withheld else "supplied"] = told
+        is_right = ("Done" in told.split("# The conversation")[1]) != withheld
+        wanted = body["response_format"]["json_schema"]["schema"]["properties"]["tasks"]["items"]
+        numbers = wanted["properties"]["task"]["enum"]
+        entries = [
+            {"task": n, "asked": 3, "messages": [4], "reason": "It answered so.", "score": float(is_right)}
+            for n in numbers
+        ]
+        return srv.say_json({"tasks": entries, "tone": 0.5})
+
+    async with srv.OpenAIServer(otherwise=answer) as server:
+        done = await hold(
+            JOB.replace("URL", server.url), folder, settings=with_models(server.url), graph="none"
+        )
+    return done, prompts
+
+
+def scores(done: WholeRun) -> dict[str, float | None]:
+    return {event.condition: event.score for event in done.of("conversation_scored")}
+
+
+@pytest.mark.parametrize(("agent", "expected"), [(CAREFUL, 1.0), (GUESSING, 0.14)])
+async def test_an_agent_that_asks_scores_more_than_one_that_guesses(tmp_path, agent, expected):
+    done, _ = await run(tmp_path, agent)
+    assert scores(done) == {"withheld": expected, "supplied": 1.0}
+
+
+async def test_only_what_counts_in_a_condition_is_asked_judged_and_checked(tmp_path):
+    done, prompts = await run(tmp_path, CAREFUL)
+    judged = {
+        name: [t["task"] for t in c["trials"][0]["tasks"]] for name, c in done.result["conditions"].items()
+    }
+    assert judged == {"withheld": [1, 2], "supplied": [1]}
+    checked = {
+        name: [a["title"] for a in c["trials"][0]["assertions"]]
+        for name, c in done.result["conditions"].items()
+    }
+    assert checked == {"withheld": ["careful"], "supplied": ["done"]}
+    said = {name: str(done.of("message_completed", name)) for name in ("withheld", "supplied")}
+    assert ("find my time zone" in said["withheld"], "find my time zone" in said["supplied"]) == (True, False)
+    assert "THE REMINDER IS SET" in prompts["supplied"]
+    assert "THE REMINDER IS SET" not in prompts["withheld"]
+
+
+async def test_the_judge_is_told_whether_the_user_knew_the_facts(tmp_path):
+    _, prompts = await run(tmp_path, CAREFUL)
+    assert "The user did not know them" in prompts["withheld"]
+    assert "The user knew them" in prompts["supplied"]
