@@ -100,13 +100,18 @@ def order(left: Value, right: Value, budget: Budget) -> int:
     return int(left > right) - int(left < right)
 
 
+def nullable_order(left: Value, right: Value, budget: Budget) -> int:
+    """Return the order of two values, null first."""
+    if left is None or right is None:
+        return (left is not None) - (right is not None)
+    return order(left, right, budget)
+
+
 def ordered(pairs: Iterable[tuple[Value, Value]], budget: Budget, *, descending: bool = False) -> list[Value]:
     """Return the values of (key, value) pairs sorted by key, null first; the sort is stable."""
 
     def by_key(left: tuple[Value, Value], right: tuple[Value, Value]) -> int:
-        if left[0] is None or right[0] is None:
-            return (left[0] is not None) - (right[0] is not None)
-        return order(left[0], right[0], budget)
+        return nullable_order(left[0], right[0], budget)
 
     rows = budget.collect(pairs)
     # Two lists exist at the same time; `reverse` keeps the sort stable.

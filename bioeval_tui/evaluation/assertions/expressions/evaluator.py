@@ -437,9 +437,10 @@ def _accepts(signature: Signature, places: list[int], given: list[Value]) -> boo
 
 
 def _in_order(signature: Signature, places: list[int], given: list[Value]) -> list[Value]:
-    """Return one value per parameter: the argument, a tuple for `vararg`, or the Python default."""
+    """Return one value per parameter: the argument, a tuple for `vararg`, or the Python default if more follow."""
     parameters = signature.parameters or ()
-    defaults = signature.compute.__defaults__ or ()
+    defaults = getattr(signature.compute, "__defaults__", None) or ()
+    last = max(places, default=-1)
     values: list[Value] = []
     for place, parameter in enumerate(parameters):
         found = [value for at, value in zip(places, given, strict=True) if at == place]
@@ -447,7 +448,7 @@ def _in_order(signature: Signature, places: list[int], given: list[Value]) -> li
             found = [closure.with_receiver() for closure in found]
         if parameter.repeated:
             values.append(tuple(found))
-        else:
+        elif found or place < last:
             values.append(found[0] if found else defaults[place - len(parameters)])
     return values
 
