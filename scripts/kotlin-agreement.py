@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bioeval_tui.evaluation.assertions.expressions.names import CONSTANTS  # noqa: E402
+from bioeval_tui.evaluation.assertions.expressions.scope import CONSTANTS  # noqa: E402
 from bioeval_tui.evaluation.assertions.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES, Signature  # noqa: E402
 from tests.contract.kotlin import GOLDEN, verdicts  # noqa: E402
 

@@ -9,7 +9,7 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
 from bioeval_tui.evaluation.assertions.expressions.comparison import key_of, to_text
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget, Limits
-from bioeval_tui.evaluation.assertions.expressions.names import CONSTANTS
+from bioeval_tui.evaluation.assertions.expressions.scope import CONSTANTS
 from bioeval_tui.evaluation.assertions.expressions.signatures import (
     FUNCTIONS,
     METHODS,
