@@ -7,8 +7,8 @@ from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.comparison import key_of, to_text
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget, Limits
+from bioeval_tui.evaluation.assertions.expressions.operators import key_of, to_text
 from bioeval_tui.evaluation.assertions.expressions.scope import CONSTANTS
 from bioeval_tui.evaluation.assertions.expressions.signatures import (
     FUNCTIONS,
@@ -44,6 +44,7 @@ from bioeval_tui.evaluation.assertions.expressions.tree import (
 )
 from bioeval_tui.evaluation.assertions.expressions.types import PUBLISHED, Type
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    NUMBERS,
     Char,
     EnumValue,
     Indexed,
@@ -181,7 +182,7 @@ class ExpressionEvaluation:
             error.column = error.column or node.column
             raise
         number = self.expression.numbers.get(id(node))
-        return number(value) if number is not None and type(value) in operators.NUMBERS else value
+        return number(value) if number is not None and type(value) in NUMBERS else value
 
     def template(self, node: Template, names: Environment) -> str:
         parts = [to_text(self.walk(part, names), self.budget) for part in node.parts]
@@ -243,7 +244,7 @@ class ExpressionEvaluation:
             return value
         if node.operator == "-":
             return operators.negate(value)
-        if type(value) not in operators.NUMBERS:
+        if type(value) not in NUMBERS:
             raise ExpressionError(f"+ works on numbers, not on {type_name(value)}")
         return value
 

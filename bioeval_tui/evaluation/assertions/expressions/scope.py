@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.comparison import set_of
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget, Limits
+from bioeval_tui.evaluation.assertions.expressions.operators import set_of
 from bioeval_tui.evaluation.assertions.expressions.types import (
     DOUBLE,
     INT,

@@ -9,9 +9,9 @@ from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.comparison import equal, set_of
 from bioeval_tui.evaluation.assertions.expressions.evaluator import element
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import equal, set_of
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import (
     Function,
@@ -24,6 +24,7 @@ from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import (
     same_kind,
 )
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    NUMBERS,
     ClosedRange,
     Indexed,
     OrderedSet,
@@ -146,7 +147,7 @@ def average(budget: Budget, values: Value) -> float:
     items = listed(budget, values)
     total = 0.0
     for item in budget.each(items):  # one after the other, as Kotlin adds: `sum` of Python 3.12 is more exact
-        if type(item) not in operators.NUMBERS:
+        if type(item) not in NUMBERS:
             raise ExpressionError(f"average works on numbers, not on {type_name(item)}")
         total += item
     return total / len(items) if items else math.nan
@@ -162,7 +163,7 @@ def range_end(_: Budget, values: Value) -> Value:
 def _total(budget: Budget, items: Iterable[Value]) -> Value:
     total: Value = None
     for item in items:
-        if type(item) not in operators.NUMBERS:
+        if type(item) not in NUMBERS:
             raise ExpressionError(f"only numbers can be summed, not {type_name(item)}")
         total = item if total is None else operators.arithmetic("+", total, item, budget)
     return 0 if total is None else total

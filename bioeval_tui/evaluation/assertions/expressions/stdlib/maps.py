@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.comparison import equal, key_of, ordered, set_of
 from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import equal, key_of, ordered, set_of
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.stdlib.ordering import to_sorted_set
 from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import (

@@ -7,8 +7,8 @@ from functools import cmp_to_key, partial
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.comparison import nullable_order, order, ordered, set_of
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import nullable_order, order, ordered, set_of
 from bioeval_tui.evaluation.assertions.expressions.signatures import RUNTIME, kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import Function, each, many, raw
 from bioeval_tui.evaluation.assertions.expressions.values import Comparator, OrderedSet, Value, type_name

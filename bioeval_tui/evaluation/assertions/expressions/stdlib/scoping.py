@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.comparison import equal, to_text
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import equal, to_text
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import Function
 from bioeval_tui.evaluation.assertions.expressions.values import Record, Value

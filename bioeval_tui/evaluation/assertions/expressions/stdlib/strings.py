@@ -7,8 +7,8 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.comparison import to_text
 from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import to_text
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import Function, not_negative
 from bioeval_tui.evaluation.assertions.expressions.values import Char, Long, Pair, Sequence, Value, type_name

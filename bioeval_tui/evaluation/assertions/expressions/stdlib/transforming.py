@@ -6,8 +6,8 @@ from itertools import accumulate
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.comparison import key_of, set_of, to_text
 from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import key_of, set_of, to_text
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import (
     Function,
