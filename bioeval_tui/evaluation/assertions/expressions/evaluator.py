@@ -326,7 +326,8 @@ class ExpressionEvaluation:
         if target is None and node.safe:
             return None
         if node.types and node.name == "filterIsInstance":
-            return METHODS[node.name][0].compute(self.budget, target, _InstanceOf(node.types[0]))
+            kind = node.types[0]
+            return METHODS[node.name][0].compute(self.budget, target, lambda value: is_a(value, kind))
         candidates = self.candidates(node, METHODS, target)
         if target is None and (meant := self.expression.of_null.get(id(node))) is not None:
             candidates = [pair for pair in candidates if pair[0] is meant]
@@ -383,17 +384,6 @@ class ExpressionEvaluation:
             call = Call(node.column, target, node.name, tuple(map(Argument, places)))
             self._references[id(node), len(values)] = call
         return self.walk(call, names)
-
-
-class _InstanceOf:
-    """The filter of `filterIsInstance<T>()`."""
-
-    def __init__(self, kind: Type) -> None:
-        self.kind = kind
-
-    def test(self, value: Value) -> bool:
-        """Return whether a value is of the type."""
-        return is_a(value, self.kind)
 
 
 def is_a(value: Value, kind: Type) -> bool:

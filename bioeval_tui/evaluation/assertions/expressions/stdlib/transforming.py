@@ -49,9 +49,9 @@ def filter_indexed(budget: Budget, values: Value, predicate: Function) -> Value:
 
 
 @kotlin("Flow<*>.filterIsInstance(): Many<R>")
-def filter_is_instance(budget: Budget, values: Value, kind: Function) -> Value:
-    """Filter by the call's type argument, which the evaluator passes as `kind`."""
-    return filter_(budget, values, kind)
+def filter_is_instance(budget: Budget, values: Value, fits: Function) -> Value:
+    """Filter by the call's type argument, which the evaluator passes as `fits`."""
+    return many(budget, values, lambda: filter(fits, raw(values)))
 
 
 @kotlin("Flow<T?>.filterNotNull(): Many<T>")
