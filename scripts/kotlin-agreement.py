@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bioeval_tui.evaluation.assertions.expressions.names import CONSTANTS  # noqa: E402
+from bioeval_tui.evaluation.assertions.expressions.scope import CONSTANTS  # noqa: E402
 from bioeval_tui.evaluation.assertions.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES, Signature  # noqa: E402
 from tests.contract.kotlin import GOLDEN, verdicts  # noqa: E402
 
@@ -21,14 +21,11 @@ FILES = ("kotlin_expressions.json", "kotlin_more.json")
 DOCS = ROOT / "docs" / "assertions.md"
 START, END = "<!-- functions: written by scripts/kotlin-agreement.py --docs -->", "<!-- end of functions -->"
 TITLES = {
-    "building": "Creating",
-    "elements": "Elements",
-    "lists": "Parts of collections",
+    "maps": "Creating; maps, pairs and triples",
+    "elements": "Elements and parts of collections",
     "transforming": "Filtering, mapping, grouping, folding",
     "ordering": "Sorting",
-    "maps": "Maps, pairs and triples",
     "strings": "Strings and characters",
-    "formatting": "Formatting",
     "patterns": "Regular expressions",
     "numbers": "Numbers",
     "scoping": "Scope functions",
@@ -66,7 +63,8 @@ def table() -> str:
     found: dict[str, dict[str, list[Signature]]] = {module: {} for module in TITLES}
     for known in (FUNCTIONS, PROPERTIES, METHODS):
         for name, signatures in known.items():
-            module = signatures[0].compute.__module__.rpartition(".")[2]
+            compute = signatures[0].compute
+            module = getattr(compute, "func", compute).__module__.rpartition(".")[2]  # of a `partial`
             found[module].setdefault(name, []).extend(signatures)
     parts = []
     for module, title in TITLES.items():

@@ -9,7 +9,7 @@ import pytest
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import evaluate, parse
-from bioeval_tui.evaluation.assertions.expressions.names import CONSTANTS
+from bioeval_tui.evaluation.assertions.expressions.scope import CONSTANTS
 from bioeval_tui.evaluation.assertions.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES
 from tests.contract.kotlin import NAMES, Verdict, verdicts
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.comparison import key_of, to_text
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget, Limits
-from bioeval_tui.evaluation.assertions.expressions.names import CONSTANTS
+from bioeval_tui.evaluation.assertions.expressions.operators import key_of, to_text
+from bioeval_tui.evaluation.assertions.expressions.scope import CONSTANTS
 from bioeval_tui.evaluation.assertions.expressions.signatures import (
     FUNCTIONS,
     METHODS,
@@ -44,6 +44,7 @@ from bioeval_tui.evaluation.assertions.expressions.tree import (
 )
 from bioeval_tui.evaluation.assertions.expressions.types import PUBLISHED, Type
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    NUMBERS,
     Char,
     EnumValue,
     Indexed,
@@ -181,7 +182,7 @@ class ExpressionEvaluation:
             error.column = error.column or node.column
             raise
         number = self.expression.numbers.get(id(node))
-        return number(value) if number is not None and type(value) in operators.NUMBERS else value
+        return number(value) if number is not None and type(value) in NUMBERS else value
 
     def template(self, node: Template, names: Environment) -> str:
         parts = [to_text(self.walk(part, names), self.budget) for part in node.parts]
@@ -243,7 +244,7 @@ class ExpressionEvaluation:
             return value
         if node.operator == "-":
             return operators.negate(value)
-        if type(value) not in operators.NUMBERS:
+        if type(value) not in NUMBERS:
             raise ExpressionError(f"+ works on numbers, not on {type_name(value)}")
         return value
 
@@ -325,7 +326,8 @@ class ExpressionEvaluation:
         if target is None and node.safe:
             return None
         if node.types and node.name == "filterIsInstance":
-            return METHODS[node.name][0].compute(self.budget, target, _InstanceOf(node.types[0]))
+            kind = node.types[0]
+            return METHODS[node.name][0].compute(self.budget, target, lambda value: is_a(value, kind))
         candidates = self.candidates(node, METHODS, target)
         if target is None and (meant := self.expression.of_null.get(id(node))) is not None:
             candidates = [pair for pair in candidates if pair[0] is meant]
@@ -384,17 +386,6 @@ class ExpressionEvaluation:
         return self.walk(call, names)
 
 
-class _InstanceOf:
-    """The filter of `filterIsInstance<T>()`."""
-
-    def __init__(self, kind: Type) -> None:
-        self.kind = kind
-
-    def test(self, value: Value) -> bool:
-        """Return whether a value is of the type."""
-        return is_a(value, self.kind)
-
-
 def is_a(value: Value, kind: Type) -> bool:
     """Return whether `value` is of a type; elements of collections are not checked, as in Kotlin."""
     if value is None:
@@ -437,9 +428,10 @@ def _accepts(signature: Signature, places: list[int], given: list[Value]) -> boo
 
 
 def _in_order(signature: Signature, places: list[int], given: list[Value]) -> list[Value]:
-    """Return one value per parameter: the argument, a tuple for `vararg`, or the Python default."""
+    """Return one value per parameter: the argument, a tuple for `vararg`, or the Python default if more follow."""
     parameters = signature.parameters or ()
-    defaults = signature.compute.__defaults__ or ()
+    defaults = getattr(signature.compute, "__defaults__", None) or ()
+    last = max(places, default=-1)
     values: list[Value] = []
     for place, parameter in enumerate(parameters):
         found = [value for at, value in zip(places, given, strict=True) if at == place]
@@ -447,7 +439,7 @@ def _in_order(signature: Signature, places: list[int], given: list[Value]) -> li
             found = [closure.with_receiver() for closure in found]
         if parameter.repeated:
             values.append(tuple(found))
-        else:
+        elif found or place < last:
             values.append(found[0] if found else defaults[place - len(parameters)])
     return values
 

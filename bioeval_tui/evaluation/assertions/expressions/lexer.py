@@ -10,15 +10,13 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions.values import INT_MAX, LONG_MAX, Char, Long, to_units
 
 KEYWORDS_NOT_SUPPORTED = {
-    "break": "loops are not supported; use any, all, filter, map and their like",
-    "class": "classes cannot be declared",
-    "continue": "loops are not supported; use any, all, filter, map and their like",
-    "do": "loops are not supported; use any, all, filter, map and their like",
-    "for": "loops are not supported; use any, all, filter, map and their like",
+    **dict.fromkeys(
+        ("break", "continue", "do", "for", "while"),
+        "loops are not supported; use any, all, filter, map and their like",
+    ),
+    **dict.fromkeys(("class", "interface", "object"), "classes cannot be declared"),
     "fun": "functions cannot be declared; write a lambda where it is needed",
     "import": "imports are not possible; functions are called by their plain names",
-    "interface": "classes cannot be declared",
-    "object": "classes cannot be declared",
     "package": "packages cannot be declared",
     "super": "`super` is not supported",
     "throw": "exceptions are not supported; make the condition false instead",
@@ -26,7 +24,6 @@ KEYWORDS_NOT_SUPPORTED = {
     "typealias": "types cannot be declared",
     "typeof": "`typeof` is not supported; write `is`",
     "var": "values cannot change; write val",
-    "while": "loops are not supported; use any, all, filter, map and their like",
 }
 """Words that start unsupported constructs, with what to write instead."""
 

@@ -1,19 +1,18 @@
-"""Arithmetic, comparison and membership as Kotlin defines them."""
+"""Arithmetic, comparison and membership as Kotlin defines them; equality, order, keys and text of values.
+
+A value can share its parts many times over (`listOf(x, x)` nested thirty times is 2^30 leaves in thirty
+lists), so everything that goes through a whole value counts every leaf against the budget.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cmp_to_key
+from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.comparison import (
-    equal,
-    key_of,
-    order,
-    set_of,
-    to_text,
-)
 from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluation.assertions.expressions.regex import Regex
 from bioeval_tui.evaluation.assertions.expressions.values import (
@@ -21,21 +20,26 @@ from bioeval_tui.evaluation.assertions.expressions.values import (
     INT_MIN,
     LONG_MAX,
     LONG_MIN,
+    NUMBERS,
     Char,
     ClosedRange,
     EnumValue,
+    Found,
+    Indexed,
     Long,
+    MapEntry,
+    MapKey,
     OrderedSet,
     Pair,
     Record,
     Sequence,
+    Triple,
     Value,
     integer,
     type_name,
+    value_of,
     whole_range,
 )
-
-NUMBERS = (int, Long, float)
 
 _FLOAT: dict[str, Callable[[float, float], float]] = {
     "+": operator.add,
@@ -251,3 +255,225 @@ def _minus(left: Value, right: Value, budget: Budget) -> Value:
 def _unfit(symbol: str, left: Value, right: Value) -> ExpressionError:
     missing = "; null is not allowed here, give a default with ?:" if None in (left, right) else ""
     return ExpressionError(f"{symbol} does not work on {type_name(left)} and {type_name(right)}{missing}")
+
+
+_PARTS: dict[type, tuple[str, ...]] = {
+    Pair: ("first", "second"),
+    Triple: ("first", "second", "third"),
+    MapEntry: ("key", "value"),
+    Indexed: ("index", "value"),
+    ClosedRange: ("start", "end"),
+}
+
+
+def equal(left: Value, right: Value, budget: Budget) -> bool:
+    """Return whether two values are equal as `Any?`, part by part. Values of different types are not."""
+    budget.step()
+    if left is None or right is None:
+        return left is right
+    kind = type(left)
+    if kind is EnumValue or type(right) is EnumValue:
+        return isinstance(left, str) and isinstance(right, str) and str(left) == str(right)
+    if kind is not type(right):
+        return False
+    if kind is str:
+        budget.read_text(len(left))
+        return bool(left == right)
+    if kind is float:  # as objects: NaN is equal to itself, 0.0 is not -0.0
+        return (left != left and right != right) or (
+            left == right and math.copysign(1, left) == math.copysign(1, right)
+        )
+    if kind is list:
+        return len(left) == len(right) and all(equal(a, b, budget) for a, b in zip(left, right, strict=True))
+    if kind is OrderedSet:
+        return _same_keys(left.keys, right.keys, budget)
+    if kind is dict:
+        return _same_keys(left, right, budget) and all(
+            equal(item, right[key], budget) for key, item in left.items()
+        )
+    if kind is Record:
+        return bool(left.kind == right.kind and left.components == right.components) and all(
+            equal(left[name], right[name], budget) for name in left.components
+        )
+    if kind in _PARTS:
+        return all(
+            equal(getattr(left, part), getattr(right, part), budget)  # names from the table above
+            for part in _PARTS[kind]
+        )
+    return bool(left == right)
+
+
+def order(left: Value, right: Value, budget: Budget) -> int:
+    """Return -1, 0 or 1 if `left` is less than, equal to or greater than `right`. NaN is the greatest.
+
+    Raises:
+        ExpressionError: the values have no common order.
+    """
+    budget.step()
+    kinds = {type(left), type(right)}
+    if kinds <= {int, Long, float}:
+        if left != left or right != right:
+            return int(left != left) - int(right != right)
+    elif kinds == {EnumValue}:
+        return int(left.ordinal > right.ordinal) - int(left.ordinal < right.ordinal)
+    elif kinds <= {str, EnumValue} or kinds == {Char}:
+        budget.read_text(min(len(left), len(right)))
+    elif kinds != {bool}:
+        if None in (left, right):
+            raise ExpressionError("null has no order; filter nulls out or give a default with ?:")
+        raise ExpressionError(f"cannot order {type_name(left)} and {type_name(right)}")
+    return int(left > right) - int(left < right)
+
+
+def nullable_order(left: Value, right: Value, budget: Budget) -> int:
+    """Return the order of two values, null first."""
+    if left is None or right is None:
+        return (left is not None) - (right is not None)
+    return order(left, right, budget)
+
+
+def ordered(pairs: Iterable[tuple[Value, Value]], budget: Budget, *, descending: bool = False) -> list[Value]:
+    """Return the values of (key, value) pairs sorted by key, null first; the sort is stable."""
+
+    def by_key(left: tuple[Value, Value], right: tuple[Value, Value]) -> int:
+        return nullable_order(left[0], right[0], budget)
+
+    rows = budget.collect(pairs)
+    # Two lists exist at the same time; `reverse` keeps the sort stable.
+    budget.hold(CELL * len(rows))
+    return [value for _, value in sorted(rows, key=cmp_to_key(by_key), reverse=descending)]
+
+
+def key_of(value: Value, budget: Budget) -> str | MapKey:
+    """Return `value` as a key of a map or set: 1, 1L, 1.0, true and "1" stay different."""
+    if isinstance(value, str) and type(value) is not Char:
+        budget.read_text(len(value))
+        return value
+    return MapKey(_frozen(value, budget), value)
+
+
+def set_of(values: Iterable[Value], budget: Budget) -> OrderedSet:
+    """Return the distinct `values`, in order of first occurrence."""
+    keys: dict[str | MapKey, None] = {}
+    for value in values:
+        budget.hold(2 * CELL)
+        keys.setdefault(key_of(value, budget))
+    return OrderedSet(keys)
+
+
+def to_text(value: Value, budget: Budget) -> str:
+    """Return what Kotlin's `toString()` gives."""
+    kind = type(value)
+    budget.step()
+    if kind in (str, Char, EnumValue):
+        return str(value)
+    if kind is float:
+        return _double_text(value)
+    if kind is list:
+        return join((to_text(item, budget) for item in value), budget)
+    if kind is OrderedSet:
+        return join((to_text(item, budget) for item in value), budget)
+    if kind is dict:
+        parts = (f"{to_text(value_of(key), budget)}={to_text(item, budget)}" for key, item in value.items())
+        return join(parts, budget, ends="{}")
+    if kind is Record:
+        parts = (f"{key}={to_text(value[key], budget)}" for key in value.components)
+        return str(value.kind) + join(parts, budget, ends="()")
+    if kind in (Pair, Triple):
+        return join((to_text(getattr(value, part), budget) for part in _PARTS[kind]), budget, ends="()")
+    if kind is MapEntry:
+        return join((to_text(value.key, budget), to_text(value.value, budget)), budget, "=", ends="")
+    if kind is ClosedRange:
+        return join((to_text(value.start, budget), to_text(value.end, budget)), budget, "..", ends="")
+    if kind is range:
+        return _range_text(value)
+    return _plain_text(value, budget)
+
+
+def join(parts: Iterable[str], budget: Budget, separator: str = ", ", ends: str = "[]") -> str:
+    """Join texts between two brackets (`ends`); the result counts against the budget."""
+    kept = []
+    for part in parts:
+        budget.build_text(len(part) + len(separator))
+        budget.hold(CELL)
+        kept.append(part)
+    return ends[:1] + separator.join(kept) + ends[1:]
+
+
+def _plain_text(value: Value, budget: Budget) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case Indexed():
+            return f"IndexedValue(index={value.index}, value={to_text(value.value, budget)})"
+        case Found():
+            return value.value
+        case Regex():
+            return value.pattern
+        case int():
+            return str(int(value))
+    return type_name(value)
+
+
+def _range_text(value: range) -> str:
+    last = value[-1] if value else value.stop - (1 if value.step > 0 else -1)
+    if value.step == 1:
+        return f"{value.start}..{last}"
+    if value.step < 0:
+        return f"{value.start} downTo {last} step {-value.step}"
+    return f"{value.start}..{last} step {value.step}"
+
+
+def _double_text(value: float) -> str:
+    """Write a double as Java does: `1.0`, `1.0E10`, `NaN`."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        text = repr(value)
+        return text if "e" not in text else f"{value:f}"
+    sign, digits, exponent = _digits(value)
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
+
+
+def _digits(value: float) -> tuple[str, str, int]:
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    before, _, after = mantissa.partition(".")
+    digits = (before + after).lstrip("0")
+    power = int(exponent or 0) + (len(before) - 1 if before != "0" else len(digits) - len(before + after))
+    return "-" if value < 0 else "", digits.rstrip("0") or "0", power
+
+
+def _same_keys(left: dict[Any, Any], right: dict[Any, Any], budget: Budget) -> bool:
+    budget.step(len(left))
+    return len(left) == len(right) and all(key in right for key in left)
+
+
+def _frozen(value: Value, budget: Budget) -> tuple[Any, ...]:
+    budget.step()
+    budget.hold(CELL)
+    kind = type(value)
+    if kind is int or kind is Long:
+        return (kind.__name__, int(value))
+    if kind is float:
+        return ("float", "NaN" if value != value else value, math.copysign(1, value))
+    if kind in (str, Char, EnumValue):
+        budget.read_text(len(value))
+        return ("Char" if kind is Char else "str", str(value))
+    if kind is list:
+        return ("list", tuple(_frozen(item, budget) for item in value))
+    if kind is OrderedSet:
+        return ("set", frozenset(_frozen(item, budget) for item in value))
+    if kind is dict:
+        return (
+            "map",
+            frozenset((_frozen(value_of(key), budget), _frozen(item, budget)) for key, item in value.items()),
+        )
+    if kind is Record:
+        return (value.kind, *((name, _frozen(value[name], budget)) for name in value.components))
+    if kind in _PARTS:
+        return (kind.__name__, *(_frozen(getattr(value, part), budget) for part in _PARTS[kind]))
+    return (kind.__name__, value if kind in (bool, range, type(None)) else id(value))

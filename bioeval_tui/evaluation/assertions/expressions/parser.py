@@ -59,36 +59,18 @@ _PRECEDENCE = {
 }
 _MAY_START_A_LINE = frozenset(("&&", "||", "?:", ".", "?.", "as"))
 INFIX_FUNCTIONS = frozenset(
-    [
-        "and",
-        "or",
-        "xor",
-        "shl",
-        "shr",
-        "ushr",
-        "to",
-        "until",
-        "downTo",
-        "step",
-        "zip",
-        "union",
-        "intersect",
-        "subtract",
-        "matches",
-    ]
+    (
+        *("and", "or", "xor", "shl", "shr", "ushr", "to", "until", "downTo", "step", "zip"),
+        *("union", "intersect", "subtract", "matches"),
+    )
 )
 _WORDS = {"true": True, "false": False, "null": None}
 _PACKAGES = frozenset(("kotlin", "math", "text", "collections", "comparisons", "ranges", "sequences"))
 _SAME_TYPE = {
-    "MutableList": "List",
-    "ArrayList": "List",
+    **dict.fromkeys(("MutableList", "ArrayList"), "List"),
+    **dict.fromkeys(("MutableSet", "LinkedHashSet", "HashSet"), "Set"),
+    **dict.fromkeys(("MutableMap", "LinkedHashMap", "HashMap"), "Map"),
     "MutableCollection": "Collection",
-    "MutableSet": "Set",
-    "LinkedHashSet": "Set",
-    "HashSet": "Set",
-    "MutableMap": "Map",
-    "LinkedHashMap": "Map",
-    "HashMap": "Map",
     "Map.Entry": "Entry",
 }
 _INSTEAD = {
@@ -146,6 +128,12 @@ class _Parser:
             self.at += 1
         return token
 
+    def accept(self, *symbols: str) -> bool:
+        """Take the next token if it is one of these symbols; return whether it is."""
+        found = self.symbol(*symbols)
+        self.at += found
+        return found
+
     def expect(self, symbol: str, why: str) -> Token:
         if not self.symbol(symbol):
             if self.symbol(*_INSTEAD) or self.word(*KEYWORDS_NOT_SUPPORTED):
@@ -195,8 +183,8 @@ class _Parser:
         start = self.token.column
         statements: list[tuple[Pattern | None, Type | None, Node]] = []
         while True:
-            while self.symbol(";"):
-                self.take()
+            while self.accept(";"):
+                pass
             if self.token.kind == "end" or self.symbol(end):
                 break
             if statements and not (self.token.first or self.given[self.at - 1].value == ";"):
@@ -221,15 +209,13 @@ class _Parser:
 
     def pattern(self) -> tuple[Pattern | None, Type | None]:
         """Parse a name or `(a, b)`, and the type if one is written."""
-        if self.symbol("("):
-            self.take()
+        if self.accept("("):
             names = self.names()
             return names or None, None
         if self.token.kind != "name" or self.word(*RESERVED):
             return None, None
         name = self.take().value
-        if self.symbol(":"):
-            self.take()
+        if self.accept(":"):
             return name, self.type()
         return name, None
 
@@ -240,9 +226,8 @@ class _Parser:
             if self.symbol(")"):
                 self.take()
                 return tuple(names)
-            if not self.symbol(","):
+            if not self.accept(","):
                 break
-            self.take()
         return ()
 
     def expression(self, least: int = 0) -> Node:
@@ -329,8 +314,7 @@ class _Parser:
     def arguments(self) -> tuple[Argument, ...]:
         """Parse `(…)`, `(…) { … }` or `{ … }`."""
         given: list[Argument] = []
-        if self.symbol("("):
-            self.take()
+        if self.accept("("):
             while not self.symbol(")"):
                 given.append(self.argument())
                 if not self.symbol(")"):
@@ -359,8 +343,7 @@ class _Parser:
             return Literal(self.take().column, token.value)
         if token.kind == "template":
             return self.template()
-        if self.symbol("("):
-            self.take()
+        if self.accept("("):
             inner = self.nested(self.expression, enclosed=True)
             self.expect(")", "to close the parenthesis")
             return inner
@@ -368,8 +351,7 @@ class _Parser:
             return self.nested(self.function, enclosed=False)
         if self.symbol("["):
             self.fail("lists are written listOf(1, 2)")
-        if self.symbol("::"):
-            self.take()
+        if self.accept("::"):
             return self.reference(token, "")
         for word, parse in (("if", self.condition), ("when", self.when), ("return", self.returned)):
             if self.word(word):
@@ -399,8 +381,7 @@ class _Parser:
             self.at += 2
             template, *rest = self.arguments() or [Argument(Literal(token.column, ""))]
             return Call(token.column, template.value, "format", tuple(rest))
-        if self.symbol("::"):
-            self.take()
+        if self.accept("::"):
             return self.reference(token, token.value)
         types = self.type_arguments()
         if self.calls():
@@ -489,8 +470,8 @@ class _Parser:
         self.expect(")", "after the condition")
         then = self.branch()
         before = self.at
-        while self.symbol(";"):
-            self.take()
+        while self.accept(";"):
+            pass
         if not self.word("else"):
             self.at = before
             return If(token.column, condition, then, Literal(token.column, UNIT))
@@ -510,8 +491,7 @@ class _Parser:
         token = self.take()
         subject: Node | None = None
         name = ""
-        if self.symbol("("):
-            self.take()
+        if self.accept("("):
             if self.word("val"):
                 self.take()
                 if self.token.kind != "name":
@@ -527,8 +507,8 @@ class _Parser:
             conditions = self.conditions(subject is not None)
             self.expect("->", "after the condition")
             branches.append(Branch(conditions, self.branch()))
-            while self.symbol(";"):
-                self.take()
+            while self.accept(";"):
+                pass
         self.enclosed = before
         self.take()
         return When(token.column, subject, name, tuple(branches))
@@ -541,9 +521,8 @@ class _Parser:
         found = []
         while True:
             found.append(self.test() if has_subject else self.nested(self.expression, enclosed=False))
-            if not self.symbol(","):
+            if not self.accept(","):
                 return tuple(found)
-            self.take()
 
     def test(self) -> Node:
         """Parse `5`, `in 1..3` or `is String`, tested on the subject."""
@@ -595,11 +574,9 @@ class _Parser:
                 break
             found.append(pattern)
             types.append(kind)
-            if self.symbol("->"):
-                self.take()
+            if self.accept("->"):
                 return tuple(found), tuple(types)
-            if not self.symbol(","):
+            if not self.accept(","):
                 break
-            self.take()
         self.at = start
         return (), ()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.comparison import to_text
 from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import to_text
 from bioeval_tui.evaluation.assertions.expressions.values import (
     Char,
     EnumValue,

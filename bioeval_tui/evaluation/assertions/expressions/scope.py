@@ -11,10 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.comparison import set_of
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget, Limits
-from bioeval_tui.evaluation.assertions.expressions.types import UNKNOWN, Type, declare, read_type
+from bioeval_tui.evaluation.assertions.expressions.operators import set_of
+from bioeval_tui.evaluation.assertions.expressions.types import (
+    DOUBLE,
+    INT,
+    LONG,
+    UNKNOWN,
+    Type,
+    declare,
+    read_type,
+)
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    INT_MAX,
+    INT_MIN,
     LONG_MAX,
     LONG_MIN,
     EnumValue,
@@ -125,6 +135,25 @@ for _kind in TEXT_ENUMS:
 ROOTS: dict[str, Type] = {"objectContext": Type("ObjectContext"), "evaluation": Type("Evaluation")}
 """The names in scope, with their types."""
 
+CONSTANTS: dict[str, tuple[Type, Value]] = {
+    "Int.MAX_VALUE": (INT, INT_MAX),
+    "Int.MIN_VALUE": (INT, INT_MIN),
+    "Long.MAX_VALUE": (LONG, Long(LONG_MAX)),
+    "Long.MIN_VALUE": (LONG, Long(LONG_MIN)),
+    "Double.MAX_VALUE": (DOUBLE, 1.7976931348623157e308),
+    "Double.NaN": (DOUBLE, float("nan")),
+    "Double.POSITIVE_INFINITY": (DOUBLE, float("inf")),
+    "Double.NEGATIVE_INFINITY": (DOUBLE, float("-inf")),
+    **{
+        f"{kind}.{name}": (Type(kind), EnumValue(kind, name, place))
+        for kind, names in ENUMS.items()
+        for place, name in enumerate(names)
+    },
+}
+"""Constants of a type, such as `Int.MAX_VALUE` or `MessageRole.user`."""
+
+OWNERS = frozenset(name.partition(".")[0] for name in CONSTANTS)
+
 _MAX_DEPTH = 60
 _WIDE = Limits(steps=2**40, seconds=1e6, memory=2**50)
 
@@ -166,12 +195,6 @@ def shaped(names: Mapping[str, Any]) -> Scope:
     return scope(names.get("objectContext"), names.get("evaluation") or {})
 
 
-def enum_value(kind: str, name: str) -> EnumValue:
-    """Return the value of an enum; unknown names come after the known ones."""
-    names = ENUMS[kind]
-    return EnumValue(kind, name, names.index(name) if name in names else len(names))
-
-
 def _value(value: Any, kind: Type, place: str) -> Value:
     """Return a JSON value as a value of the type in the published system."""
     if kind.name in RECORDS:
@@ -187,7 +210,8 @@ def _value(value: Any, kind: Type, place: str) -> Value:
             raise ExpressionError(f"{place} must be a map, not {type(value).__name__}")
         return _plain(value or {}, 0)
     if kind.name in ENUMS and isinstance(value, str):
-        return enum_value(kind.name, to_units(value))
+        names = ENUMS[kind.name]  # an unknown name comes after the known ones
+        return EnumValue(kind.name, to_units(value), names.index(value) if value in names else len(names))
     if kind.name == "Long" and type(value) in (int, type(None)):
         return Long(value or 0)
     if value is None and kind.name in ("Int", "Boolean"):

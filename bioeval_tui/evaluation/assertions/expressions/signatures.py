@@ -1,18 +1,21 @@
 """The functions and properties of the language, each declared by its Kotlin signature.
 
 `@kotlin("Iterable<T>.first(predicate: (T) -> Boolean = _): T")` puts a Python function under that name; a table for
-`library` does so for single expressions. The declaration is what calls are checked against when an expression is loaded (names, arguments, types of lambdas
-and results) and again when it runs (types of the receiver and the arguments), and what the documentation
-lists. `types` says which types there are.
+`library` does so for single expressions. The declaration is what calls are checked against when an expression is
+loaded (names, arguments, types of lambdas and results) and again when it runs (types of the receiver and the
+arguments), and what the documentation lists. `types` says which types there are.
 
-A parameter with `=` may be left out, one after `vararg` may be given any number of times. As a result, `Same<T>` has
-the receiver's type (a list, a sequence or a text), and `Many<R>` is a list, or a sequence if the receiver is one.
+- `A|B.first|last(…)` declares two functions of two types: four signatures;
+- `(text: String / char: Char)` declares two signatures as well, which differ in that parameter;
+- a parameter with `=` may be left out, one after `vararg` may be given any number of times;
+- as a result, `Same<T>` has the receiver's type (a list, a sequence or a text), and `Many<R>` is a list, or a sequence
+  if the receiver is one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -21,69 +24,40 @@ from bioeval_tui.evaluation.assertions.expressions.regex import Regex
 from bioeval_tui.evaluation.assertions.expressions.tree import Argument, Lambda, Reference
 from bioeval_tui.evaluation.assertions.expressions.types import Type, read_type
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    NUMBERS,
+    TYPE_NAMES,
     Char,
     ClosedRange,
-    Comparator,
     EnumValue,
-    Found,
-    Grouping,
-    Indexed,
-    Long,
     MapEntry,
     OrderedSet,
-    Pair,
     Record,
     Sequence,
-    Triple,
-    Unit,
     Value,
 )
 
 _NULL = type(None)
+_TEXT = (str, EnumValue)
+_ORDERED = (*NUMBERS, *_TEXT, Char, bool)
 _ITERABLE = (list, OrderedSet, range, ClosedRange)
-_ANYTHING = (
-    *(int, Long, float, str, Char, bool, list, OrderedSet, dict, range, ClosedRange, Pair, Triple, MapEntry),
-    *(Indexed, Found, Regex, EnumValue, Record, Sequence, Comparator, Grouping, Unit),
-)
+_ANYTHING = (*(kind for kind in TYPE_NAMES if kind is not _NULL), Regex, EnumValue, Record)
 RUNTIME: dict[str, tuple[type, ...]] = {
-    "Int": (int,),
-    "Long": (Long,),
-    "Double": (float,),
-    "Number": (int, Long, float),
-    "String": (str, EnumValue),
-    "CharSequence": (str, EnumValue),
-    "Char": (Char,),
-    "Boolean": (bool,),
-    "Comparable": (int, Long, float, str, Char, bool, EnumValue),
-    "Unit": (Unit,),
-    "List": (list,),
-    "Set": (OrderedSet,),
-    "Map": (dict,),
+    **{name: (kind,) for kind, name in TYPE_NAMES.items()},
+    "Entry": (MapEntry,),
+    "Any": _ANYTHING,
+    **dict.fromkeys(("Number", "N"), NUMBERS),
+    **dict.fromkeys(("Comparable", "C"), _ORDERED),
+    **dict.fromkeys(("String", "CharSequence"), _TEXT),
     "Collection": (list, OrderedSet),
     "Iterable": _ITERABLE,
     "Flow": (*_ITERABLE, Sequence),
-    "Items": (*_ITERABLE, Sequence, str, EnumValue),
-    "Each": (*_ITERABLE, Sequence, str, EnumValue, dict),
-    "Sequence": (Sequence,),
-    "IntRange": (range,),
+    "Items": (*_ITERABLE, Sequence, *_TEXT),
+    "Each": (*_ITERABLE, Sequence, *_TEXT, dict),
     "IntProgression": (range,),
-    "LongRange": (ClosedRange,),
-    "CharRange": (ClosedRange,),
+    **dict.fromkeys(("LongRange", "CharRange"), (ClosedRange,)),
     "ClosedRange": (range, ClosedRange),
-    "Pair": (Pair,),
-    "Triple": (Triple,),
-    "Entry": (MapEntry,),
-    "IndexedValue": (Indexed,),
-    "MatchResult": (Found,),
     "Regex": (Regex,),
-    "RegexOption": (EnumValue,),
-    "Comparator": (Comparator,),
-    "Grouping": (Grouping,),
-    "N": (int, Long, float),
-    "C": (int, Long, float, str, Char, bool, EnumValue),
-    "Any": _ANYTHING,
-    "MessageRole": (EnumValue,),
-    "TaskType": (EnumValue,),
+    **dict.fromkeys(("MessageRole", "TaskType", "RegexOption"), (EnumValue,)),
     **dict.fromkeys(("Float", "Short", "Byte", "Nothing"), ()),
 }
 """The Python types of each class's values; the classes of the state are records and are not listed."""
@@ -109,7 +83,6 @@ class Parameter:
 class Signature:
     """A function or (without `parameters`) a property, and the Python function that computes it."""
 
-    declaration: str
     name: str
     receiver: Type | None
     receivers: frozenset[type]
@@ -125,6 +98,9 @@ FUNCTIONS: dict[str, list[Signature]] = {}
 Compute = TypeVar("Compute", bound=Callable[..., Any])
 
 
+_DECLARATION = re.compile(r"(?:(.+?)\.)?([\w|]+)(?:(\()(.*)\))?: (.+)")
+
+
 def kotlin(*declarations: str) -> Callable[[Compute], Compute]:
     """Declare the decorated function under each of the Kotlin signatures.
 
@@ -134,22 +110,19 @@ def kotlin(*declarations: str) -> Callable[[Compute], Compute]:
 
     def declare(compute: Compute) -> Compute:
         for declaration in declarations:
-            signature = _read(declaration, compute)
-            if signature.parameters is None:
-                PROPERTIES.setdefault(signature.name, []).append(signature)
-            elif signature.receiver is not None:
-                METHODS.setdefault(signature.name, []).append(signature)
-            else:
-                FUNCTIONS.setdefault(signature.name, []).append(signature)
+            for signature in _read(declaration, compute):
+                known = FUNCTIONS if signature.receiver is None else METHODS
+                known = PROPERTIES if signature.parameters is None else known
+                known.setdefault(signature.name, []).append(signature)
         return compute
 
     return declare
 
 
-def library(table: Mapping[str | tuple[str, ...], Callable[..., Any]]) -> None:
-    """Declare what a single expression computes, under one Kotlin signature or several; see `kotlin`."""
-    for declarations, compute in table.items():
-        kotlin(*([declarations] if isinstance(declarations, str) else declarations))(compute)
+def library(table: Mapping[str, Callable[..., Any]]) -> None:
+    """Declare what a single expression computes; see `kotlin`."""
+    for declaration, compute in table.items():
+        kotlin(declaration)(compute)
 
 
 def bind(signature: Signature, arguments: tuple[Argument, ...]) -> list[int] | None:
@@ -212,18 +185,18 @@ def _place(
     return position if position < len(parameters) else None
 
 
-def _read(declaration: str, compute: Callable[..., Any]) -> Signature:
-    head, bracket, rest = declaration.partition("(")
-    parameters = None
-    if bracket:
-        inner, _, result = rest.rpartition("): ")
-        parameters = tuple(map(_parameter, re.split(r", (?=(?:vararg )?\w+: )", inner))) if inner else ()
-    else:
-        head, _, result = declaration.rpartition(": ")
-    receiver, _, name = head.rpartition(".")
-    kind = read_type(receiver) if receiver else None
-    accepted = runtime_types(kind) if kind else frozenset[type]()
-    return Signature(declaration, name, kind, accepted, parameters, read_type(result), compute)
+def _read(declaration: str, compute: Callable[..., Any]) -> Iterator[Signature]:
+    found = _DECLARATION.fullmatch(declaration)
+    assert found, declaration
+    receivers, names, call, inner, result = found.groups()
+    parts = [part.split(" / ") for part in re.split(r", (?=(?:vararg )?\w+: )", inner)] if inner else []
+    for form in range(max(map(len, parts), default=1)):
+        given = tuple(_parameter(part[min(form, len(part) - 1)]) for part in parts) if call else None
+        for receiver in receivers.split("|") if receivers else [""]:
+            kind = read_type(receiver) if receiver else None
+            accepted = runtime_types(kind) if kind else frozenset[type]()
+            for name in names.split("|"):
+                yield Signature(name, kind, accepted, given, read_type(result), compute)
 
 
 def _parameter(text: str) -> Parameter:

@@ -263,47 +263,29 @@ def declare(text: str, *, final: bool = False, also: str = "") -> None:
     CLASSES.declare(text + (f", {also}" if also else ""), final=final)
 
 
+for _name in ("Int", "Long", "Double", "Float", "Short", "Byte"):
+    declare(f"{_name}: Number, Comparable<{_name}>", final=True)
+for _name in ("Boolean", "Char", "RegexOption"):
+    declare(f"{_name}: Comparable<{_name}>", final=True)
+for _name in ("Regex", "Unit", "Pair<A, B>", "Triple<A, B, D>", "IndexedValue<T>"):
+    declare(_name, final=True)
+declare("String: CharSequence, Comparable<String>, Items<Char>", final=True)
+declare("IntRange: IntProgression, ClosedRange<Int>", final=True)
+declare("LongRange: Iterable<Long>, ClosedRange<Long>", final=True)
+declare("CharRange: Iterable<Char>, ClosedRange<Char>", final=True)
 for _text in (
-    "Int: Number, Comparable<Int>",
-    "Long: Number, Comparable<Long>",
-    "Double: Number, Comparable<Double>",
-    "Float: Number, Comparable<Float>",
-    "Short: Number, Comparable<Short>",
-    "Byte: Number, Comparable<Byte>",
-    "Boolean: Comparable<Boolean>",
-    "Char: Comparable<Char>",
-    "String: CharSequence, Comparable<String>, Items<Char>",
-    "Regex",
-    "RegexOption: Comparable<RegexOption>",
-    "Pair<A, B>",
-    "Triple<A, B, D>",
-    "IndexedValue<T>",
-    "Unit",
-    "IntRange: IntProgression, ClosedRange<Int>",
-    "LongRange: Iterable<Long>, ClosedRange<Long>",
-    "CharRange: Iterable<Char>, ClosedRange<Char>",
-):
-    declare(_text, final=True)
-for _text in (
-    "Any",
-    "Nothing",
-    "Number",
-    "Comparable<T>",
-    "CharSequence",
-    "Each<T>",
-    "Items<T>: Each<T>",
-    "Flow<T>: Items<T>",
-    "Sequence<T>: Flow<T>",
-    "Iterable<T>: Flow<T>",
-    "Collection<T>: Iterable<T>",
-    "List<T>: Collection<T>",
-    "Set<T>: Collection<T>",
-    "Map<K, V>: Each<Entry<K, V>>",
-    "Entry<K, V>",
-    "IntProgression: Iterable<Int>",
-    "ClosedRange<T>",
-    "MatchResult",
-    "Comparator<T>",
-    "Grouping<T, K>",
+    *(
+        "Any",
+        "Nothing",
+        "Number",
+        "CharSequence",
+        "MatchResult",
+        "Comparable<T>",
+        "ClosedRange<T>",
+        "Comparator<T>",
+    ),
+    *("Grouping<T, K>", "Entry<K, V>", "Map<K, V>: Each<Entry<K, V>>", "Each<T>", "Items<T>: Each<T>"),
+    *("Flow<T>: Items<T>", "Sequence<T>: Flow<T>", "Iterable<T>: Flow<T>", "IntProgression: Iterable<Int>"),
+    *("Collection<T>: Iterable<T>", "List<T>: Collection<T>", "Set<T>: Collection<T>"),
 ):
     declare(_text)

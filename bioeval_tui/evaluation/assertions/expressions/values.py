@@ -4,7 +4,7 @@
 |---|---|
 | Int, Long, Double, Boolean, null | `int`, `Long`, `float`, `bool`, `None` |
 | String, Char | `str` (UTF-16 code units, as Kotlin counts them), `Char` |
-| List, Set, Map | `list`, `OrderedSet`, `dict` with keys made by `comparison.key_of` |
+| List, Set, Map | `list`, `OrderedSet`, `dict` with keys made by `operators.key_of` |
 | IntRange, LongRange and progressions | `range` |
 | LongRange, CharRange and ranges of doubles and texts | `ClosedRange` |
 | Sequence | `Sequence`, which is evaluated again each time |
@@ -34,6 +34,9 @@ class Long(int):
     """A 64-bit whole number."""
 
     __slots__ = ()
+
+
+NUMBERS = (int, Long, float)
 
 
 class Char(str):
@@ -95,7 +98,7 @@ class MapKey:
 
 @dataclass(frozen=True, slots=True)
 class OrderedSet:
-    """A set that keeps the order of insertion. `keys` are made by `comparison.key_of`."""
+    """A set that keeps the order of insertion. `keys` are made by `operators.key_of`."""
 
     keys: dict[str | MapKey, None]
 

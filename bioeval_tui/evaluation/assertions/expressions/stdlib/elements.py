@@ -1,90 +1,63 @@
-"""Functions that query elements: any, all, count, first, find, contains, sums, indexes."""
+"""Elements and parts of collections: any, count, first, contains, sums; take, reversed, zip, chunked, elements by index."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from itertools import dropwhile, islice, pairwise, takewhile
+from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.comparison import equal
+from bioeval_tui.evaluation.assertions.expressions.evaluator import element
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget
-from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin
-from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import Function, each, listed, raw, size
+from bioeval_tui.evaluation.assertions.expressions.operators import equal, set_of
+from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
+from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import (
+    Function,
+    each,
+    listed,
+    many,
+    not_negative,
+    part,
+    raw,
+    same_kind,
+)
 from bioeval_tui.evaluation.assertions.expressions.values import (
-    Char,
+    NUMBERS,
     ClosedRange,
+    Indexed,
+    OrderedSet,
+    Pair,
+    Sequence,
     Value,
+    from_units,
+    to_units,
     type_name,
 )
+
+_NONE = object()
 
 
 def _matching(budget: Budget, values: Value, predicate: Function | None) -> Iterator[Value]:
     return (item for item in each(budget, values) if predicate is None or predicate.test(item))
 
 
-@kotlin("Each<T>.any(predicate: (T) -> Boolean = none): Boolean")
+@kotlin("Each<T>.any(predicate: (T) -> Boolean = _): Boolean")
 def any_(budget: Budget, values: Value, predicate: Function | None = None) -> bool:
     return next((True for _ in _matching(budget, values, predicate)), False)
 
 
-@kotlin("Each<T>.none(predicate: (T) -> Boolean = none): Boolean")
-def none(budget: Budget, values: Value, predicate: Function | None = None) -> bool:
-    return not any_(budget, values, predicate)
-
-
-@kotlin("Each<T>.all(predicate: (T) -> Boolean): Boolean")
-def all_(budget: Budget, values: Value, predicate: Function) -> bool:
-    return all(predicate.test(item) for item in each(budget, values))
-
-
-@kotlin("Each<T>.count(predicate: (T) -> Boolean = none): Int")
+@kotlin("Each<T>.count(predicate: (T) -> Boolean = _): Int")
 def count(budget: Budget, values: Value, predicate: Function | None = None) -> int:
-    if predicate is None:
-        return size(budget, values)
-    return sum(1 for _ in _matching(budget, values, predicate))
-
-
-@kotlin("Collection<*>.size: Int", "Map<*, *>.size: Int")
-def size_(_: Budget, values: Value) -> int:
+    if predicate is not None or type(values) in (ClosedRange, Sequence):
+        return sum(1 for _ in _matching(budget, values, predicate))
+    if type(values) is range and abs(values.stop - values.start) > 2**40:
+        raise ExpressionError("this range has too many elements to count")
     return len(values)
 
 
-@kotlin(
-    "Collection<*>.isEmpty(): Boolean",
-    "IntProgression.isEmpty(): Boolean",
-    "Map<*, *>.isEmpty(): Boolean",
-    "CharSequence.isEmpty(): Boolean",
-)
-def is_empty(_: Budget, values: Value) -> bool:
-    return not values
-
-
-@kotlin("ClosedRange<*>.isEmpty(): Boolean")
-def is_empty_interval(budget: Budget, values: ClosedRange) -> bool:
-    return operators.compare(">", values.start, values.end, budget)
-
-
-@kotlin(
-    "Collection<*>.isNotEmpty(): Boolean",
-    "Map<*, *>.isNotEmpty(): Boolean",
-    "CharSequence.isNotEmpty(): Boolean",
-)
-def is_not_empty(_: Budget, values: Value) -> bool:
-    return bool(values)
-
-
-@kotlin(
-    "Collection<*>?.isNullOrEmpty(): Boolean",
-    "Map<*, *>?.isNullOrEmpty(): Boolean",
-    "CharSequence?.isNullOrEmpty(): Boolean",
-)
-def is_null_or_empty(_: Budget, values: Value) -> bool:
-    return not values
-
-
-@kotlin("Items<T>.first(predicate: (T) -> Boolean = none): T")
+@kotlin("Items<T>.first(predicate: (T) -> Boolean = _): T")
 def first(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     for item in _matching(budget, values, predicate):
         return item
@@ -92,8 +65,7 @@ def first(budget: Budget, values: Value, predicate: Function | None = None) -> V
 
 
 @kotlin(
-    "Items<T>.firstOrNull(predicate: (T) -> Boolean = none): T?",
-    "Items<T>.find(predicate: (T) -> Boolean): T?",
+    "Items<T>.firstOrNull(predicate: (T) -> Boolean = _): T?", "Items<T>.find(predicate: (T) -> Boolean): T?"
 )
 def first_or_null(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     return next(_matching(budget, values, predicate), None)
@@ -113,22 +85,20 @@ def first_not_null_of(budget: Budget, values: Value, transform: Function) -> Val
     return found
 
 
-@kotlin("Items<T>.last(predicate: (T) -> Boolean = none): T")
+@kotlin("Items<T>.last(predicate: (T) -> Boolean = _): T")
 def last(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
-    for item in _matching(budget, _backwards(budget, values), predicate):
-        return item
-    raise _nothing(predicate)
+    return first(budget, _backwards(budget, values), predicate)
 
 
 @kotlin(
-    "Items<T>.lastOrNull(predicate: (T) -> Boolean = none): T?",
+    "Items<T>.lastOrNull(predicate: (T) -> Boolean = _): T?",
     "Items<T>.findLast(predicate: (T) -> Boolean): T?",
 )
 def last_or_null(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
-    return next(_matching(budget, _backwards(budget, values), predicate), None)
+    return first_or_null(budget, _backwards(budget, values), predicate)
 
 
-@kotlin("Items<T>.single(predicate: (T) -> Boolean = none): T")
+@kotlin("Items<T>.single(predicate: (T) -> Boolean = _): T")
 def single(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     found = list(islice(_matching(budget, values, predicate), 2))
     if len(found) == 1:
@@ -136,15 +106,10 @@ def single(budget: Budget, values: Value, predicate: Function | None = None) -> 
     raise _nothing(predicate) if not found else ExpressionError("there is more than one element")
 
 
-@kotlin("Items<T>.singleOrNull(predicate: (T) -> Boolean = none): T?")
+@kotlin("Items<T>.singleOrNull(predicate: (T) -> Boolean = _): T?")
 def single_or_null(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     found = list(islice(_matching(budget, values, predicate), 2))
     return found[0] if len(found) == 1 else None
-
-
-@kotlin("Flow<E>.contains(element: E): Boolean")
-def contains(budget: Budget, values: Value, element: Value) -> bool:
-    return operators.contains(values, element, budget)
 
 
 @kotlin("Collection<E>.containsAll(elements: Collection<E>): Boolean")
@@ -153,36 +118,26 @@ def contains_all(budget: Budget, values: Value, elements: Value) -> bool:
 
 
 @kotlin("Flow<E>.indexOf(element: E): Int")
-def index_of(budget: Budget, values: Value, element: Value) -> int:
-    return next(_places(budget, enumerate(raw(values)), element), -1)
+def index_of(budget: Budget, values: Value, wanted: Value) -> int:
+    return _place(budget, enumerate(raw(values)), lambda item: equal(item, wanted, budget))
 
 
 @kotlin("List<E>.lastIndexOf(element: E): Int")
-def last_index_of(budget: Budget, values: list[Value], element: Value) -> int:
-    return next(_places(budget, reversed(list(enumerate(values))), element), -1)
+def last_index_of(budget: Budget, values: list[Value], wanted: Value) -> int:
+    return _place(budget, _numbered_backwards(budget, values), lambda item: equal(item, wanted, budget))
 
 
 @kotlin("Items<T>.indexOfFirst(predicate: (T) -> Boolean): Int")
 def index_of_first(budget: Budget, values: Value, predicate: Function) -> int:
-    return next((place for place, item in enumerate(each(budget, values)) if predicate.test(item)), -1)
+    return _place(budget, enumerate(raw(values)), predicate.test)
 
 
 @kotlin("Items<T>.indexOfLast(predicate: (T) -> Boolean): Int")
 def index_of_last(budget: Budget, values: Value, predicate: Function) -> int:
-    items = listed(budget, values)
-    places = range(len(items) - 1, -1, -1)
-    return next((place for place in budget.each(places) if predicate.test(items[place])), -1)
+    return _place(budget, _numbered_backwards(budget, values), predicate.test)
 
 
-@kotlin("Flow<N>.sum(): N")
-def sum_(budget: Budget, values: Value) -> Value:
-    return _total(budget, each(budget, values))
-
-
-@kotlin(
-    "Items<T>.sumOf(selector: (T) -> N): N",
-    "Items<T>.sumBy(selector: (T) -> Int): Int",
-)
+@kotlin("Items<T>.sumOf(selector: (T) -> N): N", "Items<T>.sumBy(selector: (T) -> Int): Int")
 def sum_of(budget: Budget, values: Value, selector: Function) -> Value:
     return _total(budget, map(selector, each(budget, values)))
 
@@ -190,20 +145,25 @@ def sum_of(budget: Budget, values: Value, selector: Function) -> Value:
 @kotlin("Flow<N>.average(): Double")
 def average(budget: Budget, values: Value) -> float:
     items = listed(budget, values)
-    if not items:
-        return math.nan
     total = 0.0
-    for item in budget.each(items):
-        if type(item) not in operators.NUMBERS:
+    for item in budget.each(items):  # one after the other, as Kotlin adds: `sum` of Python 3.12 is more exact
+        if type(item) not in NUMBERS:
             raise ExpressionError(f"average works on numbers, not on {type_name(item)}")
         total += item
-    return total / len(items)
+    return total / len(items) if items else math.nan
+
+
+@kotlin("IntProgression.last: Int", "ClosedRange<T>.last|endInclusive: T")
+def range_end(_: Budget, values: Value) -> Value:
+    if type(values) is ClosedRange:
+        return values.end
+    return values[-1] if values else values.stop - (1 if values.step > 0 else -1)
 
 
 def _total(budget: Budget, items: Iterable[Value]) -> Value:
     total: Value = None
     for item in items:
-        if type(item) not in operators.NUMBERS:
+        if type(item) not in NUMBERS:
             raise ExpressionError(f"only numbers can be summed, not {type_name(item)}")
         total = item if total is None else operators.arithmetic("+", total, item, budget)
     return 0 if total is None else total
@@ -218,36 +178,253 @@ def _backwards(budget: Budget, values: Value) -> Value:
     return listed(budget, values)[::-1]
 
 
-def _places(budget: Budget, numbered: Iterable[tuple[int, Value]], element: Value) -> Iterator[int]:
-    return (place for place, item in budget.each(numbered) if equal(item, element, budget))
+def _place(budget: Budget, numbered: Iterable[tuple[int, Value]], fits: Callable[[Value], bool]) -> int:
+    return next((place for place, item in budget.each(numbered) if fits(item)), -1)
+
+
+def _numbered_backwards(budget: Budget, values: Value) -> Iterable[tuple[int, Value]]:
+    numbered: list[tuple[int, Value]] = list(enumerate(listed(budget, values)))
+    return numbered[::-1]
 
 
 def _nothing(predicate: Function | None) -> ExpressionError:
     return ExpressionError("there is no such element" if predicate else "there are no elements")
 
 
-@kotlin("IndexedValue<*>.index: Int")
-def index(_: Budget, value: Value) -> int:
-    return int(value.index)
+@kotlin("Items<T>.take(n: Int): Same<T>")
+def take(budget: Budget, values: Value, n: int) -> Value:
+    not_negative(n, "n")
+    if type(values) in (list, range, str):
+        return part(budget, values, 0, min(n, len(values)))
+    return many(budget, values, lambda: islice(raw(values), n))
 
 
-@kotlin("Entry<*, V>.value: V", "IndexedValue<T>.value: T")
-def value_(_: Budget, value: Value) -> Value:
-    return value.value
+@kotlin("Items<T>.drop(n: Int): Same<T>")
+def drop(budget: Budget, values: Value, n: int) -> Value:
+    not_negative(n, "n")
+    if type(values) in (list, range, str):
+        return part(budget, values, min(n, len(values)), len(values))
+    return many(budget, values, lambda: islice(raw(values), n, None))
 
 
-@kotlin("IntProgression.first: Int", "ClosedRange<T>.first: T", "ClosedRange<T>.start: T")
-def range_start(_: Budget, values: Value) -> Value:
-    return values.start
+@kotlin("List<T>|String.takeLast(n: Int): Same<T>")
+def take_last(budget: Budget, values: Value, n: int) -> Value:
+    return part(budget, values, len(values) - min(not_negative(n, "n"), len(values)), len(values))
 
 
-@kotlin("IntProgression.last: Int", "ClosedRange<T>.last: T", "ClosedRange<T>.endInclusive: T")
-def range_end(_: Budget, values: Value) -> Value:
-    if type(values) is ClosedRange:
-        return values.end
-    return values[-1] if values else values.stop - (1 if values.step > 0 else -1)
+@kotlin("List<T>|String.dropLast(n: Int): Same<T>")
+def drop_last(budget: Budget, values: Value, n: int) -> Value:
+    return part(budget, values, 0, len(values) - min(not_negative(n, "n"), len(values)))
 
 
-@kotlin("Char.code: Int")
-def code(_: Budget, value: Char) -> int:
-    return ord(value)
+@kotlin("Items<T>.takeWhile(predicate: (T) -> Boolean): Same<T>")
+def take_while(budget: Budget, values: Value, predicate: Function) -> Value:
+    return same_kind(budget, values, lambda: takewhile(predicate.test, raw(values)))
+
+
+@kotlin("Items<T>.dropWhile(predicate: (T) -> Boolean): Same<T>")
+def drop_while(budget: Budget, values: Value, predicate: Function) -> Value:
+    return same_kind(budget, values, lambda: dropwhile(predicate.test, raw(values)))
+
+
+@kotlin(
+    "List<T>.takeLastWhile(predicate: (T) -> Boolean): List<T>",
+    "String.takeLastWhile(predicate: (Char) -> Boolean): String",
+)
+def take_last_while(budget: Budget, values: Value, predicate: Function) -> Value:
+    return part(budget, values, _last_while(budget, values, predicate), len(values))
+
+
+@kotlin(
+    "List<T>.dropLastWhile(predicate: (T) -> Boolean): List<T>",
+    "String.dropLastWhile(predicate: (Char) -> Boolean): String",
+)
+def drop_last_while(budget: Budget, values: Value, predicate: Function) -> Value:
+    return part(budget, values, 0, _last_while(budget, values, predicate))
+
+
+def _last_while(budget: Budget, values: Value, predicate: Function) -> int:
+    """Return the index from which all elements satisfy the predicate."""
+    items = budget.collect(raw(values))
+    return len(items) - sum(1 for _ in takewhile(predicate.test, reversed(items)))
+
+
+@kotlin("List<T>.subList(fromIndex: Int, toIndex: Int): List<T>")
+def sub_list(budget: Budget, values: list[Value], start: int, end: int) -> Value:
+    if not 0 <= start <= end <= len(values):
+        raise ExpressionError(f"subList({start}, {end}) is out of bounds for a list of {len(values)}")
+    return part(budget, values, start, end)
+
+
+@kotlin("List<T>.slice(indices: Iterable<Int>): List<T>")
+def slice_(budget: Budget, values: list[Value], indices: Value) -> Value:
+    return budget.collect(element(values, place, budget) for place in raw(indices))
+
+
+@kotlin("Iterable<T>.reversed(): List<T>", "List<T>.asReversed(): List<T>")
+def reversed_(budget: Budget, values: Value) -> list[Value]:
+    return budget.collect(raw(values))[::-1]
+
+
+@kotlin("String.reversed(): String")
+def reversed_text(budget: Budget, text: str) -> str:
+    budget.build_text(len(text))
+    return to_units(from_units(text)[::-1])
+
+
+@kotlin(
+    "Flow<T>.zip(other: Flow<R>): Many<Pair<T, R>>",
+    "String.zip(other: String): List<Pair<Char, Char>>",
+    "Flow<T>.zip(other: Flow<R>, transform: (T, R) -> V): Many<V>",
+)
+def zip_(budget: Budget, values: Value, other: Value, transform: Callable[..., Value] = Pair) -> Value:
+    return many(budget, values, lambda: map(transform, raw(values), raw(other)))
+
+
+@kotlin("Items<T>.zipWithNext(): Many<Pair<T, T>>", "Items<T>.zipWithNext(transform: (T, T) -> R): Many<R>")
+def zip_with_next(budget: Budget, values: Value, transform: Callable[..., Value] = Pair) -> Value:
+    return many(budget, values, lambda: (transform(a, b) for a, b in pairwise(raw(values))))
+
+
+@kotlin("Items<T>.withIndex(): Many<IndexedValue<T>>")
+def with_index(budget: Budget, values: Value) -> Value:
+    return many(budget, values, lambda: (Indexed(place, item) for place, item in enumerate(raw(values))))
+
+
+@kotlin(
+    "Flow<T>.chunked(size: Int, transform: (List<T>) -> R): Many<R>",
+    "String.chunked(size: Int, transform: (String) -> R): List<R>",
+    "Flow<T>.chunked(size: Int): Many<List<T>>",
+    "String.chunked(size: Int): List<String>",
+)
+def chunked(budget: Budget, values: Value, size: int, transform: Any = None) -> Value:
+    return windowed(budget, values, size, size, True, transform)
+
+
+@kotlin(
+    "Flow<T>.windowed(size: Int, step: Int = _, partialWindows: Boolean = _): Many<List<T>>",
+    "String.windowed(size: Int, step: Int = _, partialWindows: Boolean = _): List<String>",
+    "Flow<T>.windowed(size: Int, step: Int = _, partialWindows: Boolean = _, transform: (List<T>) -> R): Many<R>",
+    "String.windowed(size: Int, step: Int = _, partialWindows: Boolean = _, transform: (String) -> R): List<R>",
+)
+def windowed(
+    budget: Budget, values: Value, size: int, step: int = 1, partial: bool = False, transform: Any = None
+) -> Value:
+    if size < 1 or step < 1:
+        raise ExpressionError("size and step must be greater than 0")
+    items = values if isinstance(values, range | str) else listed(budget, values)
+    end = len(items) if partial else len(items) - size + 1
+    found = budget.collect(
+        part(budget, items, start, min(start + size, len(items))) for start in range(0, max(0, end), step)
+    )
+    if transform is not None:
+        return many(budget, values, lambda: map(transform, found))
+    return Sequence(lambda: found) if type(values) is Sequence else found
+
+
+@kotlin(
+    "List<T>.plus(elements: Iterable<T> / element: T): List<T>",
+    "Set<T>.plus(elements: Iterable<T> / element: T): Set<T>",
+    "Map<K, V>.plus(pair: Pair<K, V> / map: Map<K, V>): Map<K, V>",
+    "String.plus(other: Any?): String",
+    "N.plus(other: N): N",
+)
+def plus(budget: Budget, values: Value, other: Value) -> Value:
+    return operators.arithmetic("+", values, other, budget)
+
+
+@kotlin(
+    "List<E>.minus(elements: Iterable<E> / element: E): List<E>",
+    "Set<E>.minus(elements: Iterable<E> / element: E): Set<E>",
+    "Map<E, V>.minus(keys: Iterable<E> / key: E): Map<E, V>",
+    "N.minus(other: N): N",
+)
+def minus(budget: Budget, values: Value, other: Value) -> Value:
+    return operators.arithmetic("-", values, other, budget)
+
+
+@kotlin("Iterable<T>.union(other: Iterable<T>): Set<T>")
+def union(budget: Budget, values: Value, other: Value) -> OrderedSet:
+    return set_of([*each(budget, values), *each(budget, other)], budget)
+
+
+@kotlin("Iterable<T>.intersect(other: Iterable<T>): Set<T>")
+def intersect(budget: Budget, values: Value, other: Value, wanted: bool = True) -> OrderedSet:
+    others = set_of(each(budget, other), budget)
+    mine = set_of(each(budget, values), budget)
+    return OrderedSet({key: None for key in mine.keys if (key in others.keys) is wanted})
+
+
+@kotlin("Iterable<T>.subtract(other: Iterable<T>): Set<T>")
+def subtract(budget: Budget, values: Value, other: Value) -> OrderedSet:
+    return intersect(budget, values, other, wanted=False)
+
+
+@kotlin("List<T>.get|elementAt(index: Int): T", "String.get|elementAt(index: Int): Char")
+def get(budget: Budget, values: Value, index: int) -> Value:
+    return element(values, index, budget)
+
+
+@kotlin("Flow<T>.elementAt(index: Int): T")
+def element_at(budget: Budget, values: Value, index: int) -> Value:
+    found = next(islice(each(budget, values), max(0, index), None), _NONE) if index >= 0 else _NONE
+    if found is _NONE:
+        raise ExpressionError(f"index {index} is out of bounds")
+    return found
+
+
+@kotlin(
+    "List<T>.getOrNull|elementAtOrNull(index: Int): T?", "String.getOrNull|elementAtOrNull(index: Int): Char?"
+)
+def get_or_null(budget: Budget, values: Value, index: int) -> Value:
+    return element(values, index, budget) if 0 <= index < len(values) else None
+
+
+@kotlin(
+    "List<T>.getOrElse|elementAtOrElse(index: Int, defaultValue: (Int) -> T): T",
+    "String.getOrElse(index: Int, defaultValue: (Int) -> Char): Char",
+)
+def get_or_else(budget: Budget, values: Value, index: int, default: Function) -> Value:
+    return element(values, index, budget) if 0 <= index < len(values) else default(index)
+
+
+@kotlin(
+    "List<T>.ifEmpty(defaultValue: () -> List<T>): List<T>",
+    "Set<T>.ifEmpty(defaultValue: () -> Set<T>): Set<T>",
+    "Map<K, V>.ifEmpty(defaultValue: () -> Map<K, V>): Map<K, V>",
+    "String.ifEmpty(defaultValue: () -> T): T",
+)
+def if_empty(_: Budget, values: Value, default: Function) -> Value:
+    return values or default()
+
+
+library(
+    {
+        "Each<T>.none(predicate: (T) -> Boolean = _): Boolean": lambda *given: not any_(*given),
+        "Each<T>.all(predicate: (T) -> Boolean): Boolean": lambda budget, values, predicate: all(
+            map(predicate.test, each(budget, values))
+        ),
+        "Collection<*>|Map<*, *>.size: Int": lambda _, values: len(values),
+        "Collection<*>|IntProgression|Map<*, *>|CharSequence.isEmpty(): Boolean": lambda _, values: (
+            not values
+        ),
+        "ClosedRange<*>.isEmpty(): Boolean": lambda budget, values: operators.compare(
+            ">", values.start, values.end, budget
+        ),
+        "Collection<*>|Map<*, *>|CharSequence.isNotEmpty(): Boolean": lambda _, values: bool(values),
+        "Collection<*>?|Map<*, *>?|CharSequence?.isNullOrEmpty(): Boolean": lambda _, values: not values,
+        "Flow<E>.contains(element: E): Boolean": lambda budget, values, item: operators.contains(
+            values, item, budget
+        ),
+        "Flow<N>.sum(): N": lambda budget, values: _total(budget, each(budget, values)),
+        "IndexedValue<*>.index: Int": lambda _, indexed: indexed.index,
+        "Entry<*, V>|IndexedValue<V>.value: V": lambda _, entry: entry.value,
+        "IntProgression.first: Int": lambda _, values: values.start,
+        "ClosedRange<T>.first|start: T": lambda _, values: values.start,
+        "Char.code: Int": lambda _, char: ord(char),
+        "List<T>?.orEmpty(): List<T>": lambda _, values: values or [],
+        "Set<T>?.orEmpty(): Set<T>": lambda _, values: values or OrderedSet({}),
+        "List<*>|String.lastIndex: Int": lambda _, values: len(values) - 1,
+        "Collection<*>|String.indices: IntRange": lambda _, values: range(len(values)),
+    }
+)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
+from collections.abc import Callable
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.comparison import order, to_text
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import order, to_text
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.values import (
     INT_MAX,
@@ -30,21 +32,17 @@ _DOUBLE = re.compile(
 
 
 @kotlin("String.toIntOrNull(): Int?")
-def text_to_int_or_null(_: Budget, text: str) -> int | None:
-    if not _WHOLE.fullmatch(text) or not INT_MIN <= (number := int(text)) <= INT_MAX:
-        return None
-    return number
+def text_to_int(_: Budget, text: str) -> int | None:
+    return int(text) if _WHOLE.fullmatch(text) and INT_MIN <= int(text) <= INT_MAX else None
 
 
 @kotlin("String.toLongOrNull(): Long?")
-def text_to_long_or_null(_: Budget, text: str) -> Long | None:
-    if not _WHOLE.fullmatch(text) or not LONG_MIN <= (number := int(text)) <= LONG_MAX:
-        return None
-    return Long(number)
+def text_to_long(_: Budget, text: str) -> Long | None:
+    return Long(text) if _WHOLE.fullmatch(text) and LONG_MIN <= int(text) <= LONG_MAX else None
 
 
 @kotlin("String.toDoubleOrNull(): Double?")
-def text_to_double_or_null(_: Budget, text: str) -> float | None:
+def text_to_double(_: Budget, text: str) -> float | None:
     return float(text.strip().rstrip("fFdD")) if _DOUBLE.fullmatch(text) else None
 
 
@@ -57,7 +55,7 @@ def text_to_int_of(_: Budget, text: str, radix: int) -> Value:
     return _number(number if INT_MIN <= number <= INT_MAX else None, "toInt")
 
 
-@kotlin("Int.toString(radix: Int): String", "Long.toString(radix: Int): String")
+@kotlin("Int|Long.toString(radix: Int): String")
 def to_string_of(_: Budget, number: int, radix: int) -> str:
     if not 2 <= radix <= 36:
         raise ExpressionError(f"radix {radix} is not in 2..36")
@@ -66,11 +64,6 @@ def to_string_of(_: Budget, number: int, radix: int) -> str:
         rest, digit = divmod(rest, radix)
         digits = _DIGITS[digit] + digits
     return "-" * (number < 0) + digits
-
-
-@kotlin("String.toDouble(): Double")
-def text_to_double(budget: Budget, text: str) -> Value:
-    return _number(text_to_double_or_null(budget, text), "toDouble")
 
 
 @kotlin("N.coerceIn(minimumValue: N, maximumValue: N): N")
@@ -106,22 +99,7 @@ def absolute_value(_: Budget, number: Value) -> Value:
     return abs(number) if type(number) is float else integer(abs(number), long=type(number) is Long)
 
 
-@kotlin("round(x: Double): Double")
-def round_(_: Budget, number: float) -> float:
-    return float(round(number)) if math.isfinite(number) else number
-
-
-@kotlin("floor(x: Double): Double")
-def floor(_: Budget, number: float) -> float:
-    return float(math.floor(number)) if math.isfinite(number) else number
-
-
-@kotlin("ceil(x: Double): Double")
-def ceil(_: Budget, number: float) -> float:
-    return float(math.ceil(number)) if math.isfinite(number) else number
-
-
-@kotlin("Double.pow(x: Double): Double", "Double.pow(n: Int): Double")
+@kotlin("Double.pow(x: Double / n: Int): Double")
 def pow_(_: Budget, number: float, power: float) -> float:
     try:
         return math.pow(number, power)
@@ -153,32 +131,6 @@ def mod(_: Budget, left: int, right: int) -> int:
     return integer(left % right, long=type(right) is Long)
 
 
-@kotlin("Int.and(other: Int): Int", "Long.and(other: Long): Long")
-def bits_and(_: Budget, left: int, right: int) -> int:
-    return integer(left & right, long=Long in (type(left), type(right)))
-
-
-@kotlin("Int.or(other: Int): Int", "Long.or(other: Long): Long")
-def bits_or(_: Budget, left: int, right: int) -> int:
-    return integer(left | right, long=Long in (type(left), type(right)))
-
-
-@kotlin("Int.xor(other: Int): Int", "Long.xor(other: Long): Long")
-def bits_xor(_: Budget, left: int, right: int) -> int:
-    return integer(left ^ right, long=Long in (type(left), type(right)))
-
-
-@kotlin("Int.shl(bitCount: Int): Int", "Long.shl(bitCount: Int): Long")
-def shift_left(_: Budget, number: int, bits: int) -> int:
-    return integer(number << (bits & _bits_mask(number)), long=type(number) is Long)
-
-
-@kotlin("Int.shr(bitCount: Int): Int", "Long.shr(bitCount: Int): Long")
-def shift_right(_: Budget, number: int, bits: int) -> int:
-    return integer(number >> (bits & _bits_mask(number)), long=type(number) is Long)
-
-
-@kotlin("Int.ushr(bitCount: Int): Int", "Long.ushr(bitCount: Int): Long")
 def unsigned_shift_right(_: Budget, number: int, bits: int) -> int:
     mask = _bits_mask(number)
     return integer((number & ((1 << (mask + 1)) - 1)) >> (bits & mask), long=type(number) is Long)
@@ -186,6 +138,16 @@ def unsigned_shift_right(_: Budget, number: int, bits: int) -> int:
 
 def _bits_mask(number: int) -> int:
     return 63 if type(number) is Long else 31
+
+
+def _bits(change: Callable[[int, int], int]) -> Callable[[Budget, int, int], int]:
+    """Return `change` as a function whose result has the type of the first number."""
+    return lambda _, number, other: integer(change(number, other), long=type(number) is Long)
+
+
+def _finite(change: Callable[[float], float]) -> Callable[[Budget, float], float]:
+    """Return `change` as a function that leaves NaN and infinities as they are."""
+    return lambda _, number: float(change(number)) if math.isfinite(number) else number
 
 
 def _number(value: Value, name: str) -> Value:
@@ -208,8 +170,26 @@ library(
         "Number.toInt(): Int": lambda _, number: operators.to_integer(number, long=False),
         "Number.toLong(): Long": lambda _, number: operators.to_integer(number, long=True),
         "Number.toDouble(): Double": lambda _, number: float(number),
-        "String.toInt(): Int": lambda budget, text: _number(text_to_int_or_null(budget, text), "toInt"),
-        "String.toLong(): Long": lambda budget, text: _number(text_to_long_or_null(budget, text), "toLong"),
+        "String.toInt(): Int": lambda budget, text: _number(text_to_int(budget, text), "toInt"),
+        "String.toLong(): Long": lambda budget, text: _number(text_to_long(budget, text), "toLong"),
+        "String.toDouble(): Double": lambda budget, text: _number(text_to_double(budget, text), "toDouble"),
+        "round(x: Double): Double": _finite(round),
+        "floor(x: Double): Double": _finite(math.floor),
+        "ceil(x: Double): Double": _finite(math.ceil),
+        **{
+            f"{kind}.{name}(other: {kind}): {kind}": _bits(change)
+            for kind in ("Int", "Long")
+            for name, change in (("and", operator.and_), ("or", operator.or_), ("xor", operator.xor))
+        },
+        **{
+            f"{kind}.{name}(bitCount: Int): {kind}": compute
+            for kind in ("Int", "Long")
+            for name, compute in (
+                ("shl", _bits(lambda number, bits: number << (bits & _bits_mask(number)))),
+                ("shr", _bits(lambda number, bits: number >> (bits & _bits_mask(number)))),
+                ("ushr", unsigned_shift_right),
+            )
+        },
         "abs(x: N): N": absolute_value,
         "Double.isNaN(): Boolean": lambda _, number: math.isnan(number),
         "Double.isFinite(): Boolean": lambda _, number: math.isfinite(number),

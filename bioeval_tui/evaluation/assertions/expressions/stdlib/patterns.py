@@ -17,8 +17,8 @@ _REFERENCE = re.compile(r"\\(.)|\$(\d)|\$\{(\w*)\}|\$", re.DOTALL)
 
 @kotlin(
     "Regex(pattern: String, option: RegexOption = _): Regex",
-    "String.toRegex(option: RegexOption = _): Regex",
     "Regex(pattern: String, options: Set<RegexOption>): Regex",
+    "String.toRegex(option: RegexOption = _): Regex",
     "String.toRegex(options: Set<RegexOption>): Regex",
 )
 def regex(budget: Budget, pattern: str, option: EnumValue | OrderedSet | None = None) -> Regex:
@@ -38,11 +38,6 @@ def contains(budget: Budget, text: str, pattern: Regex) -> bool:
     return pattern.search(text, 0, budget) is not None
 
 
-@kotlin("Regex.containsMatchIn(input: String): Boolean")
-def contains_match_in(budget: Budget, pattern: Regex, text: str) -> bool:
-    return contains(budget, text, pattern)
-
-
 @kotlin("Regex.find(input: String, startIndex: Int = _): MatchResult?")
 def find(budget: Budget, pattern: Regex, text: str, start: int = 0) -> Found | None:
     if not 0 <= start <= len(text):
@@ -50,24 +45,9 @@ def find(budget: Budget, pattern: Regex, text: str, start: int = 0) -> Found | N
     return pattern.search(text, start, budget)
 
 
-@kotlin("Regex.findAll(input: String): Sequence<MatchResult>")
-def find_all(budget: Budget, pattern: Regex, text: str) -> Sequence:
-    return Sequence(lambda: pattern.all(text, budget))
-
-
-@kotlin("Regex.matchEntire(input: String): MatchResult?")
-def match_entire(budget: Budget, pattern: Regex, text: str) -> Found | None:
-    return pattern.match_entire(text, budget)
-
-
 @kotlin("String.replace(regex: Regex, replacement: String): String")
 def replace(budget: Budget, text: str, pattern: Regex, replacement: str) -> str:
     return _replaced(budget, text, pattern.all(text, budget), _filler(budget, replacement))
-
-
-@kotlin("Regex.replace(input: String, replacement: String): String")
-def replace_in(budget: Budget, pattern: Regex, text: str, replacement: str) -> str:
-    return replace(budget, text, pattern, replacement)
 
 
 @kotlin("String.replaceFirst(regex: Regex, replacement: String): String")
@@ -90,19 +70,9 @@ def split(budget: Budget, text: str, pattern: Regex, limit: int = 0) -> list[str
     return [*parts, text[start:]]
 
 
-@kotlin("Regex.split(input: String, limit: Int = _): List<String>")
-def split_by(budget: Budget, pattern: Regex, text: str, limit: int = 0) -> list[str]:
-    return split(budget, text, pattern, limit)
-
-
 @kotlin("String.replace(regex: Regex, transform: (MatchResult) -> CharSequence): String")
 def replace_by(budget: Budget, text: str, pattern: Regex, transform: Function) -> str:
     return _replaced(budget, text, pattern.all(text, budget), transform)
-
-
-@kotlin("Regex.replace(input: String, transform: (MatchResult) -> CharSequence): String")
-def replace_in_by(budget: Budget, pattern: Regex, text: str, transform: Function) -> str:
-    return replace_by(budget, text, pattern, transform)
 
 
 def _replaced(budget: Budget, text: str, found: list[Found], written: Callable[[Found], str]) -> str:
@@ -141,9 +111,26 @@ def _filler(budget: Budget, replacement: str) -> Callable[[Found], str]:
     return filled
 
 
+def _of_pattern(compute: Callable[..., object]) -> Callable[..., object]:
+    """Return a function of a text and a pattern as one of a pattern and a text."""
+    return lambda budget, pattern, text, *rest: compute(budget, text, pattern, *rest)
+
+
 library(
     {
-        "Regex.matches(input: String): Boolean": lambda budget, pattern, text: matches(budget, text, pattern),
+        "Regex.matches(input: String): Boolean": _of_pattern(matches),
+        "Regex.containsMatchIn(input: String): Boolean": _of_pattern(contains),
+        "Regex.findAll(input: String): Sequence<MatchResult>": lambda budget, pattern, text: Sequence(
+            lambda: pattern.all(text, budget)
+        ),
+        "Regex.matchEntire(input: String): MatchResult?": lambda budget, pattern, text: pattern.match_entire(
+            text, budget
+        ),
+        "Regex.replace(input: String, replacement: String): String": _of_pattern(replace),
+        "Regex.replace(input: String, transform: (MatchResult) -> CharSequence): String": _of_pattern(
+            replace_by
+        ),
+        "Regex.split(input: String, limit: Int = _): List<String>": _of_pattern(split),
         "Regex.pattern: String": lambda _, pattern: pattern.pattern,
         "MatchResult.value: String": lambda _, found: found.value,
         "MatchResult.groupValues: List<String>": lambda _, found: found.group_values,

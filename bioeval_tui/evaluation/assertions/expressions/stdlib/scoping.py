@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.comparison import equal, to_text
 from bioeval_tui.evaluation.assertions.expressions.limits import Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import equal, to_text
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import Function
-from bioeval_tui.evaluation.assertions.expressions.values import EnumValue, Record, Value
+from bioeval_tui.evaluation.assertions.expressions.values import Record, Value
 
 
 @kotlin("T.let(block: (T) -> R): R", "T.run(block: T.() -> R): R", "with(receiver: T, block: T.() -> R): R")
@@ -15,7 +15,7 @@ def let(_: Budget, value: Value, block: Function) -> Value:
     return block(value)
 
 
-@kotlin("requireNotNull(value: T?): T", "checkNotNull(value: T?): T")
+@kotlin("requireNotNull|checkNotNull(value: T?): T")
 def require_not_null(_: Budget, value: Value) -> Value:
     if value is None:
         raise ExpressionError("this is null, which is not allowed here")
@@ -38,12 +38,7 @@ def take_unless(_: Budget, value: Value, predicate: Function) -> Value:
     return None if predicate.test(value) else value
 
 
-@kotlin("MessageRole.name: String", "TaskType.name: String")
-def name(_: Budget, value: EnumValue) -> str:
-    return str.__str__(value)
-
-
-@kotlin("Resource.infoString(): String", "ObjectContext.infoString(): String")
+@kotlin("Resource|ObjectContext.infoString(): String")
 def info_string(budget: Budget, record: Record) -> str:
     text = {
         name: to_text(record[name], budget)
@@ -72,6 +67,7 @@ library(
         "Boolean.and(other: Boolean): Boolean": lambda _, left, right: left and right,
         "Boolean.or(other: Boolean): Boolean": lambda _, left, right: left or right,
         "Boolean.xor(other: Boolean): Boolean": lambda _, left, right: left != right,
-        ("MessageRole.ordinal: Int", "TaskType.ordinal: Int"): lambda _, value: value.ordinal,
+        "MessageRole|TaskType.name: String": lambda _, value: str.__str__(value),
+        "MessageRole|TaskType.ordinal: Int": lambda _, value: value.ordinal,
     }
 )

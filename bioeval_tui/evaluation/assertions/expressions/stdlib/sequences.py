@@ -6,18 +6,22 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.limits import Budget
+from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import key_of
 from bioeval_tui.evaluation.assertions.expressions.values import (
     Char,
     ClosedRange,
     Long,
     MapEntry,
+    MapKey,
     OrderedSet,
     Sequence,
     Value,
     type_name,
     value_of,
 )
+
+Map = dict[str | MapKey, Value]
 
 
 class Function(Protocol):
@@ -62,19 +66,6 @@ def listed(budget: Budget, value: Value) -> list[Value]:
     return value if type(value) is list else budget.collect(raw(value))
 
 
-def size(budget: Budget, value: Value) -> int:
-    """Return the number of elements.
-
-    Raises:
-        ExpressionError: the range has too many elements.
-    """
-    if type(value) in (ClosedRange, Sequence):
-        return sum(1 for _ in each(budget, value))
-    if type(value) is range and abs(value.stop - value.start) > 2**40:
-        raise ExpressionError("this range has too many elements to count")
-    return len(value)
-
-
 def many(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
     """Apply `make` to the elements of `value`: return a sequence for a sequence, otherwise a list."""
     if type(value) is Sequence:
@@ -88,17 +79,21 @@ def same_kind(budget: Budget, value: Value, make: Callable[[], Iterable[Value]])
     return "".join(found) if isinstance(value, str) else found
 
 
+def map_of(budget: Budget, entries: Iterable[Value]) -> Map:
+    """Return the map of the entries; of two with the same key, the later value."""
+    result: Map = {}
+    for entry in budget.each(entries):
+        budget.hold(2 * CELL)
+        result[key_of(entry.key, budget)] = entry.value
+    return result
+
+
 def part(budget: Budget, value: Value, start: int, end: int) -> Any:
     """Return the elements of a list, range or text from `start` up to but excluding `end`; both must be within bounds."""
     if isinstance(value, str):
         budget.build_text(max(0, end - start))
         return value[start:end]
     return budget.collect(value[start:end])
-
-
-def placed(budget: Budget, value: Value) -> Any:
-    """Return `value` if its elements have indexes, otherwise a list of them."""
-    return value if isinstance(value, list | range | str) else listed(budget, value)
 
 
 def not_negative(count: int, name: str) -> int:

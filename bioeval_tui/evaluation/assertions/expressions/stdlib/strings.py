@@ -1,14 +1,20 @@
-"""Strings and characters."""
+"""Strings and characters, and `"%.1f %s".format(…)` as Java's Formatter writes it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import to_text
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import Function, not_negative
-from bioeval_tui.evaluation.assertions.expressions.values import Char, Pair, Sequence, Value
+from bioeval_tui.evaluation.assertions.expressions.values import Char, Long, Pair, Sequence, Value, type_name
+
+_WIDE = Context(prec=2_000)
+_SPECIFIER = re.compile(r"%(?:(\d+)\$)?([-0+ ,]*)(\d{1,3})?(?:\.(\d{1,3}))?([a-zA-Z%])")
 
 
 def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
@@ -22,55 +28,29 @@ def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
     return str(folded) if len(folded) == len(text) else str(text)
 
 
-@kotlin("String.lowercase(): String", "Char.lowercase(): String", "String.toLowerCase(): String")
-def lowercase(budget: Budget, text: str) -> str:
-    budget.build_text(len(text))
-    return str(text).lower()
-
-
-@kotlin(
-    "String.uppercase(): String",
-    "Char.uppercase(): String",
-    "Char.titlecase(): String",
-    "String.toUpperCase(): String",
-)
-def uppercase(budget: Budget, text: str) -> str:
-    budget.build_text(len(text))
-    return str(text).upper()
-
-
 def _built(change: Callable[..., str]) -> Callable[..., str]:
     """Return `change` as a function that counts a text as long as its receiver."""
 
     def compute(budget: Budget, text: str, *arguments: Value) -> str:
         budget.build_text(len(text))
-        return change(text, *arguments)
+        return change(str(text), *arguments)
 
     return compute
 
 
-@kotlin(
-    "String.startsWith(prefix: String, ignoreCase: Boolean = _): Boolean",
-    "String.startsWith(char: Char, ignoreCase: Boolean = _): Boolean",
-)
+@kotlin("String.startsWith(prefix: String / char: Char, ignoreCase: Boolean = _): Boolean")
 def starts_with(budget: Budget, text: str, prefix: str, ignore_case: bool = False) -> bool:
     head = text[: len(prefix)]
     return _folded(budget, head, ignore_case) == _folded(budget, prefix, ignore_case)
 
 
-@kotlin(
-    "String.endsWith(suffix: String, ignoreCase: Boolean = _): Boolean",
-    "String.endsWith(char: Char, ignoreCase: Boolean = _): Boolean",
-)
+@kotlin("String.endsWith(suffix: String / char: Char, ignoreCase: Boolean = _): Boolean")
 def ends_with(budget: Budget, text: str, suffix: str, ignore_case: bool = False) -> bool:
     tail = text[max(0, len(text) - len(suffix)) :]
     return _folded(budget, tail, ignore_case) == _folded(budget, suffix, ignore_case)
 
 
-@kotlin(
-    "String.contains(other: String, ignoreCase: Boolean = _): Boolean",
-    "String.contains(char: Char, ignoreCase: Boolean = _): Boolean",
-)
+@kotlin("String.contains(other: String / char: Char, ignoreCase: Boolean = _): Boolean")
 def contains(budget: Budget, text: str, other: str, ignore_case: bool = False) -> bool:
     return _folded(budget, other, ignore_case) in _folded(budget, text, ignore_case)
 
@@ -89,12 +69,6 @@ def equals(budget: Budget, text: str | None, other: str | None, ignore_case: boo
 def content_equals(budget: Budget, text: str, other: str) -> bool:
     budget.read_text(len(text))
     return str(text) == str(other)
-
-
-@kotlin("String.capitalize(): String")
-def capitalize(budget: Budget, text: str) -> str:
-    budget.build_text(len(text))
-    return text[:1].upper() + text[1:] if len(text[:1].upper()) == 1 else str(text)
 
 
 @kotlin("String.replaceFirstChar(transform: (Char) -> Any): String")
@@ -117,44 +91,26 @@ def common_suffix_with(budget: Budget, text: str, other: str) -> str:
     return common_prefix_with(budget, text[::-1], other[::-1])[::-1]
 
 
-@kotlin("String.trimIndent(): String")
-def trim_indent(budget: Budget, text: str) -> str:
+def _rows(budget: Budget, text: str) -> list[str]:
+    """Return the lines of a text without its first and its last if they are blank."""
     budget.build_text(len(text))
     rows = text.replace("\r\n", "\n").split("\n")
+    return rows[0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1]
+
+
+@kotlin("String.trimIndent(): String")
+def trim_indent(budget: Budget, text: str) -> str:
+    rows = _rows(budget, text)
     least = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
-    kept = rows[0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1]
-    return "\n".join(row[least:] for row in kept)
+    return "\n".join(row[least:] for row in rows)
 
 
 @kotlin("String.trimMargin(marginPrefix: String = _): String")
 def trim_margin(budget: Budget, text: str, margin: str = "|") -> str:
-    budget.build_text(len(text))
     if not margin.strip():
         raise ExpressionError("marginPrefix must not be blank")
-    rows = text.replace("\r\n", "\n").split("\n")
-    kept = rows[0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1]
-    bare = (row.lstrip() for row in kept)
-    return "\n".join(
-        rest[len(margin) :] if rest.startswith(margin) else row for row, rest in zip(kept, bare, strict=True)
-    )
-
-
-@kotlin("String.trim(vararg chars: Char): String")
-def trim_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
-    budget.build_text(len(text))
-    return text.strip("".join(chars) or None)
-
-
-@kotlin("String.trimStart(vararg chars: Char): String")
-def trim_start_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
-    budget.build_text(len(text))
-    return text.lstrip("".join(chars) or None)
-
-
-@kotlin("String.trimEnd(vararg chars: Char): String")
-def trim_end_of(budget: Budget, text: str, chars: tuple[str, ...]) -> str:
-    budget.build_text(len(text))
-    return text.rstrip("".join(chars) or None)
+    rows = ((row, row.lstrip()) for row in _rows(budget, text))
+    return "\n".join(bare[len(margin) :] if bare.startswith(margin) else row for row, bare in rows)
 
 
 @kotlin("String.trim(predicate: (Char) -> Boolean): String")
@@ -175,7 +131,7 @@ def trim_end_by(budget: Budget, text: str, predicate: Function) -> str:
     return trim_start_by(budget, text[::-1], predicate)[::-1]
 
 
-@kotlin("String.compareTo(other: String): Int", "String.compareTo(other: String, ignoreCase: Boolean): Int")
+@kotlin("String.compareTo(other: String, ignoreCase: Boolean = _): Int")
 def compare_to(budget: Budget, text: str, other: str, ignore_case: bool = False) -> int:
     left, right = _folded(budget, text, ignore_case), _folded(budget, other, ignore_case)
     gaps = (ord(a) - ord(b) for a, b in zip(left, right, strict=False) if a != b)
@@ -189,15 +145,12 @@ def partition(budget: Budget, text: str, predicate: Function) -> Pair:
     return Pair("".join(c for c, yes in marked if yes), "".join(c for c, yes in marked if not yes))
 
 
-@kotlin(
-    "String.indexOf(string: String, startIndex: Int = _, ignoreCase: Boolean = _): Int",
-    "String.indexOf(char: Char, startIndex: Int = _, ignoreCase: Boolean = _): Int",
-)
+@kotlin("String.indexOf(string: String / char: Char, startIndex: Int = _, ignoreCase: Boolean = _): Int")
 def index_of(budget: Budget, text: str, other: str, start: int = 0, ignore_case: bool = False) -> int:
     return _folded(budget, text, ignore_case).find(_folded(budget, other, ignore_case), max(0, start))
 
 
-@kotlin("String.lastIndexOf(string: String): Int", "String.lastIndexOf(char: Char): Int")
+@kotlin("String.lastIndexOf(string: String / char: Char): Int")
 def last_index_of(budget: Budget, text: str, other: str) -> int:
     budget.read_text(len(text))
     return str(text).rfind(str(other))
@@ -215,8 +168,7 @@ def if_blank(budget: Budget, text: str, default: Function) -> Value:
 
 
 @kotlin(
-    "String.split(vararg delimiters: String, ignoreCase: Boolean = _, limit: Int = _): List<String>",
-    "String.split(vararg delimiters: Char, ignoreCase: Boolean = _, limit: Int = _): List<String>",
+    "String.split(vararg delimiters: String / vararg delimiters: Char, ignoreCase: Boolean = _, limit: Int = _): List<String>"
 )
 def split(
     budget: Budget, text: str, delimiters: tuple[str, ...], ignore_case: bool = False, limit: int = 0
@@ -251,8 +203,7 @@ def lines(budget: Budget, text: str) -> list[str]:
 
 
 @kotlin(
-    "String.replace(oldValue: String, newValue: String, ignoreCase: Boolean = _): String",
-    "String.replace(oldChar: Char, newChar: Char, ignoreCase: Boolean = _): String",
+    "String.replace(oldValue: String / oldChar: Char, newValue: String / newChar: Char, ignoreCase: Boolean = _): String"
 )
 def replace(budget: Budget, text: str, old: str, new: str, ignore_case: bool = False) -> str:
     folded, wanted = _folded(budget, text, ignore_case), _folded(budget, old, ignore_case)
@@ -286,49 +237,6 @@ def substring_range(budget: Budget, text: str, places: range) -> str:
     return substring(budget, text, places.start, max(places.stop, places.start))
 
 
-def _cut(text: str, mark: str, missing: str | None, last: bool, after: bool) -> str:
-    place = text.rfind(mark) if last else text.find(mark)
-    if place < 0:
-        return text if missing is None else missing
-    return text[place + len(mark) :] if after else text[:place]
-
-
-@kotlin(
-    "String.substringBefore(delimiter: String, missingDelimiterValue: String = _): String",
-    "String.substringBefore(delimiter: Char, missingDelimiterValue: String = _): String",
-)
-def substring_before(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
-    budget.build_text(len(text))
-    return _cut(text, mark, missing, last=False, after=False)
-
-
-@kotlin(
-    "String.substringAfter(delimiter: String, missingDelimiterValue: String = _): String",
-    "String.substringAfter(delimiter: Char, missingDelimiterValue: String = _): String",
-)
-def substring_after(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
-    budget.build_text(len(text))
-    return _cut(text, mark, missing, last=False, after=True)
-
-
-@kotlin(
-    "String.substringBeforeLast(delimiter: String, missingDelimiterValue: String = _): String",
-    "String.substringBeforeLast(delimiter: Char, missingDelimiterValue: String = _): String",
-)
-def substring_before_last(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
-    budget.build_text(len(text))
-    return _cut(text, mark, missing, last=True, after=False)
-
-
-@kotlin(
-    "String.substringAfterLast(delimiter: String, missingDelimiterValue: String = _): String",
-    "String.substringAfterLast(delimiter: Char, missingDelimiterValue: String = _): String",
-)
-def substring_after_last(budget: Budget, text: str, mark: str, missing: str | None = None) -> str:
-    budget.build_text(len(text))
-    return _cut(text, mark, missing, last=True, after=True)
-
-
 @kotlin(
     "String.removeSurrounding(delimiter: String): String",
     "String.removeSurrounding(prefix: String, suffix: String): String",
@@ -346,18 +254,6 @@ def repeat(budget: Budget, text: str, n: int) -> str:
     return text * n
 
 
-@kotlin("String.padStart(length: Int, padChar: Char = _): String")
-def pad_start(budget: Budget, text: str, size: int, pad: str = " ") -> str:
-    budget.build_text(max(len(text), not_negative(size, "length")))
-    return text.rjust(size, pad)
-
-
-@kotlin("String.padEnd(length: Int, padChar: Char = _): String")
-def pad_end(budget: Budget, text: str, size: int, pad: str = " ") -> str:
-    budget.build_text(max(len(text), not_negative(size, "length")))
-    return text.ljust(size, pad)
-
-
 @kotlin("String.toBooleanStrict(): Boolean")
 def to_boolean_strict(_: Budget, text: str) -> bool:
     if text not in ("true", "false"):
@@ -365,16 +261,19 @@ def to_boolean_strict(_: Budget, text: str) -> bool:
     return text == "true"
 
 
-@kotlin("Char.uppercaseChar(): Char")
-def uppercase_char(_: Budget, char: Char) -> Char:
-    upper = str(char).upper()
-    return Char(upper) if len(upper) == 1 else char
+def _padded(change: Callable[..., str]) -> Callable[..., str]:
+    """Return `change`, which is given a length and a character, as a function that counts what it builds."""
+
+    def compute(budget: Budget, text: str, size: int, pad: str = " ") -> str:
+        budget.build_text(max(len(text), not_negative(size, "length")))
+        return change(text, size, pad)
+
+    return compute
 
 
-@kotlin("Char.lowercaseChar(): Char")
-def lowercase_char(_: Budget, char: Char) -> Char:
-    lower = str(char).lower()
-    return Char(lower) if len(lower) == 1 else char
+def _single(change: Callable[[str], str]) -> Callable[[Budget, Char], Char]:
+    """Return `change` for a character; one that would become two stays as it is."""
+    return lambda _, char: Char(change(str(char))) if len(change(str(char))) == 1 else char
 
 
 @kotlin("Char.digitToInt(): Int")
@@ -389,9 +288,18 @@ library(
         "CharSequence.length: Int": lambda _, text: len(text),
         "String.decapitalize(): String": _built(lambda text: text[:1].lower() + text[1:]),
         "String.lineSequence(): Sequence<String>": lambda budget, text: Sequence(lambda: lines(budget, text)),
-        "String.trim(): String": _built(str.strip),
-        "String.trimStart(): String": _built(str.lstrip),
-        "String.trimEnd(): String": _built(str.rstrip),
+        "String|Char.lowercase(): String": _built(str.lower),
+        "String.toLowerCase(): String": _built(str.lower),
+        "String|Char.uppercase(): String": _built(str.upper),
+        "Char.titlecase(): String": _built(str.upper),
+        "String.toUpperCase(): String": _built(str.upper),
+        "Char.lowercaseChar(): Char": _single(str.lower),
+        "Char.uppercaseChar(): Char": _single(str.upper),
+        "String.capitalize(): String": _built(
+            lambda text: text[:1].upper() + text[1:] if len(text[:1].upper()) == 1 else text
+        ),
+        "String.padStart(length: Int, padChar: Char = _): String": _padded(str.rjust),
+        "String.padEnd(length: Int, padChar: Char = _): String": _padded(str.ljust),
         "CharSequence.isNotBlank(): Boolean": lambda budget, text: not is_blank(budget, text),
         "CharSequence?.isNullOrBlank(): Boolean": lambda budget, text: text is None or is_blank(budget, text),
         "String?.orEmpty(): String": lambda _, text: text or "",
@@ -408,3 +316,108 @@ library(
         "Char.digitToIntOrNull(): Int?": lambda _, char: int(char) if char.isdecimal() else None,
     }
 )
+
+for _name, _strip in (("trim", str.strip), ("trimStart", str.lstrip), ("trimEnd", str.rstrip)):
+
+    def _stripped(text: str, chars: tuple[str, ...], strip: Callable[..., str] = _strip) -> str:
+        return strip(text, "".join(chars) or None)
+
+    library(
+        {
+            f"String.{_name}(vararg chars: Char): String": _built(_stripped),
+            f"String.{_name}(): String": _built(_strip),
+        }
+    )
+
+for _name, _find, _after in (
+    ("Before", str.find, False),
+    ("After", str.find, True),
+    ("BeforeLast", str.rfind, False),
+    ("AfterLast", str.rfind, True),
+):
+
+    def _cut(
+        text: str,
+        mark: str,
+        missing: str | None = None,
+        find: Callable[..., int] = _find,
+        after: bool = _after,
+    ) -> str:
+        place = find(text, mark)
+        if place < 0:
+            return text if missing is None else missing
+        return text[place + len(mark) :] if after else text[:place]
+
+    library(
+        {
+            f"String.substring{_name}(delimiter: String / delimiter: Char, missingDelimiterValue: String = _): String": _built(
+                _cut
+            )
+        }
+    )
+
+
+@kotlin("String.format(vararg args: Any?): String")
+def format_(budget: Budget, text: str, args: tuple[Value, ...]) -> str:
+    following = iter(args)
+    parts: list[str] = []
+    start = 0
+    while (percent := text.find("%", start)) >= 0:
+        found = _SPECIFIER.match(text, percent)
+        if found is None:
+            raise ExpressionError(
+                "a % in this format is not followed by a specifier such as s, d or .2f; write %% for a percent sign"
+            )
+        parts.append(text[start:percent])
+        parts.append(_written(budget, found, following, args))
+        budget.build_text(len(parts[-1]))
+        start = found.end()
+    budget.build_text(len(text))
+    return "".join([*parts, text[start:]])
+
+
+def _written(budget: Budget, found: re.Match[str], following: object, args: tuple[Value, ...]) -> str:
+    place, flags, width, precision, kind = found.groups()
+    if kind in "%n":
+        return "%" if kind == "%" else "\n"
+    try:
+        value = args[int(place) - 1] if place else next(following)  # type: ignore[call-overload]
+    except (StopIteration, IndexError):
+        raise ExpressionError(f"the format has no value for {found.group()}") from None
+    if kind in "sS":
+        shown = to_text(value, budget)[: int(precision) if precision else None]
+    elif kind in "bB":
+        shown = ("true" if value else "false") if type(value) is bool else str(value is not None).lower()
+    elif value is None:
+        shown = "null"
+    elif kind in "dxX" and type(value) in (int, Long) and not precision:
+        shown = _signed(value, f"{abs(value):,d}" if "," in flags else f"{abs(value):d}", flags)
+        shown = f"{value & (2**64 - 1 if type(value) is Long else 2**32 - 1):x}" if kind in "xX" else shown
+    elif kind == "o" and type(value) in (int, Long):
+        shown = f"{value & (2**64 - 1 if type(value) is Long else 2**32 - 1):o}"
+    elif kind in "cC" and type(value) is Char:
+        shown = str(value)
+    elif kind == "f" and type(value) is float:
+        shown = _fixed(value, int(precision or 6), flags)
+    else:
+        raise ExpressionError(
+            f"{found.group()} cannot format {type_name(value)}; %s, %d, %x, %o, %f, %c and %b are supported"
+        )
+    shown = shown.upper() if kind in "SBXC" else shown
+    size = int(width or 0)
+    if "-" in flags:
+        return shown.ljust(size)
+    return shown.zfill(size) if "0" in flags and value is not None else shown.rjust(size)
+
+
+def _fixed(value: float, digits: int, flags: str) -> str:
+    if value != value or value in (float("inf"), float("-inf")):
+        return "NaN" if value != value else _signed(value, "Infinity", flags)
+    rounded = Decimal(repr(abs(value))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _WIDE)
+    return _signed(value, f"{rounded:,f}" if "," in flags else f"{rounded:f}", flags)
+
+
+def _signed(value: float, shown: str, flags: str) -> str:
+    if value < 0:
+        return "-" + shown
+    return ("+" if "+" in flags else " " if " " in flags else "") + shown

@@ -6,27 +6,27 @@ from itertools import accumulate
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.comparison import key_of, set_of, to_text
 from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
+from bioeval_tui.evaluation.assertions.expressions.operators import key_of, set_of, to_text
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin
 from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import (
     Function,
+    Map,
     each,
     many,
+    map_of,
     raw,
     same_kind,
 )
 from bioeval_tui.evaluation.assertions.expressions.values import (
     Grouping,
-    MapKey,
+    MapEntry,
     OrderedSet,
     Pair,
     Sequence,
     Value,
     type_name,
 )
-
-Map = dict[str | MapKey, Value]
 
 
 @kotlin("Items<T>.filter(predicate: (T) -> Boolean): Same<T>")
@@ -49,9 +49,9 @@ def filter_indexed(budget: Budget, values: Value, predicate: Function) -> Value:
 
 
 @kotlin("Flow<*>.filterIsInstance(): Many<R>")
-def filter_is_instance(budget: Budget, values: Value, kind: Function) -> Value:
-    """Filter by the call's type argument, which the evaluator passes as `kind`."""
-    return filter_(budget, values, kind)
+def filter_is_instance(budget: Budget, values: Value, fits: Function) -> Value:
+    """Filter by the call's type argument, which the evaluator passes as `fits`."""
+    return many(budget, values, lambda: filter(fits, raw(values)))
 
 
 @kotlin("Flow<T?>.filterNotNull(): Many<T>")
@@ -99,10 +99,7 @@ def flatten(budget: Budget, values: Value) -> Value:
     return many(budget, values, lambda: (item for inner in each(budget, values) for item in raw(inner)))
 
 
-@kotlin(
-    "Items<T>.runningFold(initial: R, operation: (R, T) -> R): List<R>",
-    "Items<T>.scan(initial: R, operation: (R, T) -> R): List<R>",
-)
+@kotlin("Items<T>.runningFold|scan(initial: R, operation: (R, T) -> R): List<R>")
 def running_fold(budget: Budget, values: Value, initial: Value, operation: Function) -> list[Value]:
     return budget.collect(accumulate(raw(values), operation, initial=initial))
 
@@ -152,13 +149,12 @@ def reduce_or_null(budget: Budget, values: Value, operation: Function) -> Value:
 
 @kotlin("Items<T>.reduceIndexed(operation: (Int, T, T) -> T): T")
 def reduce_indexed(budget: Budget, values: Value, operation: Function) -> Value:
-    items = budget.collect(raw(values))
-    if not items:
-        raise ExpressionError("there are no elements to reduce")
-    result = items[0]
-    for place, item in enumerate(items[1:], 1):
-        result = operation(place, result, item)
-    return result
+    items = each(budget, values)
+    for result in items:
+        for place, item in enumerate(items, 1):
+            result = operation(place, result, item)
+        return result
+    raise ExpressionError("there are no elements to reduce")
 
 
 @kotlin(
@@ -184,39 +180,31 @@ def partition(budget: Budget, values: Value, predicate: Function) -> Pair:
 
 @kotlin("Items<T>.associate(transform: (T) -> Pair<K, V>): Map<K, V>")
 def associate(budget: Budget, values: Value, transform: Function) -> Map:
-    return to_map(budget, [transform(item) for item in each(budget, values)])
+    return to_map(budget, list(map(transform, each(budget, values))))
 
 
 @kotlin(
     "Items<T>.associateBy(keySelector: (T) -> K): Map<K, T>",
     "Items<T>.associateBy(keySelector: (T) -> K, valueTransform: (T) -> V): Map<K, V>",
 )
-def associate_by(budget: Budget, values: Value, selector: Function, transform: Function | None = None) -> Map:
-    result: Map = {}
-    for item in each(budget, values):
-        budget.hold(2 * CELL)
-        result[key_of(selector(item), budget)] = item if transform is None else transform(item)
-    return result
+def associate_by(budget: Budget, values: Value, selector: Function, transform: Any = None) -> Map:
+    change = transform or (lambda item: item)
+    return map_of(budget, (MapEntry(selector(item), change(item)) for item in raw(values)))
 
 
 @kotlin("Items<T>.associateWith(valueSelector: (T) -> V): Map<T, V>")
 def associate_with(budget: Budget, values: Value, selector: Function) -> Map:
-    result: Map = {}
-    for item in each(budget, values):
-        budget.hold(2 * CELL)
-        result[key_of(item, budget)] = selector(item)
-    return result
+    return map_of(budget, (MapEntry(item, selector(item)) for item in raw(values)))
 
 
 @kotlin("Flow<Pair<K, V>>.toMap(): Map<K, V>")
 def to_map(budget: Budget, values: Value) -> Map:
-    result: Map = {}
-    for item in each(budget, values):
+    def entry(item: Value) -> MapEntry:
         if type(item) is not Pair:
             raise ExpressionError(f'a map needs pairs such as "a" to 1, not {type_name(item)}')
-        budget.hold(2 * CELL)
-        result[key_of(item.first, budget)] = item.second
-    return result
+        return MapEntry(item.first, item.second)
+
+    return map_of(budget, map(entry, raw(values)))
 
 
 @kotlin("Flow<T>.distinct(): Many<T>")
@@ -247,8 +235,7 @@ def each_count(budget: Budget, grouping: Grouping) -> Map:
 @kotlin(
     "Items<T>.toList(): List<T>",
     "Map<K, V>.toList(): List<Pair<K, V>>",
-    "Flow<T>.toMutableList(): List<T>",
-    "Flow<T>.asIterable(): List<T>",
+    "Flow<T>.toMutableList|asIterable(): List<T>",
     "String.toCharArray(): List<Char>",
 )
 def to_list(budget: Budget, values: Value) -> list[Value]:
@@ -262,7 +249,7 @@ def as_sequence(_: Budget, values: Value) -> Value:
     return values if type(values) is Sequence else Sequence(lambda: raw(values))
 
 
-@kotlin("Items<T>.toSet(): Set<T>", "Flow<T>.toMutableSet(): Set<T>", "Flow<T>.toHashSet(): Set<T>")
+@kotlin("Items<T>.toSet(): Set<T>", "Flow<T>.toMutableSet|toHashSet(): Set<T>")
 def to_set(budget: Budget, values: Value) -> OrderedSet:
     return set_of(each(budget, values), budget)
 
