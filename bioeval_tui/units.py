@@ -92,6 +92,11 @@ def date(at: datetime, *, seconds: bool = False, zone: tzinfo | None = None) -> 
     return f"{at.astimezone(zone):{'%Y-%m-%d %H:%M:%S' if seconds else '%Y-%m-%d %H:%M'}}"
 
 
+def day(at: datetime) -> str:
+    """Return a date on this machine's clock: `2026-11-20`."""
+    return f"{at.astimezone():%Y-%m-%d}"
+
+
 def date_short(at: datetime) -> str:
     """Return a date and time on this machine's clock in fewer characters: `11-20 09:00`."""
     return f"{at.astimezone():%m-%d %H:%M}"

@@ -31,6 +31,7 @@ from bioeval_tui.report.statistics.differences import (
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion, Sample, estimate, grouped
 from bioeval_tui.score import Composite, contributions, reweighted
 from bioeval_tui.text import clean_line
+from bioeval_tui.units import day
 
 _LISTED, _LONGEST = 3, 40
 """How many differences between two jobs a note lists, and the most characters of each path and value."""
@@ -56,16 +57,31 @@ def _setup_notes(a: LoadedRun, b: LoadedRun) -> Iterator[RunNote]:
     one, two = a.started, b.started
     if one.job_sha256 != two.job_sha256:
         yield _jobs_differ(one.job, two.job)
-    if a.state.judge != b.state.judge:
-        yield of.PeersDiffer("judge", a.state.judge, b.state.judge)
-    if a.state.evaluator != b.state.evaluator:
-        yield of.PeersDiffer("evaluator", a.state.evaluator, b.state.evaluator)
-    if one.prompts != two.prompts:
-        yield of.PromptsDiffer()
+    other = _identity(b)
+    changed = [(what, told, other[what]) for what, told in _identity(a).items() if told != other[what]]
+    if changed:
+        short = (tuple(clean_line(text, _LONGEST) for text in row) for row in changed)
+        yield of.IdentityDiffers(tuple((what, mine, yours) for what, mine, yours in short))
     if one.rehearsal != two.rehearsal:
         yield of.RehearsalCompared()
     if times_not_compared(a, b) or targets_differ(a, b):
         yield of.TimingLeftOut(targets_differ(a, b))
+
+
+def _identity(run: LoadedRun) -> dict[str, str]:
+    """Return who was tested by whom, with what, and when."""
+    started = run.started
+    return {
+        "agent": started.agent,
+        "agent's model": run.state.agent_model or "",
+        "evaluator": run.state.evaluator,
+        "judge": run.state.judge,
+        "prompts": ", ".join(f"{name} {digest[:8]}" for name, digest in sorted(started.prompts.items())),
+        "graph": started.graph or "",
+        "program": started.program_version,
+        "seed": str(started.seed),
+        "day": day(started.at),
+    }
 
 
 def _notes_on(name: str, run: LoadedRun, other: LoadedRun) -> Iterator[RunNote]:

@@ -743,17 +743,10 @@ class JobsDiffer:
 
 
 @dataclass(frozen=True, slots=True)
-class PeersDiffer:
-    """Runs with different judges, or different evaluators."""
+class IdentityDiffers:
+    """Runs of different agents, judges, programs or days: what differs, as A and B have it."""
 
-    role: Literal["judge", "evaluator"]
-    a: str
-    b: str
-
-
-@dataclass(frozen=True, slots=True)
-class PromptsDiffer:
-    """Runs with different prompts."""
+    changed: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -812,7 +805,7 @@ class RunUnfinished:
 
 
 RunNote = (
-    TimesNotCompared | JobsDiffer | PeersDiffer | PromptsDiffer | RehearsalCompared | TimingLeftOut | TrialsDiffer
+    TimesNotCompared | JobsDiffer | IdentityDiffers | RehearsalCompared | TimingLeftOut | TrialsDiffer
     | VerdictsReplaced | RunOfOneCondition | UncleanRun | RunUnfinished
 )  # fmt: skip
 

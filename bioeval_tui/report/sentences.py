@@ -62,8 +62,6 @@ TEXTS: dict[type, str] = {
     of.NotScored: "not scored: {0.reason}",
     of.NothingSubmitted: "Nothing was submitted for {0.task}.",
     of.NothingPaired: "Nothing can be concluded: no pair of conversations has both scores.",
-    of.PeersDiffer: "the {0.role}s differ: A {0.a}; B {0.b}",
-    of.PromptsDiffer: "the prompts differ",
     of.RehearsalCompared: "one of the runs is a rehearsal",
     of.RunOfOneCondition: "{0.run} was run with {0.title} only",
     of.UncleanRun: "{0.run}: {0.cleanness}, {0.why}",
@@ -526,6 +524,12 @@ def _(found: of.JobsDiffer) -> str:
     listed += [f"and {found.more} more"] if found.more else []
     told = "; ".join(listed) or "only in layout or comments"
     return f"the job files differ ({told}): tasks and assertions are matched by their titles"
+
+
+@write.register
+def _(found: of.IdentityDiffers) -> str:
+    listed = "; ".join(f"{what}: A {a or 'none'}, B {b or 'none'}" for what, a, b in found.changed)
+    return f"the runs differ in more than their results ({listed})"
 
 
 @write.register

@@ -233,10 +233,29 @@ def test_different_jobs_judges_and_unclean_runs_are_noted() -> None:
     a = Recorded([Talk(tasks=(1.0, 1.0))], started={"judge": "x"})
     b = Recorded([Talk(tasks=(1.0,))], clean=False, started={"job_sha256": "1" * 64, "prompts": {"p": "q"}})
     found = against(a, b)
-    assert len([note for note in found.notes if "differ" in note]) == 3
+    assert len([note for note in found.notes if "differ" in note]) == 2
+    assert any("judge: A x, B judge; prompts: A none, B p q" in note for note in found.notes)
     assert any("B: not clean, " in note for note in found.notes)
     lone = found.conditions[0].tasks[1]
     assert (lone.title, lone.b, lone.difference) == ("task 2", None, None)
+
+
+def test_a_copy_by_another_agent_program_seed_and_day_says_so_in_one_line() -> None:
+    other = {
+        "agent": "elsewhere:9", "model": "big", "program_version": "9.9", "graph": "neo4j at elsewhere", "seed": 8,
+        "at": "2019-01-02T03:04:05Z",
+    }  # fmt: skip
+    (note,) = against(Recorded([Talk()]), Recorded([Talk()], started=other)).notes
+    for words in (
+        "agent: A ",
+        "B elsewhere:9",
+        "agent's model: A none, B big",
+        "B neo4j at elsewhere",
+        "B 9.9",
+        "seed: A 1, B 8",
+        "B 2019-01-02",
+    ):
+        assert words in note
 
 
 def test_a_comparison_names_what_differs_between_the_jobs() -> None:

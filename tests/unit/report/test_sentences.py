@@ -189,8 +189,10 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.JobsDiffer((("tasks[0].weight", "none", "2"),), 3),
      "the job files differ (tasks[0].weight: A none, B 2; and 3 more): tasks and assertions are matched by their titles"),
     (of.JobsDiffer((), 0), "the job files differ (only in layout or comments): tasks and assertions are matched by their titles"),
-    (of.PeersDiffer("judge", "a", "b"), "the judges differ: A a; B b"),
-    (of.PromptsDiffer(), "the prompts differ"),
+    (
+        of.IdentityDiffers((("judge", "a", "b"), ("agent's model", "", "m"))),
+        "the runs differ in more than their results (judge: A a, B b; agent's model: A none, B m)",
+    ),
     (of.RehearsalCompared(), "one of the runs is a rehearsal"),
     (of.TimingLeftOut(True), "scores here leave out the timing part on both sides, because the targets for response times differ"),
     (of.TrialsDiffer(5, 1), "A has 5 trials, B 1: only trials with the same number are paired"),

@@ -122,13 +122,21 @@ def test_unchanged_rows_are_not_computed_again() -> None:
 def test_a_comparison_starts_with_its_conclusion_and_signs_every_difference() -> None:
     said = whole(history.compared(), 110)
     assert said.index("B scores higher on 1 of 2 tasks") < said.index("FACTS WITHHELD")
-    for words in ("▲ better", "▼ worse", "▲ fixed", "▼ broken", "50%", "−0.39 s", "! the judges differ"):
+    for words in (
+        "▲ better",
+        "▼ worse",
+        "▲ fixed",
+        "▼ broken",
+        "50%",
+        "−0.39 s",
+        "judge: A rules, B gpt-4.1-mini",
+    ):
         assert words in said
 
 
 def test_a_comparison_fits_its_width_or_wraps_only_sentences() -> None:
     found = history.compared()
-    sentences = {condition.sentence for condition in found.conditions}
+    sentences = {condition.sentence for condition in found.conditions} | {f"! {note}" for note in found.notes}
     for width in (70, 110):
         for line in whole(found, width).splitlines():
             assert cell_len(line) <= width + 1 or line in sentences
