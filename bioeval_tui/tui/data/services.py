@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunRequest, spec_of
+from bioeval_tui.record.masking.current import masked
 from bioeval_tui.tui.data.preferences import Preferences
 
 if TYPE_CHECKING:
@@ -92,8 +93,7 @@ class AppServices:
                 (item.task_id, Path(item.path) if item.path else None) for item in runs.submissions
             ]
         self._submissions = submissions
-        self.looked: tuple[str, ...] = () if runs is None else runs.looked
-        """Where runs, tasks and data were searched for."""
+        self._looked = () if runs is None else runs.looked
         self._reports = reports
         self._reviewer = reviewer
         self._job_places = job_places
@@ -350,6 +350,11 @@ class AppServices:
         return row
 
     @property
+    def looked(self) -> Sequence[str]:
+        """Lines saying where submissions, tasks and data were searched for."""
+        return masked(self._looked)
+
+    @property
     def has_submissions(self) -> bool:
         """Whether the session was given reports or submissions."""
         return bool(self._reports or self._submissions)
@@ -373,8 +378,8 @@ class AppServices:
         path = str(row.path or report.submission_path)
         try:
             return await asyncio.to_thread(
-                lambda: self._grading.explain(
-                    replace(report, submission_path=path), show_answers=show_answers
+                lambda: masked(
+                    self._grading.explain(replace(report, submission_path=path), show_answers=show_answers)
                 )
             )
         except asyncio.CancelledError:
@@ -388,7 +393,7 @@ class AppServices:
         """The chosen name, or user and host."""
         from bioeval_tui.evaluation.engine.attach import sender_name
 
-        return self._reviewer or sender_name()
+        return masked(self._reviewer or sender_name())
 
     async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
         """Return the reviewable items."""
