@@ -32,15 +32,16 @@ from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
 from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES, legible
 
 if TYPE_CHECKING:
+    from bioeval_tui.evaluation.engine.run_view import Opener
     from bioeval_tui.evaluation.engine.spec import RunRequest
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.batch.grid import GridScreen
+    from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import ReviewSource
     from bioeval_tui.tui.jobs.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
     from bioeval_tui.tui.runs.runs import RunsScreen
-    from bioeval_tui.tui.services import Opener, Services
     from bioeval_tui.tui.shared.cells_view import Cell
 
 MOST_TOLD = 3
@@ -79,7 +80,7 @@ class BioevalApp(App[None]):
 
     def __init__(
         self,
-        services: Services,
+        services: AppServices,
         start: RunRequest | Opener | str,
         *,
         on_quit: OnQuit = "ask",

@@ -88,9 +88,8 @@ class ReviewDesk:
         """Append that an entry is undone; both stay on record. Raises as `give` does."""
         self._append(item, author, action="undo", undoes=entry)
 
-    def reviewed(self, run_id: str) -> reviews.ReviewedScores | None:
-        """Return a run's scores after its reviews; None without any."""
-        path = find_recording(run_id, self._runs_dir)
+    def reviewed(self, path: Path) -> reviews.ReviewedScores | None:
+        """Return a recording's scores after its reviews; None without any."""
         overlay = read_overlay(path)
         if not any(isinstance(event, events.Reviewed) for event in overlay.events):
             return None
