@@ -6,7 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal
+
+from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.units import signed
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.gains import Loss
+    from bioeval_tui.report.loading import LoadedRun
+
+GAINS, LOSSES, LAST = 4, 2, 2
+"""How much of the lowest conversation a preview shows: gains, the reasons behind the largest or, without any, messages."""
 
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 
@@ -54,15 +66,6 @@ class RunSummary:
         return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
-class Loss(NamedTuple):
-    """Why a conversation lost points, and what the judge quotes about it: of a partly done task, this may be what was done."""
-
-    reason: str
-    turn: int | None = None
-    """The turn of the quotation; None without one."""
-    quoted: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class RunPreview:
     """The result of an ended run, for a preview beside a list."""
@@ -87,3 +90,42 @@ class RunPreview:
     """How long a conversation took on average."""
     dollars: float | None = None
     """What a conversation cost on average; None if a part of it is unknown."""
+
+
+def preview(run: LoadedRun) -> RunPreview:
+    """Return a run's conclusion, and where its lowest conversation lost points."""
+    # Once a run has been read, in the thread that did it: the list of runs waits for no statistics.
+    from bioeval_tui.report.conclusion import conclude
+    from bioeval_tui.report.costs import spent
+    from bioeval_tui.report.gains import gains, lost_points
+    from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
+    from bioeval_tui.report.words import ways_out
+
+    state = run.state
+    held = list(state.conversations.values())
+    scored = [(talk.score.score, talk) for talk in held if talk.score and talk.score.score is not None]
+    talk = min(scored, key=lambda one: one[0])[1] if scored else (held[-1] if held else None)
+    found = conclude(state)
+    trials = state.started.trials if state.started else 0
+    names: dict[str, str] = {condition: state.condition_name(condition) for condition in CONDITIONS}
+    if talk is None:
+        return RunPreview(found.sentence, names=names, brief=found.brief, trials=trials)
+    times = [talk.ended.duration_ms / 1000 for talk in held if talk.ended and talk.ended.duration_ms]
+    signed_off = talk.ended is not None and talk.ended.reason == "signed_off"
+    said = [m for m in talk.messages if not (signed_off and m is talk.messages[-1] and m.role == "user")]
+    cost = spent((run, talk) for talk in held).dollars
+    possible = gains(state, talk)[:GAINS]
+    which = f", {talk.trial_words}" if len(run.trials) > 1 or talk.case else ""
+    return RunPreview(
+        found.sentence,
+        names[talk.key.condition] + which,
+        lost_points(talk, possible[:LOSSES]),
+        tuple((sentence(gain), signed(gain.by)) for gain in possible),
+        ways_out(talk),
+        () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in said[-LAST:]),
+        names,
+        found.brief,
+        trials,
+        fmean(times) if times else None,
+        None if cost is None else cost / len(held),
+    )

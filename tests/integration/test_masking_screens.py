@@ -17,6 +17,8 @@ from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking.current import masked, use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.run_summary import preview
 from bioeval_tui.sample.paths import sample_submissions
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp
@@ -124,8 +126,8 @@ async def answers(services: AppServices, folder: Path) -> dict[str, object]:
         "benchmark": await services.benchmark(TASK),
         "connections": await services.connections(RunRequest(jobs=(folder / f"{NAME}.yml",))),
         "batch": [glances async for glances in services.batch(BATCH)],
-        "preview": await services.preview(RUN),
-        "compare": await services.compare(RUN, OTHER),
+        "preview": await services.from_runs(preview, RUN),
+        "compare": await services.from_runs(compare, RUN, OTHER),
         "reviews": await services.review_queue(ReviewSource((RUN,), tuple(rows))),
         "reviewer": services.reviewer,
         "looked": services.looked,

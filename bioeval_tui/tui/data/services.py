@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
-    from bioeval_tui.record.state import RunState
-    from bioeval_tui.report.comparison import Comparison
-    from bioeval_tui.report.run_summary import RunPreview, RunSummary
+    from bioeval_tui.report.run_summary import RunSummary
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.batches import Batches
@@ -133,13 +131,6 @@ class AppServices:
         from bioeval_tui.tui.data.reviews import ReviewDesk
 
         return ReviewDesk(self._settings, self._grading)
-
-    @_Part
-    def _reading(self) -> ModuleType:
-        """The reader of recordings for comparison and previews."""
-        from bioeval_tui.report import compare_runs
-
-        return compare_runs
 
     @_Part
     def _rows(self) -> ModuleType:
@@ -264,9 +255,15 @@ class AppServices:
         """Return the history, newest first."""
         return await asyncio.to_thread(lambda: self._runs.runs())
 
-    async def preview(self, run_id: str) -> RunPreview:
-        """Return an ended run's conclusion, and how its lowest-scoring conversation ended."""
-        return await asyncio.to_thread(lambda: self._reading.preview(self._runs.find(run_id)))
+    async def from_runs(self, function: Callable[..., Made], *run_ids: str) -> Made:
+        """Read recorded runs and call a function with them, in a thread; return its result."""
+
+        def called() -> Made:
+            from bioeval_tui.report.loading import load_run
+
+            return function(*[load_run(self._runs.find(run_id)) for run_id in run_ids])
+
+        return await asyncio.to_thread(called)
 
     async def problems(self) -> Sequence[Finding]:
         """Return the problems of this installation, without contacting another host."""
@@ -278,26 +275,10 @@ class AppServices:
 
         return await asyncio.to_thread(examined)
 
-    async def conclusion(self, run_ids: Sequence[str]) -> str:
-        """Return a run's conclusion, or which of several models did best, in one sentence."""
-        return await asyncio.to_thread(
-            lambda: self._reading.concluded([self._runs.find(run_id) for run_id in run_ids])
-        )
-
-    async def compare(self, a: str, b: str) -> Comparison:
-        """Compare run B with run A."""
-        return await asyncio.to_thread(
-            lambda: self._reading.compare_recordings(self._runs.find(a), self._runs.find(b))
-        )
-
-    async def recorded(self, run_id: str) -> RunState:
-        """Return a whole recorded run."""
-        return await asyncio.to_thread(lambda: self._reading.load_run(self._runs.find(run_id)).state)
-
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Write one HTML report of these runs into the current folder and return its path."""
         from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
-        from bioeval_tui.report.compare_runs import write_report
+        from bioeval_tui.report.formats.html import write_report
 
         def write() -> Path:
             prices = load_prices(self._settings.data_dir / FILE_NAME)

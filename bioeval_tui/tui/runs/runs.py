@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.report.run_summary import RunPreview, RunSummary
+from bioeval_tui.report.run_summary import RunPreview, RunSummary, preview
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
@@ -113,7 +113,7 @@ class RunsScreen(ListScreen[RunSummary]):
     async def _preview(self, run_id: str) -> None:
         """Read the run's conclusion, and show it if the run is still selected."""
         try:
-            self._previews[run_id] = await self.bioeval.services.preview(run_id)
+            self._previews[run_id] = await self.bioeval.services.from_runs(preview, run_id)
         except (BioevalError, OSError):
             return  # opening the run says what is wrong with its recording
         if self.looked_at is not None and self.looked_at.run_id == run_id:

@@ -12,6 +12,8 @@ import pytest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.run_summary import preview
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.read_only import REFUSED, ReadOnlyServices
 from bioeval_tui.tui.data.services import AppServices
@@ -21,7 +23,7 @@ from bioeval_tui.tui.read_only_app import ReadOnlyApp
 GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"
 GIVEN = {
-    "runs", "open_recording", "preview", "conclusion", "compare", "recorded", "reviewed", "review_queue", "reviewer",
+    "runs", "open_recording", "from_runs", "reviewed", "review_queue", "reviewer",
     "preferences", "keep", "in_progress", "close",
 }  # fmt: skip
 
@@ -79,7 +81,16 @@ async def test_in_read_only_mode_a_recording_can_be_replayed(services: AppServic
     async for batch in view.events():
         count += len(batch)
     assert (view.mode, count) == ("replay", len(GOLDEN.read_bytes().splitlines()))
-    assert (await services.compare(RUN, RUN)).conditions
+    assert (await services.from_runs(compare, RUN, RUN)).conditions
+
+
+async def test_in_read_only_mode_only_recordings_of_the_runs_folder_are_read(
+    services: AppServices, tmp_path: Path
+) -> None:
+    elsewhere = shutil.copy(GOLDEN, tmp_path / "other.jsonl")
+    for read in (services.from_runs(preview, str(elsewhere)), services.reviewed(str(elsewhere))):
+        with pytest.raises(UsageError, match="no such run"):
+            await read
 
 
 async def test_in_read_only_mode_a_run_can_be_watched_but_not_controlled(
