@@ -160,17 +160,20 @@ def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
 
 
 def _say(error: BioevalError) -> None:
-    from bioeval_tui.record.masking.current import masked  # only after a failure
-
     problems = error.problems if isinstance(error, InputError) else ()
     lines = [str(problem) for problem in problems] or [str(error)]
     for line in lines:
-        _write(f"error: {masked(line)}")
+        _write_error(line)
+
+
+def _write_error(sentence: str) -> None:
+    from bioeval_tui.record.masking.current import masked  # only after a failure
+
+    _write(f"error: {masked(sentence)}")
 
 
 def _defect(error: Exception) -> None:
     """Write the traceback to a log file; show the user one sentence with its path."""
-    from bioeval_tui.record.masking.current import masked
     from bioeval_tui.settings import Settings, private_dir
     from bioeval_tui.text import clean_line, home_relative
 
@@ -187,4 +190,4 @@ def _defect(error: Exception) -> None:
     message = clean_line(str(error) if crashed else f"{type(error).__name__}: {error}", 300)
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     sentence = f"{what} in bioeval-tui ({message}){where}{notes}"
-    _write(f"error: {masked(sentence)}")
+    _write_error(sentence)

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.advice import expected_interval
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.run_summary import RunPreview, preview
+from bioeval_tui.report.run_summary import preview
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
@@ -27,6 +27,7 @@ from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.spec import RunRequest
+    from bioeval_tui.report.previews import RunPreview
 
 
 SIGNS = {"works": Cell("✓", "good"), "absent": Cell("!", "warn"), "broken": Cell("✗", "bad")}
