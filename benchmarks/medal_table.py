@@ -30,7 +30,7 @@ from bioeval_tui.tui.items import MedalRow
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.app import BioevalApp
-    from bioeval_tui.tui.services import Services
+    from bioeval_tui.tui.data.services import AppServices
 
 SIZE = (160, 45)
 SIZES = (1_000, 10_000, 100_000)
@@ -107,7 +107,7 @@ def table_app(source: Source) -> BioevalApp:
         def keep(self, name: str, value: object) -> None:
             """Keep nothing."""
 
-    return BioevalApp(cast("Services", Given()), "live")
+    return BioevalApp(cast("AppServices", Given()), "live")
 
 
 async def opened(app: BioevalApp, length: int) -> float:

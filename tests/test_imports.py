@@ -61,7 +61,7 @@ def test_the_screens_load_no_client_and_no_data_frames() -> None:
 
 
 def test_the_screens_and_their_services_wait_for_no_event_model() -> None:
-    code = "import bioeval_tui.tui.app, bioeval_tui.tui.services, bioeval_tui.tui.data.services, bioeval_tui.tui.runs.runs"
+    code = "import bioeval_tui.tui.app, bioeval_tui.tui.data.services, bioeval_tui.tui.runs.runs"
     probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'jinja2') if m in sys.modules]"
     subprocess.run([sys.executable, "-c", probe], check=True, timeout=60)
 

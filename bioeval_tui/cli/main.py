@@ -163,13 +163,13 @@ def _say(error: BioevalError) -> None:
     problems = error.problems if isinstance(error, InputError) else ()
     lines = [str(problem) for problem in problems] or [str(error)]
     for line in lines:
-        _write(f"error: {_masked(line)}")
+        _write_error(line)
 
 
-def _masked(text: str) -> str:
-    from bioeval_tui.record.masking.current import current, masking  # only after a failure
+def _write_error(sentence: str) -> None:
+    from bioeval_tui.record.masking.current import masked  # only after a failure
 
-    return current().text(text) if masking() else text
+    _write(f"error: {masked(sentence)}")
 
 
 def _defect(error: Exception) -> None:
@@ -190,4 +190,4 @@ def _defect(error: Exception) -> None:
     message = clean_line(str(error) if crashed else f"{type(error).__name__}: {error}", 300)
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     sentence = f"{what} in bioeval-tui ({message}){where}{notes}"
-    _write(f"error: {_masked(sentence)}")
+    _write_error(sentence)

@@ -11,10 +11,9 @@ from bioeval_tui.tui.data.services import AppServices
 # Imports above delay the first paint.
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
-    from bioeval_tui.evaluation.engine.run_view import RunView
+    from bioeval_tui.evaluation.engine.run_view import Opener, RunView
     from bioeval_tui.evaluation.engine.spec import EngineSpec
     from bioeval_tui.settings import Settings
-    from bioeval_tui.tui.services import Opener
 
 
 def show(services: AppServices, start: Opener | str, on_quit: OnQuit) -> None:

@@ -16,7 +16,6 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.read_only import ReadOnlyServices
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.read_only_app import ReadOnlyApp
-from bioeval_tui.tui.services import Services
 
 
 @click.command("serve-tab", hidden=True)
@@ -33,15 +32,16 @@ def _show(
     settings: Settings, places: Sequence[Path] = (), *, read_only: bool = False, run_id: str | None = None
 ) -> None:
     """Run the application in one tab; with `read_only`, show recordings only. `run_id` opens a replay."""
-    inner = AppServices(settings, job_places=places, writes=not read_only)
-    services = cast(Services, ReadOnlyServices(inner)) if read_only else inner
+    services = AppServices(settings, job_places=places)
+    if read_only:
+        services = cast(AppServices, ReadOnlyServices(settings))
     screen = "runs" if read_only else "jobs" if places else "home"
     start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen
     app = ReadOnlyApp if read_only else BioevalApp
     try:
         run_app(app(services, start, on_quit="leave" if read_only else "ask"))
     finally:
-        inner.close()
+        services.close()
 
 
 COMMANDS: list[click.Command] = [serve_tab]

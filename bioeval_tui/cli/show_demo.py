@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -88,8 +87,12 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
                 advice = "compare your own models: bioeval-tui run JOB.yml --model A --model B --repeat 5"
             else:
                 advice = "evaluate your own agent: bioeval-tui new job.yml"
+            # After the last screen: the first one waits for no statistics.
+            from bioeval_tui.report.conclusion import conclude_batch
+            from bioeval_tui.report.loading import load_run
+
             console = plain_console()
-            sentence = asyncio.run(services.conclusion([path.stem for path in paths]))
+            sentence = conclude_batch([load_run(path) for path in paths]).sentence
             console.print(Text(sentence), soft_wrap=True)
             console.print(Text(advice), soft_wrap=True)
         finally:

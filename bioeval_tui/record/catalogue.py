@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.record.live import is_live
-from bioeval_tui.record.masking.current import current, masking
+from bioeval_tui.record.masking.current import masked, masking
 from bioeval_tui.record.paths import OVERLAY, SUFFIX, is_imported, is_run_id, overlay_path, recording_path
 from bioeval_tui.text import clean_line
 
@@ -186,8 +186,7 @@ class Catalogue:
 
     def runs(self, wanted: RunFilter | None = None, limit: int | None = None) -> list[CataloguedRun]:
         """Return runs, newest first. Damaged recordings are listed as far as they can be read."""
-        found = self._list(wanted or RunFilter(), limit) if self.runs_dir.is_dir() else []
-        return current().value(found) if masking() else found
+        return masked(self._list(wanted or RunFilter(), limit)) if self.runs_dir.is_dir() else []
 
     def find(self, text: str, *, least: int = 1) -> Path:
         """Return the recording whose id is `text`, or starts or ends with it; `text` needs at least `least` characters.

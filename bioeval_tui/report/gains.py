@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from bioeval_tui import score as composite
 from bioeval_tui.record.events import ConversationScored, ScorePart, TaskScored, job_number
@@ -17,12 +18,20 @@ from bioeval_tui.report.findings import (
     SlowAnswers,
     TaskFellShort,
 )
-from bioeval_tui.report.run_summary import Loss
 from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
 from bioeval_tui.text import clean_line, shorten
 
 Mended = tuple[Gain, list[ScorePart], int]
 """A possible gain, with the parts and failed requests that it would lead to."""
+
+
+class Loss(NamedTuple):
+    """Why a conversation lost points, and what the judge quotes about it: of a partly done task, this may be what was done."""
+
+    reason: str
+    turn: int | None = None
+    """The turn of the quotation; None without one."""
+    quoted: str = ""
 
 
 def gains(state: RunState, conversation: ConversationState) -> list[Gain]:

@@ -1,12 +1,15 @@
-"""A run in a list: its summary, and the preview beside the list."""
+"""A run in a list."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.loading import LoadedRun
+    from bioeval_tui.report.previews import RunPreview
 
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 
@@ -54,36 +57,8 @@ class RunSummary:
         return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
-class Loss(NamedTuple):
-    """Why a conversation lost points, and what the judge quotes about it: of a partly done task, this may be what was done."""
+def preview(run: LoadedRun) -> RunPreview:
+    """Return a run's conclusion, and where its lowest conversation lost points."""
+    from bioeval_tui.report.previews import preview_of  # statistics: the list of runs waits for none
 
-    reason: str
-    turn: int | None = None
-    """The turn of the quotation; None without one."""
-    quoted: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RunPreview:
-    """The result of an ended run, for a preview beside a list."""
-
-    sentence: str
-    lowest: str = ""
-    """The conversation that scored lowest, such as `withheld, trial 2`, to which the next four belong."""
-    lost: tuple[Loss, ...] = ()
-    """Why it lost most of its points, the largest loss first; empty if it lost nothing or has no score."""
-    gains: tuple[tuple[str, str], ...] = ()
-    """The largest possible gains of its score, and their size."""
-    ways: tuple[str, ...] = ()
-    """What to do about it if it never took place."""
-    last: tuple[tuple[str, str], ...] = ()
-    """Its last messages, role and text, if it has no loss to show."""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """What the job calls the conditions."""
-    brief: str = ""
-    """The sentence in a few words."""
-    trials: int = 0
-    seconds: float | None = None
-    """How long a conversation took on average."""
-    dollars: float | None = None
-    """What a conversation cost on average; None if a part of it is unknown."""
+    return preview_of(run)

@@ -18,8 +18,7 @@ from textual.filter import LineFilter
 from textual.worker import WorkerFailed
 
 from bioeval_tui.errors import StorageError
-from bioeval_tui.record.masking.current import current, masking
-from bioeval_tui.record.masking.proxy import masked
+from bioeval_tui.record.masking.current import current, masked, masking
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui import screens
 from bioeval_tui.tui.keys import bindings, places
@@ -33,15 +32,16 @@ from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
 from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES, legible
 
 if TYPE_CHECKING:
+    from bioeval_tui.evaluation.engine.run_view import Opener
     from bioeval_tui.evaluation.engine.spec import RunRequest
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.batch.grid import GridScreen
+    from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import ReviewSource
     from bioeval_tui.tui.jobs.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
     from bioeval_tui.tui.runs.runs import RunsScreen
-    from bioeval_tui.tui.services import Opener, Services
     from bioeval_tui.tui.shared.cells_view import Cell
 
 MOST_TOLD = 3
@@ -80,7 +80,7 @@ class BioevalApp(App[None]):
 
     def __init__(
         self,
-        services: Services,
+        services: AppServices,
         start: RunRequest | Opener | str,
         *,
         on_quit: OnQuit = "ask",
@@ -97,7 +97,7 @@ class BioevalApp(App[None]):
             self.register_theme(look)
         kept = services.preferences.get("theme")
         self.theme = theme or (kept if kept in self.theme_names else "dark")
-        self.services = services = masked(services)
+        self.services = services
         self.keys: dict[str, str] = {}
         """The keys that were changed, by name."""
         self.clock = clock
@@ -339,9 +339,9 @@ class BioevalApp(App[None]):
         caption = (known.caption() or known.NAME) if known else ""
         if isinstance(known, Dialog) and not known.caption() and (below := self._caption_below()):
             caption = f"{known.NAME}. {below}"
-        picture = None if self.READ_ONLY else Picture((self._pictures or Path()) / name, _masked(caption))
+        picture = None if self.READ_ONLY else Picture((self._pictures or Path()) / name, masked(caption))
         # Masking whole lines would miss a name that a row cuts off.
-        copies = [copied._replace(what=_masked(copied.what)) for copied in copies]
+        copies = [copied._replace(what=masked(copied.what)) for copied in copies]
         self.push_screen(ShareDialog(copies, picture), self._shared)
 
     def _caption_below(self) -> str:
@@ -360,7 +360,7 @@ class BioevalApp(App[None]):
         if isinstance(chosen, Copied):
             self.copy_text(chosen.text(), chosen.what)
             return
-        caption = _masked(chosen.caption)
+        caption = masked(chosen.caption)
         try:
             path = pictures.share(self.export_screenshot(title=caption), chosen.path, caption)
         except StorageError as error:
@@ -375,7 +375,7 @@ class BioevalApp(App[None]):
 
     def notify(self, message: str, **options: Any) -> None:
         """Show a toast, masked: a file's path in it may contain a person's name."""
-        super().notify(_masked(message), **options)
+        super().notify(masked(message), **options)
 
     def clear_selection(self) -> None:
         """Clear the selected text, if a screen exists.
@@ -388,7 +388,7 @@ class BioevalApp(App[None]):
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy a masked text."""
-        super().copy_to_clipboard(_masked(text))
+        super().copy_to_clipboard(masked(text))
 
     def copy_text(self, text: str, what: str) -> None:
         """Copy a text to the clipboard (by the terminal, if it can), and confirm it in a toast."""
@@ -493,10 +493,6 @@ class BioevalApp(App[None]):
         rules = current().rules if masking() else None
         masked_lines = [MaskedLines(rules.spans)] if rules else []
         return [*super().get_line_filters(), _SAFE_LINES, *masked_lines]
-
-
-def _masked(text: str) -> str:
-    return current().text(text) if masking() else text
 
 
 _NOT_OFFERED = ("textual-ansi", "ansi-dark", "ansi-light")

@@ -23,7 +23,7 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.replay import Timing, reading_times, turn_ends
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.services import Services
+from bioeval_tui.tui.data.services import AppServices
 
 LAST_S = 6.0
 """How long the score card is shown."""
@@ -71,7 +71,7 @@ class _Stop:
 
 
 async def replay_frames(
-    path: Path, services: Services, size: tuple[int, int], theme: str, timing: Timing = reading_times
+    path: Path, services: AppServices, size: tuple[int, int], theme: str, timing: Timing = reading_times
 ) -> list[Frame]:
     """Return the frames of a recording: one after each message, with a marker for each turn, and the score card at the end.
 

@@ -26,8 +26,9 @@ from bioeval_tui.tui.shared.dialogs import Dialog
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
+    from bioeval_tui.evaluation.engine.run_view import Opener
+    from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.medals.medals import MedalsScreen
-    from bioeval_tui.tui.services import Opener, Services
 
 Pace = Literal["slow", "normal", "fast"]
 PACES: dict[Pace, float] = {"slow": 0.7, "normal": 1.0, "fast": 1.8}
@@ -103,7 +104,7 @@ class DemoApp(BioevalApp):
 
     def __init__(
         self,
-        services: Services,
+        services: AppServices,
         start: Opener | str,
         run: ReplayedRun,
         *,
@@ -229,7 +230,9 @@ class DemoApp(BioevalApp):
 class BatchDemoApp(DemoApp):
     """Shows a recorded batch on its grid: all conversations at once, then the best model."""
 
-    def __init__(self, services: Services, paths: Sequence[Path], run: ReplayedRun, **options: Any) -> None:
+    def __init__(
+        self, services: AppServices, paths: Sequence[Path], run: ReplayedRun, **options: Any
+    ) -> None:
         super().__init__(services, "runs", run, graded=False, **options)
         self._paths = paths
         self._grid: GridScreen | None = None

@@ -125,6 +125,8 @@ class MedalRow:
     domain: str = ""
     folder: Path | None = None
     """The path of its grading report, with reviews beside it; None if it was graded without one."""
+    submission: str = ""
+    """Its key in these reviews."""
     path: Path | None = None
     lacks_data: bool = False
     """Whether it was not graded because its task's data is missing; preparing the task may help."""

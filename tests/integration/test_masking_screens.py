@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,18 +12,25 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from bioeval_tui.record.masking.current import use
+from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.grade.runs import Runs
+from bioeval_tui.record.masking.current import masked, use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.run_summary import preview
 from bioeval_tui.sample.paths import sample_submissions
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import Given, ReviewSource
-from tests.integration.marked import NAME, leaks
-from tests.integration.test_masking import RUN, recorded, report, unmasked
+from bioeval_tui.tui.items import Given, MedalRow, ReviewSource
+from tests.integration.marked import NAME, RULES, leaks
+from tests.integration.test_masking import OTHER, RUN, recorded, report, unmasked
 
 __all__ = ["recorded", "unmasked"]
+
+TASK = "oncology/breast-cancer"
+BATCH = "b-1"
 
 WALKS = {
     "2": ("escape", "home", "i", "enter", "e", "slash", "Z", "enter", "escape", "question_mark"),
@@ -99,6 +107,72 @@ async def test_without_rules_the_same_screens_name_the_person(services: AppServi
     """Shows that the test above can fail."""
     found = await walk(services, (140, 40), tmp_path, far=False)
     assert {screen for screen, seen in found.items() if any(map(leaks, seen))} == {"1", "2", "3", "5"}
+
+
+async def answers(services: AppServices, folder: Path) -> dict[str, object]:
+    """Return what the services read from outside, by name: all that a screen may show of it."""
+    steps = [step async for step in services.prepare(TASK)]
+    (job,) = await services.jobs()
+    rows = [row async for row in until_read(services.medals())]
+    graded = await services.grade(TASK, str(folder / "careful.csv"))
+    return {
+        "jobs": job,
+        "runs": await services.runs(),
+        "medals": rows,
+        "explain": await services.explain(graded, show_answers=True),
+        "examine": await services.examine(TASK, str(folder / "broken.csv")),
+        "grade": graded,
+        "prepare": steps,
+        "benchmark": await services.benchmark(TASK),
+        "connections": await services.connections(RunRequest(jobs=(folder / f"{NAME}.yml",))),
+        "batch": [glances async for glances in services.batch(BATCH)],
+        "preview": await services.from_runs(preview, RUN),
+        "compare": await services.from_runs(compare, RUN, OTHER),
+        "reviews": await services.review_queue(ReviewSource((RUN,), tuple(rows))),
+        "reviewer": services.reviewer,
+        "looked": services.looked,
+    }
+
+
+async def until_read(rows: AsyncIterator[MedalRow | None]) -> AsyncIterator[MedalRow]:
+    """Yield the rows that are there, without waiting for more."""
+    async for row in rows:
+        if row is None:
+            return
+        yield row
+
+
+async def test_what_a_screen_asks_for_is_masked_where_it_is_read(recorded: Path, tmp_path: Path) -> None:
+    """No screen masks anything itself: masking what it is given once more changes nothing."""
+    folder = tmp_path / NAME
+    folder.mkdir()
+    for file in sample_submissions().glob("*/breast-cancer.csv"):
+        shutil.copy(file, folder / f"{file.parent.name.rpartition('_')[2]}.csv")
+    with (folder / "broken.csv").open("a") as broken:
+        broken.write(f"{NAME},1.0\n")
+    (tmp_path / "rules.yml").write_text(
+        RULES.replace("names: [", "names: [breast cancer, malignant, "), "utf-8"
+    )
+    data = shutil.copytree(recorded / "data", tmp_path / "data", ignore=shutil.ignore_patterns("catalogue*"))
+    recording = data / "runs" / f"{RUN}.jsonl"
+    of_batch = f'"batch_id": "{BATCH}", "program_version":'.encode()
+    recording.write_bytes(recording.read_bytes().replace(b'"program_version":', of_batch, 1))
+    settings = Settings(data_dir_override=str(data))
+    rules, plain, named = Mask(load_rules(tmp_path / "rules.yml", tmp_path)), {}, {}
+    for found, mask in ((plain, Mask()), (named, rules)):
+        use(mask)
+        services = AppServices(
+            settings,
+            reports=[recorded / "reports.json"],
+            job_places=[recorded / "jobs"],
+            reviewer=NAME,
+            runs=Runs((), (), tmp_path, (f"in the folder of {NAME}",)),
+        )
+        found |= await answers(services, folder)
+        services.close()
+    use(rules)
+    assert [name for name, found in named.items() if masked(found) != found] == []
+    assert {name for name, found in plain.items() if masked(found) == found} == set()
 
 
 async def test_doctor_checks_the_masking_rules_and_names_nobody(

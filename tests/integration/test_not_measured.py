@@ -12,7 +12,8 @@ from aiohttp import web
 
 from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.seams import PeerError
-from bioeval_tui.report.compare_runs import preview
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.run_summary import preview
 from tests.integration.program import run_job
 from tests.unit.evaluation.agents.raw_server import http, raw_server
 
@@ -79,7 +80,7 @@ async def test_a_server_that_is_not_an_agent_is_not_measured(
     assert "could not be reached" not in result["conclusion"]["sentence"]
     assert "<html" not in reason
     (recording,) = (tmp_path / "data" / "runs").glob("*.jsonl")
-    ways = preview(recording).ways
+    ways = preview(load_run(recording)).ways
     assert said in ways[0]
     assert all(f"what you can do: {way}" in done.stderr for way in ways)
     assert set(keys) == {"treehorn"}, "what the published client sends when it is told no key"

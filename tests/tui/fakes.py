@@ -18,7 +18,9 @@ from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import Comparison
-from bioeval_tui.report.run_summary import Loss, RunPreview, RunSummary
+from bioeval_tui.report.gains import Loss
+from bioeval_tui.report.previews import RunPreview
+from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import (
     BenchmarkDetail,
@@ -203,7 +205,11 @@ class FakeServices:
         """Return the findings that were given."""
         return self.findings
 
-    async def conclusion(self, run_ids: Sequence[str]) -> str:
+    async def from_runs(self, function: Callable[..., Any], *run_ids: str) -> Any:
+        """Return what the method of the function's name says."""
+        return await getattr(self, function.__name__)(*run_ids)
+
+    async def conclusion(self, *run_ids: str) -> str:
         """Return a sentence."""
         return f"What {len(run_ids)} of them found."
 
@@ -213,10 +219,10 @@ class FakeServices:
         assert self.comparison is not None
         return self.comparison
 
-    async def recorded(self, run_id: str) -> RunState:
-        """Return the run that was given."""
+    async def states(self, a: str, b: str) -> tuple[RunState, RunState]:
+        """Return the run that was given, twice."""
         assert self.reviewed_state is not None
-        return self.reviewed_state
+        return self.reviewed_state, self.reviewed_state
 
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Remember what was to be reported."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
@@ -46,6 +46,10 @@ class RunView(Protocol):
     async def aclose(self) -> None:
         """Detach. The run continues; use the intent `cancel` to end it."""
         ...
+
+
+Opener = Callable[[], Awaitable[RunView]]
+"""Opens a run: a new one, one in progress elsewhere, or a recording."""
 
 
 @runtime_checkable

@@ -35,6 +35,7 @@ from bioeval_tui.evaluation.wiring.model_servers import (
 )
 from bioeval_tui.evaluation.wiring.parts import with_mode
 from bioeval_tui.grade.service import Grading
+from bioeval_tui.record.masking.current import masked
 from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
 from bioeval_tui.text import clean_line, home_relative
 
@@ -77,7 +78,7 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
             findings.append(
                 Finding(part, "broken", clean_line(str(error)), "run again with --debug for the details")
             )
-    return findings
+    return masked(findings)
 
 
 def _plugins(settings: Settings) -> Finding:
@@ -296,11 +297,11 @@ def connections(request: RunRequest, settings: Settings) -> list[Finding]:
         loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).required()
         job = with_mode(loaded.job, spec)
     except BioevalError as error:
-        return [Finding("job", "broken", str(error))]
+        return masked([Finding("job", "broken", str(error))])
     makers = Makers(job, loaded.path.parent, spec, spec.runs[0].model, settings)
     wanted: list[ModelRole] = ["evaluator"] if job.evaluator.kind == "llm" else []
     wanted += ["judge"] if makers.judge_models() else []
-    return [_agent(makers), *(_model(makers, role) for role in wanted)]
+    return masked([_agent(makers), *(_model(makers, role) for role in wanted)])
 
 
 def _agent(makers: Makers) -> Finding:

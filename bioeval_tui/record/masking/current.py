@@ -6,10 +6,13 @@ Without rules, masking is loaded only when a text is cleaned, so that the first 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from bioeval_tui.record.masking.mask import Mask
+
+
+Shown = TypeVar("Shown")
 
 
 class _Chosen(NamedTuple):
@@ -32,6 +35,12 @@ def current() -> Mask:
 
         return Mask()
     return _chosen.mask
+
+
+def masked(value: Shown) -> Shown:
+    """Return a value as this process may show it: every text in it masked, if it masks."""
+    result: Shown = current().value(value) if masking() else value
+    return result
 
 
 def rules_path() -> Path | None:

@@ -11,17 +11,20 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bioeval_tui import __version__, units
+from bioeval_tui.evaluation.prices import Prices
+from bioeval_tui.files import write_beside
 from bioeval_tui.record import reviews
 from bioeval_tui.record.masking.current import masking
 from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.report import words
 from bioeval_tui.report.formats import charts
 from bioeval_tui.report.formats.registry import TARGET, Asked
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
 from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.result import ConversationResult, MessageResult, results_of, title_of
@@ -34,6 +37,20 @@ from bioeval_tui.report.sentences import (
 )
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.text import upper_first
+
+
+def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = None) -> Path:
+    """Write one HTML report of these recordings, readable only by its owner, to an unused file name.
+
+    Without `prices`, the included prices are used.
+
+    Raises:
+        RecordingError: a recording cannot be read.
+        StorageError: the disk is full, or the folder cannot be written.
+    """
+    text = html_report([load_run(path, prices=prices) for path in paths])
+    names = paths[0].stem if len(paths) == 1 else f"{paths[0].stem}-and-{len(paths) - 1}-more"
+    return write_beside(folder, f"bioeval-tui-report-{names}", ".html", text)
 
 
 def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET) -> str:

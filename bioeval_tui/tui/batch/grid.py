@@ -13,6 +13,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.report.conclusion import conclude_batch
+from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.text import plural
 from bioeval_tui.tui.batch import batch_view, board_view
 from bioeval_tui.tui.batch.batch_view import Glance
@@ -129,7 +131,7 @@ class GridScreen(BaseScreen):
         if not run_ids or batch_view.is_running(self.glances):
             return
         try:
-            sentence = await self.bioeval.services.conclusion(run_ids)
+            sentence = await self.bioeval.services.from_runs(conclusion, *run_ids)
         except (BioevalError, OSError) as error:
             sentence = f"Could not read the recordings to compare the models: {error}"
         verdict = self.query_one("#verdict", Static)
@@ -302,3 +304,8 @@ class GridScreen(BaseScreen):
             self.dismiss(None)
             if self.leads_up:
                 await self.bioeval.action_go_back()
+
+
+def conclusion(*runs: LoadedRun) -> str:
+    """Return which model of several did best, in one sentence; of one run its own conclusion."""
+    return conclude_batch(runs).sentence

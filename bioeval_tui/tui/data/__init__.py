@@ -1,1 +1,1 @@
-"""The implementation of `tui/services.py` with files, engines and grading workers."""
+"""What the screens call: files, engines and grading workers behind one class, `services.AppServices`."""

@@ -16,6 +16,7 @@ from bioeval_tui.evaluation.engine.intents import send_intent
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import is_live, read_live
+from bioeval_tui.record.masking.current import masked
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import LineReader, read_recording
 from bioeval_tui.record.state import RunState, apply
@@ -70,7 +71,7 @@ class _Run:
         self._reader = self._reader or LineReader(self.path.name)
         *lines, self._rest = (self._rest + data).split(b"\n")
         kept = [line for line in lines if not any(kind in line[:HEAD] for kind in UNREAD)]
-        for event in self._reader.feed(b"\n".join([*kept, b""])):
+        for event in masked(self._reader.feed(b"\n".join([*kept, b""]))):
             apply(self._state, event)
 
     def _ask(self) -> bool:
@@ -112,7 +113,7 @@ class Batch:
         if spec is not None:
             for run in spec.runs:
                 to_come = planned(run.run_id, run.job_path, run.model, spec.trials, spec.conditions)
-                self._plan[recording_path(runs_dir, run.run_id)] = to_come
+                self._plan[recording_path(runs_dir, run.run_id)] = masked(to_come)
         self._runs = {path: _Run(path) for path in self._plan}
         self._found_at = float("-inf")
 

@@ -17,6 +17,7 @@ from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.tasks.prepare import remove_drafts
 from bioeval_tui.isolation import program_command
+from bioeval_tui.record.masking.current import masked
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, Examined
@@ -43,10 +44,13 @@ class Benchmarks:
 
     def items(self) -> list[BenchmarkItem]:
         """Return every task, as its config and its files are now; broken ones with what is wrong."""
-        return [_item(entry) for entry in self._grading.registry().entries()]
+        return masked([_item(entry) for entry in self._grading.registry().entries()])
 
     def detail(self, task_id: str) -> BenchmarkDetail:
         """Return a task's description and leaderboard."""
+        return masked(self._detail(task_id))
+
+    def _detail(self, task_id: str) -> BenchmarkDetail:
         task = self._grading.registry().get_task(task_id)
         try:
             # pandas: the list of tasks does not need it.
@@ -97,7 +101,7 @@ class Benchmarks:
             async for line in process.stderr:
                 last = clean_line(line.decode("utf-8", "replace"))
                 if last:
-                    yield last
+                    yield masked(last)
             output = await process.stdout.read()
             await process.wait()
         finally:
@@ -118,6 +122,9 @@ class Benchmarks:
 
     def examine(self, task_id: str, file: str) -> Examined:
         """Return everything that is wrong with a file."""
+        return masked(self._examine(task_id, file))
+
+    def _examine(self, task_id: str, file: str) -> Examined:
         outcome, found = self._grading.examine(file_path(file), task_id)
         findings = [clean(problem.message, 2000) for problem in found]
         if isinstance(outcome, NotGraded):

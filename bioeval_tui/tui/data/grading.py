@@ -16,7 +16,8 @@ from bioeval_tui.grade.paths import extract_agent_from_submission_path
 from bioeval_tui.grade.reports import load_outcomes
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.report.reviews import reports_folder
+from bioeval_tui.record.masking.current import masked
+from bioeval_tui.report.reviews import reports_folder, submission_key
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.items import MedalRow
 
@@ -170,7 +171,7 @@ def _load(path: Path) -> Loaded:
 
 def _not_graded_row(item: NotGraded, domain: str, folder: Path) -> MedalRow:
     agent = item.agent or extract_agent_from_submission_path(item.submission_path)
-    return MedalRow(
+    row = MedalRow(
         clean_line(item.task_id, 200),
         clean_line(agent, 80),
         clean_line(item.submission_path),
@@ -179,12 +180,13 @@ def _not_graded_row(item: NotGraded, domain: str, folder: Path) -> MedalRow:
         folder=folder,
         path=Path(item.submission_path) if item.submission_path else None,
     )
+    return masked(row)
 
 
 def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folder: Path) -> MedalRow:
     agent = report.extra.agent if report.extra and report.extra.agent else None
     agent = agent or extract_agent_from_submission_path(report.submission_path)
-    return MedalRow(
+    row = MedalRow(
         report.task_id,
         clean_line(agent, 80),
         clean_line(report.submission_path),
@@ -192,8 +194,10 @@ def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folde
         leaderboard=board,
         domain=domain,
         folder=folder,
+        submission=submission_key(report),
         path=Path(report.submission_path),
     )
+    return masked(row)
 
 
 def grade_row(grading: Grading, task_id: str, path: Path | None) -> MedalRow:
@@ -211,7 +215,7 @@ def _outcome_row(grading: Grading, task_id: str, path: Path | None, outcome: Out
     if isinstance(outcome, NotGraded):
         lacks_data = grading.lacks_data(task_id)
         reason = clean_line(outcome.reason)
-        return MedalRow(task_id, agent, shown, not_graded=reason, path=path, lacks_data=lacks_data)
+        return masked(MedalRow(task_id, agent, shown, not_graded=reason, path=path, lacks_data=lacks_data))
     report = outcome.report if isinstance(outcome, Invalid) else outcome
     board, domain = grading.leaderboard(report.task_id), grading.domain(report.task_id)
-    return MedalRow(report.task_id, agent, shown, report, leaderboard=board, domain=domain, path=path)
+    return masked(MedalRow(report.task_id, agent, shown, report, leaderboard=board, domain=domain, path=path))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.wiring.cases import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.record.masking.current import masked, masking
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.items import JobItem
@@ -100,7 +101,10 @@ class JobList:
         stamp = (stat.st_mtime_ns, stat.st_size)
         known = self._seen.get(path)
         if known is None or known[0] != stamp or (check and known[1] and not known[1].checked):
-            known = self._seen[path] = (stamp, read_job(path, asked_for=asked_for, check=check))
+            known = self._seen[path] = (
+                stamp,
+                masked(read_job(path, asked_for=asked_for, check=check)),
+            )
         return known[1]
 
     def _with_history(self, item: JobItem, runs: list[RunSummary]) -> JobItem:
@@ -188,6 +192,8 @@ _AT_LINE = {"vi", "vim", "nvim", "nano", "emacs", "micro", "kak", "joe", "ne", "
 
 def edit(path: Path, line: int = 0) -> str | None:
     """Open a file in $VISUAL or $EDITOR and wait; return a sentence saying why that failed, if it did."""
+    if masking():
+        return "names are masked, and an editor would show the file as it is"
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _any_editor()
     if not chosen:
         return "no editor is set: set EDITOR to your editor's command"

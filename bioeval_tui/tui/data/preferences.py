@@ -19,7 +19,9 @@ MAX_BYTES = 1_000_000
 class Preferences:
     """Values by name. If the file is missing, damaged or read-only, values last only for the session."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, *, writes: bool = True) -> None:
+        """Without `writes`, changes last only for the session."""
+        self._writes = writes
         self._path = data_dir / FILE
         self._lock = threading.Lock()
         self.values: dict[str, Any] = self._read()
@@ -32,6 +34,8 @@ class Preferences:
                 values.pop(name, None)
                 if value is not None:
                     values[name] = value
+            if not self._writes:
+                return
             with contextlib.suppress(OSError, StorageError, TypeError, ValueError):
                 self._write(known)
 

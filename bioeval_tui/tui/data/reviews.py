@@ -19,13 +19,13 @@ from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import events, reviews
 from bioeval_tui.record.cases import judged
-from bioeval_tui.record.masking.current import current
+from bioeval_tui.record.masking.current import masked, masking
 from bioeval_tui.record.overlay import Overlay, append_reviews, in_force, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.report.correction import last_draw, progress
 from bioeval_tui.report.loading import find_recording
-from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews, submission_key
+from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
 from bioeval_tui.report.rows import criteria_words
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
@@ -89,9 +89,8 @@ class ReviewDesk:
         """Append that an entry is undone; both stay on record. Raises as `give` does."""
         self._append(item, author, action="undo", undoes=entry)
 
-    def reviewed(self, run_id: str) -> reviews.ReviewedScores | None:
-        """Return a run's scores after its reviews; None without any."""
-        path = find_recording(run_id, self._runs_dir)
+    def reviewed(self, path: Path) -> reviews.ReviewedScores | None:
+        """Return a recording's scores after its reviews; None without any."""
         overlay = read_overlay(path)
         if not any(isinstance(event, events.Reviewed) for event in overlay.events):
             return None
@@ -104,9 +103,7 @@ class ReviewDesk:
         for folder in {row.folder for row in rows if row.folder is not None}:
             found[folder] = report_reviews(folder)
         return [
-            dict(found[row.folder].submissions.get(submission_key(row.report), {}))
-            if row.folder is not None and row.report is not None
-            else {}
+            dict(found[row.folder].submissions.get(row.submission, {})) if row.folder is not None else {}
             for row in rows
         ]
 
@@ -127,11 +124,11 @@ class ReviewDesk:
             if row.folder not in folders:
                 folders[row.folder] = report_reviews(row.folder)
             found = folders[row.folder]
-            key = submission_key(row.report)
+            key = row.submission
             yield ReviewItem(
                 id=ItemId(str(row.folder), None, None, key),
-                subject=row.task_id,
-                title=row.task_id,
+                subject=masked(row.task_id),
+                title=masked(row.task_id),
                 row=row,
                 opinions=found.submissions.get(key, {}),
                 notes=tuple(note for note in found.notes if note.submission == key),
@@ -139,7 +136,7 @@ class ReviewDesk:
             )
 
     def _append(self, item: ReviewItem, author: str, **fields: Any) -> str:
-        if current().active:
+        if masking():
             raise UsageError("names are masked; to review, start without --redact")
         where: dict[str, Any] = {"run_id": "report", "submission": item.id.submission, "task": item.id.task}
         if item.id.key is None:
@@ -252,7 +249,7 @@ def _graded_items(
         yield ReviewItem(
             id=ItemId(place, conversation.key, None, key),
             subject=_subject(state),
-            title=task_id,
+            title=masked(task_id),
             conversation=conversation,
             row=row,
             opinions=folded.submissions.get(key, {}),

@@ -1,4 +1,4 @@
-"""The services of the screens, implemented."""
+"""What the screens request from outside."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunRequest, spec_of
+from bioeval_tui.record.masking.current import masked
 from bioeval_tui.tui.data.preferences import Preferences
 
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.record.reviews import Opinions, ReviewedScores
-    from bioeval_tui.record.state import RunState
-    from bioeval_tui.report.comparison import Comparison
-    from bioeval_tui.report.run_summary import RunPreview, RunSummary
+    from bioeval_tui.report.run_summary import RunSummary
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.batches import Batches
@@ -66,7 +65,7 @@ class _Part(Generic[Made]):
 
 
 class AppServices:
-    """Implements `tui.services.Services` with files, engines and grading workers.
+    """Everything that screens can request from outside: files, engines and grading workers.
 
     Each part is imported and created on first use, in the thread that does the work, so that neither the first paint
     nor a key press waits for it.
@@ -84,7 +83,7 @@ class AppServices:
         *,
         writes: bool = True,
     ) -> None:
-        """Without `writes`, the list of runs is kept only in memory."""
+        """Without `writes`, the list of runs and the preferences are kept only in memory."""
         self._writes = writes
         self._settings = settings
         if runs is not None:
@@ -92,13 +91,12 @@ class AppServices:
                 (item.task_id, Path(item.path) if item.path else None) for item in runs.submissions
             ]
         self._submissions = submissions
-        self.looked: tuple[str, ...] = () if runs is None else runs.looked
-        """Where runs, tasks and data were searched for."""
+        self._looked = () if runs is None else runs.looked
         self._reports = reports
         self._reviewer = reviewer
         self._job_places = job_places
         self.making = threading.RLock()
-        self._preferences = Preferences(settings.data_dir)
+        self._preferences = Preferences(settings.data_dir, writes=writes)
         self._spec = spec
         self._started: list[FollowedRun] = []
         self._starting: set[asyncio.Future[FollowedRun]] = set()
@@ -133,13 +131,6 @@ class AppServices:
         from bioeval_tui.tui.data.reviews import ReviewDesk
 
         return ReviewDesk(self._settings, self._grading)
-
-    @_Part
-    def _reading(self) -> ModuleType:
-        """The reader of recordings for comparison and previews."""
-        from bioeval_tui.report import compare_runs
-
-        return compare_runs
 
     @_Part
     def _rows(self) -> ModuleType:
@@ -217,7 +208,7 @@ class AppServices:
         return replace(request, **given, code=request.code or self._spec.code)
 
     async def connections(self, request: RunRequest) -> Sequence[Finding]:
-        """Check once that the agent and models of a run answer."""
+        """Check once that the agent and models of a run answer; nothing from the job is sent."""
 
         def asked() -> list[Finding]:
             from bioeval_tui.evaluation.wiring.doctor import connections
@@ -227,7 +218,7 @@ class AppServices:
         return await asyncio.to_thread(asked)
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
-        """Attach to a run in progress, or replay one."""
+        """Attach to a run in progress, or replay one (`speed` 1 is the recorded speed, None is at once)."""
 
         def open_view() -> RunView:
             from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
@@ -239,11 +230,11 @@ class AppServices:
         return await asyncio.to_thread(open_view)
 
     def batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
-        """Yield all conversations of a batch whenever one has changed."""
+        """Yield all conversations of a batch whenever one has changed, until none is in progress."""
         return self.batches.follow(batch_id)
 
     async def stop_batch(self, batch_id: str) -> str | None:
-        """End a batch."""
+        """Cancel every conversation and start no more; return a sentence saying why that failed, if it did."""
         return await self.batches.stop(batch_id)
 
     # Jobs
@@ -253,7 +244,7 @@ class AppServices:
         return await asyncio.to_thread(lambda: self._jobs.items(self._runs.runs()))
 
     def edit(self, path: Path, line: int = 0) -> str | None:
-        """Open a file in the user's editor and wait."""
+        """Open a file in the user's editor and wait until it is closed; return a sentence saying why that failed, if it did."""
         from bioeval_tui.tui.data.job_list import edit
 
         return edit(path, line)
@@ -264,12 +255,18 @@ class AppServices:
         """Return the history, newest first."""
         return await asyncio.to_thread(lambda: self._runs.runs())
 
-    async def preview(self, run_id: str) -> RunPreview:
-        """Return an ended run's conclusion, and how its lowest-scoring conversation ended."""
-        return await asyncio.to_thread(lambda: self._reading.preview(self._runs.find(run_id)))
+    async def from_runs(self, function: Callable[..., Made], *run_ids: str) -> Made:
+        """Read recorded runs and call a function with them, in a thread; return its result."""
+
+        def called() -> Made:
+            from bioeval_tui.report.loading import load_run
+
+            return function(*[load_run(self._runs.find(run_id)) for run_id in run_ids])
+
+        return await asyncio.to_thread(called)
 
     async def problems(self) -> Sequence[Finding]:
-        """Check the installation without contacting another host."""
+        """Return the problems of this installation, without contacting another host."""
 
         def examined() -> list[Finding]:
             from bioeval_tui.evaluation.wiring.doctor import examine
@@ -278,26 +275,10 @@ class AppServices:
 
         return await asyncio.to_thread(examined)
 
-    async def conclusion(self, run_ids: Sequence[str]) -> str:
-        """Return the conclusion of these runs."""
-        return await asyncio.to_thread(
-            lambda: self._reading.concluded([self._runs.find(run_id) for run_id in run_ids])
-        )
-
-    async def compare(self, a: str, b: str) -> Comparison:
-        """Compare run B with run A."""
-        return await asyncio.to_thread(
-            lambda: self._reading.compare_recordings(self._runs.find(a), self._runs.find(b))
-        )
-
-    async def recorded(self, run_id: str) -> RunState:
-        """Return a whole recorded run."""
-        return await asyncio.to_thread(lambda: self._reading.load_run(self._runs.find(run_id)).state)
-
     async def report(self, run_ids: Sequence[str]) -> Path:
-        """Write one HTML report of these runs into the current folder."""
+        """Write one HTML report of these runs into the current folder and return its path."""
         from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
-        from bioeval_tui.report.compare_runs import write_report
+        from bioeval_tui.report.formats.html import write_report
 
         def write() -> Path:
             prices = load_prices(self._settings.data_dir / FILE_NAME)
@@ -306,17 +287,17 @@ class AppServices:
         return await asyncio.to_thread(write)
 
     async def delete_runs(self, run_ids: Sequence[str]) -> None:
-        """Move recordings to the trash of the data folder."""
+        """Move recordings to the trash. Nothing is moved if one of them is in progress."""
         await asyncio.to_thread(lambda: self._runs.delete(run_ids))
 
     async def undo_delete(self) -> int:
-        """Restore the runs deleted last."""
+        """Restore the runs deleted last; return their number, 0 if there are none."""
         return await asyncio.to_thread(lambda: self._runs.undo())
 
     # Benchmarks and medals
 
     async def benchmarks(self) -> Sequence[BenchmarkItem]:
-        """Return the machine-learning tasks."""
+        """Return the machine-learning tasks, broken ones too."""
         return await asyncio.to_thread(lambda: self._benchmarks.items())
 
     async def benchmark(self, task_id: str) -> BenchmarkDetail:
@@ -324,11 +305,11 @@ class AppServices:
         return await asyncio.to_thread(lambda: self._benchmarks.detail(task_id))
 
     def prepare(self, task_id: str) -> AsyncIterator[str]:
-        """Prepare a task in a process of its own."""
+        """Prepare a task in a process of its own; yield a sentence at each step. Closing the iterator stops the work."""
         return self._benchmarks.prepare(task_id)
 
     async def examine(self, task_id: str, file: str) -> Examined:
-        """Return everything that is wrong with a file; cancelling ends the worker."""
+        """Return everything that is wrong with a file as a submission; cancelling ends the worker."""
         try:
             return await asyncio.to_thread(lambda: self._benchmarks.examine(task_id, file))
         except asyncio.CancelledError:
@@ -350,31 +331,39 @@ class AppServices:
         return row
 
     @property
+    def looked(self) -> Sequence[str]:
+        """Lines saying where submissions, tasks and data were searched for."""
+        return masked(self._looked)
+
+    @property
     def has_submissions(self) -> bool:
-        """Whether the session was given reports or submissions."""
+        """Whether the session was given submissions or reports; else `medals` grades shipped samples, once asked to."""
         return bool(self._reports or self._submissions)
 
     def medals(self) -> AsyncIterator[MedalRow | None]:
-        """Yield the session's reports as they are written, or grade its submissions one by one; by default, the samples."""
+        """Grade (or read) the reports that this session shows, one by one as they are ready; by default, the samples.
+
+        None means that all reports so far were given and more may follow.
+        """
         submissions = self._submissions or ([] if self._reports else sample_list())
         rows: AsyncIterator[MedalRow | None] = self._rows.all_rows(self._grading, submissions, self._reports)
         return rows
 
     def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
-        """Resample the test rows of graded submissions, one after another."""
+        """Yield the uncertainty of each valid row's score, one by one, where it is missing and can be computed."""
         found: AsyncIterator[tuple[MedalRow, Uncertainty]] = self._rows.row_intervals(self._grading, rows)
         return found
 
     async def explain(self, row: MedalRow, *, show_answers: bool = False) -> Sequence[Section]:
-        """Return why a submission's score is what it is; cancelling ends the worker."""
+        """Return why a valid submission's score is what it is, of private answers only if asked; cancelling ends the worker."""
         report = row.report
         if report is None or not report.valid_submission or (report.explanation and not show_answers):
             return report.explanation if report else ()
         path = str(row.path or report.submission_path)
         try:
             return await asyncio.to_thread(
-                lambda: self._grading.explain(
-                    replace(report, submission_path=path), show_answers=show_answers
+                lambda: masked(
+                    self._grading.explain(replace(report, submission_path=path), show_answers=show_answers)
                 )
             )
         except asyncio.CancelledError:
@@ -385,29 +374,29 @@ class AppServices:
 
     @property
     def reviewer(self) -> str:
-        """The chosen name, or user and host."""
+        """The name that reviews are saved under: the chosen one, or user and host."""
         from bioeval_tui.evaluation.engine.attach import sender_name
 
-        return self._reviewer or sender_name()
+        return masked(self._reviewer or sender_name())
 
     async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
-        """Return the reviewable items."""
+        """Return the reviewable items with their reviews so far."""
         return await asyncio.to_thread(lambda: self._desk.queue(source))
 
     async def give_review(self, item: ReviewItem, given: Given) -> str:
-        """Save the review beside the recording or the report."""
+        """Save a review beside the recording or the report; return the entry's id."""
         return await asyncio.to_thread(lambda: self._desk.give(item, given, self.reviewer))
 
     async def undo_review(self, item: ReviewItem, entry: str) -> None:
-        """Undo one's own entry."""
+        """Undo one's own entry; both stay on record."""
         await asyncio.to_thread(lambda: self._desk.undo(item, entry, self.reviewer))
 
     async def reviewed(self, run_id: str) -> ReviewedScores | None:
-        """Return a run's scores after its reviews."""
-        return await asyncio.to_thread(lambda: self._desk.reviewed(run_id))
+        """Return a run's scores after its reviews; None without any."""
+        return await asyncio.to_thread(lambda: self._desk.reviewed(self._runs.find(run_id)))
 
     async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
-        """Return the reviews of each submission."""
+        """Return the reviews of each submission, in the order of the rows."""
         return await asyncio.to_thread(lambda: self._desk.marks(rows))
 
     # Preferences
@@ -418,7 +407,7 @@ class AppServices:
         return self._preferences.values
 
     def keep(self, name: str, value: Any) -> None:
-        """Save a preference."""
+        """Save a JSON-like value under a name. Never raises."""
         self._preferences.keep(name, value)
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.report.run_summary import RunSummary, preview
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
 from bioeval_tui.text import plural
 from bioeval_tui.tui.home import home_view
@@ -33,7 +34,7 @@ from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import Finding
-    from bioeval_tui.report.run_summary import RunPreview, RunSummary
+    from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.tui.items import JobItem
 
 REFRESH_S = 2.0
@@ -180,7 +181,7 @@ class HomeScreen(RefreshedScreen):
 
     async def _read(self, run_id: str) -> None:
         try:
-            self._previews[run_id] = await self.bioeval.services.preview(run_id)
+            self._previews[run_id] = await self.bioeval.services.from_runs(preview, run_id)
         except (BioevalError, OSError):
             self._unread.add(run_id)
         else:

@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.advice import expected_interval
 from bioeval_tui.report.numbers import FEWEST
+from bioeval_tui.report.run_summary import preview
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
@@ -26,7 +27,7 @@ from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.spec import RunRequest
-    from bioeval_tui.report.run_summary import RunPreview
+    from bioeval_tui.report.previews import RunPreview
 
 
 SIGNS = {"works": Cell("✓", "good"), "absent": Cell("!", "warn"), "broken": Cell("✗", "bad")}
@@ -145,7 +146,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             # A run without a score broke off early: it tells nothing about the length of a conversation.
             ended = (run for run in runs if run.job == self._job.name and run.status == "completed")
             last = next((run for run in ended if run.measured), None)
-            self._earlier = await services.preview(last.run_id) if last is not None else None
+            self._earlier = await services.from_runs(preview, last.run_id) if last is not None else None
         except (BioevalError, OSError):
             return  # only the estimate is missing
         self.tell()

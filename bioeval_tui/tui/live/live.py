@@ -29,12 +29,12 @@ from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
+    from bioeval_tui.evaluation.engine.run_view import Opener
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.batch.grid import GridScreen
     from bioeval_tui.tui.live.score_card import ScoreCard, Selection
     from bioeval_tui.tui.live.score_card_view import CardEvidence
-    from bioeval_tui.tui.services import Opener
 
 TICK_S = 0.1
 

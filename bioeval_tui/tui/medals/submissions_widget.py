@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.record.reviews import Opinions
+    from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import MedalRow
-    from bioeval_tui.tui.services import Services
     from bioeval_tui.tui.shared.base import BaseScreen
     from bioeval_tui.tui.shared.program import Program
 
@@ -77,7 +77,7 @@ class Submissions(ListTable):
                 self.hidden = frozenset(names)
 
     @property
-    def _services(self) -> Services:
+    def _services(self) -> AppServices:
         return cast("Program", self.app).services
 
     def _tell(self, sentence: str) -> None:

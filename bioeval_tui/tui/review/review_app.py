@@ -8,14 +8,14 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.review.review import ReviewScreen
 
 if TYPE_CHECKING:
+    from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import ReviewSource
-    from bioeval_tui.tui.services import Services
 
 
 class ReviewApp(BioevalApp):
     """Opens on the review screen."""
 
-    def __init__(self, services: Services, source: ReviewSource, *, blind: bool = False) -> None:
+    def __init__(self, services: AppServices, source: ReviewSource, *, blind: bool = False) -> None:
         super().__init__(services, "runs", on_quit="leave")
         self._source = source
         self._blind = blind

@@ -11,6 +11,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.record.state import RunState
+from bioeval_tui.report import comparison
+from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import comparison_view
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
@@ -19,18 +22,16 @@ from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
-    from bioeval_tui.record.state import RunState
-    from bioeval_tui.report.comparison import Comparison
     from bioeval_tui.tui.shared.program import Program
 
 
 def compare(program: Program, a: str, b: str) -> None:
     """Read both recordings, then show the comparison of run B with run A."""
 
-    async def work(tell: Tell) -> Comparison:
-        return await program.services.compare(a, b)
+    async def work(tell: Tell) -> comparison.Comparison:
+        return await program.services.from_runs(comparison.compare, a, b)
 
-    def compared(found: Comparison | None) -> None:
+    def compared(found: comparison.Comparison | None) -> None:
         if found is not None:
             program.push_screen(CompareDialog(found))
 
@@ -68,7 +69,7 @@ class CompareDialog(Dialog[None]):
     CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
     """
 
-    def __init__(self, found: Comparison) -> None:
+    def __init__(self, found: comparison.Comparison) -> None:
         super().__init__()
         self._found = found
         self._only_differences = False
@@ -145,7 +146,7 @@ class CompareDialog(Dialog[None]):
         a, b, services = self._found.a.run_id, self._found.b.run_id, self.bioeval.services
 
         async def work(tell: Tell) -> tuple[RunState, RunState]:
-            return await services.recorded(a), await services.recorded(b)
+            return await services.from_runs(states, a, b)
 
         self.app.push_screen(WorkDialog("Reading both conversations", work), self._show_passages)
 
@@ -160,3 +161,8 @@ class CompareDialog(Dialog[None]):
             self.app.push_screen(
                 PassagesDialog(states, cast("Condition", self.here.condition), self.here.title)
             )
+
+
+def states(a: LoadedRun, b: LoadedRun) -> tuple[RunState, RunState]:
+    """Return what happened in both."""
+    return a.state, b.state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import BindingType
@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.report.run_summary import RunPreview, RunSummary
+from bioeval_tui.report.run_summary import RunSummary, preview
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
@@ -23,6 +23,9 @@ from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.previews import RunPreview
 
 
 class RunRows(RowList):
@@ -113,7 +116,7 @@ class RunsScreen(ListScreen[RunSummary]):
     async def _preview(self, run_id: str) -> None:
         """Read the run's conclusion, and show it if the run is still selected."""
         try:
-            self._previews[run_id] = await self.bioeval.services.preview(run_id)
+            self._previews[run_id] = await self.bioeval.services.from_runs(preview, run_id)
         except (BioevalError, OSError):
             return  # opening the run says what is wrong with its recording
         if self.looked_at is not None and self.looked_at.run_id == run_id:

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from textual.screen import Screen
 
 if TYPE_CHECKING:
+    from bioeval_tui.evaluation.engine.run_view import Opener
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.batch.batch_view import Glance
+    from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import ReviewSource
-    from bioeval_tui.tui.services import Opener, Services
     from bioeval_tui.tui.shared.cells_view import Cell
 
 
 class Program(Protocol):
     """The application as screens see it."""
 
-    services: Services
+    services: AppServices
     keys: dict[str, str]
     """The keys that were changed, by name."""
     clock: Callable[[], float]

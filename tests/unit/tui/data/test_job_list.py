@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui.record.masking.current import masked, use
+from bioeval_tui.record.masking.mask import Mask
+from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.tui.data import job_list
@@ -168,3 +171,20 @@ def test_many_new_files_are_listed_at_once_and_checked_gradually(
     assert all(not item.runnable and item.text for item in first)
     monkeypatch.setattr(job_list, "BUDGET_S", 60.0)
     assert all(item.checked and item.runnable for item in jobs.items([]))
+
+
+def test_a_job_with_a_masked_name_has_its_runs_and_is_not_opened_in_an_editor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "about_ada.yml"
+    path.write_text(JOB)
+    monkeypatch.setenv("VISUAL", f"{sys.executable} -c pass")
+    use(Mask(Rules((LiteralRule.of("Ada", "[NAME]", is_name=True),))))
+    try:
+        (item,) = JobList([path]).items(masked([run("about_ada", 0.5, 1)]))
+        assert (item.name, item.runs, item.scores) == ("about_[NAME]", 1, (0.5,))
+        assert item.path == path
+        assert job_list.edit(path) == "names are masked, and an editor would show the file as it is"
+    finally:
+        use(Mask())
+    assert job_list.edit(path) is None

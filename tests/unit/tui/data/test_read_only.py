@@ -12,28 +12,28 @@ import pytest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.run_summary import preview
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.read_only import REFUSED, ReadOnlyServices
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.read_only_app import ReadOnlyApp
-from bioeval_tui.tui.services import Services
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"
 GIVEN = {
-    "has_submissions", "conclusion", "preview", "recorded",
-    "runs", "open_recording", "compare", "jobs", "benchmarks", "medals", "preferences", "keep", "in_progress",
-    "reviewer", "review_queue", "reviewed", "looked",
+    "runs", "open_recording", "from_runs", "reviewed", "review_queue", "reviewer",
+    "preferences", "keep", "in_progress", "close",
 }  # fmt: skip
 
 
 @pytest.fixture
-def services(tmp_path: Path) -> Services:
+def services(tmp_path: Path) -> AppServices:
     (tmp_path / "runs").mkdir()
     shutil.copy(GOLDEN, tmp_path / "runs" / f"{RUN}.jsonl")
     settings = Settings(data_dir_override=str(tmp_path))
-    return cast("Services", ReadOnlyServices(cast("Services", AppServices(settings))))
+    return cast("AppServices", ReadOnlyServices(settings))
 
 
 def files(folder: Path) -> dict[Path, bytes]:
@@ -44,18 +44,26 @@ def files(folder: Path) -> dict[Path, bytes]:
     }
 
 
-async def test_in_read_only_mode_every_change_is_refused(services: Services, tmp_path: Path) -> None:
+async def test_in_read_only_mode_every_change_is_refused(services: AppServices, tmp_path: Path) -> None:
     assert [run.run_id for run in await services.runs()] == [RUN]
     before = files(tmp_path)
-    refused = [name for name in dir(Services) if not name.startswith("_") and name not in GIVEN]
-    assert {"start_run", "edit", "report", "delete_runs", "prepare", "examine", "grade"} <= set(refused)
+    refused = [name for name in dir(AppServices) if not name.startswith("_") and name not in GIVEN]
+    assert {
+        "start_run",
+        "jobs",
+        "medals",
+        "edit",
+        "report",
+        "delete_runs",
+        "prepare",
+        "examine",
+        "grade",
+    } <= set(refused)
     for name in refused:
         # Refused at the call, before anything is awaited or iterated.
         with pytest.raises(UsageError, match=REFUSED):
             getattr(services, name)("anything", "at all")
     assert (services.reviewer, await services.reviewed(RUN)) == ("", None)
-    assert (list(await services.jobs()), list(await services.benchmarks())) == ([], [])
-    assert [row async for row in services.medals()] == []
     for source in (
         ReviewSource(run_ids=(str(tmp_path / "runs" / f"{RUN}.jsonl"),)),
         ReviewSource(reports=(tmp_path,)),
@@ -67,17 +75,26 @@ async def test_in_read_only_mode_every_change_is_refused(services: Services, tmp
     assert files(tmp_path) == before
 
 
-async def test_in_read_only_mode_a_recording_can_be_replayed(services: Services) -> None:
+async def test_in_read_only_mode_a_recording_can_be_replayed(services: AppServices) -> None:
     view = await services.open_recording(RUN)
     count = 0
     async for batch in view.events():
         count += len(batch)
     assert (view.mode, count) == ("replay", len(GOLDEN.read_bytes().splitlines()))
-    assert (await services.compare(RUN, RUN)).conditions
+    assert (await services.from_runs(compare, RUN, RUN)).conditions
+
+
+async def test_in_read_only_mode_only_recordings_of_the_runs_folder_are_read(
+    services: AppServices, tmp_path: Path
+) -> None:
+    elsewhere = shutil.copy(GOLDEN, tmp_path / "other.jsonl")
+    for read in (services.from_runs(preview, str(elsewhere)), services.reviewed(str(elsewhere))):
+        with pytest.raises(UsageError, match="no such run"):
+            await read
 
 
 async def test_in_read_only_mode_a_run_can_be_watched_but_not_controlled(
-    services: Services, tmp_path: Path
+    services: AppServices, tmp_path: Path
 ) -> None:
     path = tmp_path / "runs" / f"{RUN}.jsonl"
     write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 9, "token"))
@@ -87,7 +104,7 @@ async def test_in_read_only_mode_a_run_can_be_watched_but_not_controlled(
 
 
 async def test_in_read_only_mode_keys_that_change_something_are_hidden(
-    services: Services, tmp_path: Path
+    services: AppServices, tmp_path: Path
 ) -> None:
     app = ReadOnlyApp(services, "runs", on_quit="leave", pictures=tmp_path, clock=lambda: 0.0)
     before = files(tmp_path)

@@ -58,7 +58,7 @@ def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> Non
     first = items[0]
     assert first.judged is not None
     assert first.judged.score is not None
-    assert ada.reviewed(ID) is None
+    assert ada.reviewed(recording) is None
     ada.give(first, Given("override", score=0.5, why="half of it"), "ada")
     ben.give(ben.queue(source)[0], Given("override", score=1.0, why="all of it", blind=True), "ben")
     ada.give(items[1], Given("accept", score=items[1].judged.score if items[1].judged else None), "ada")
@@ -72,7 +72,7 @@ def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> Non
     assert [entry.why for entry in again[0].notes] == ["odd"]
     ada.undo(again[0], note, "ada")
     assert ada.queue(source)[0].notes == ()
-    found = ben.reviewed(ID)
+    found = ben.reviewed(recording)
     assert found is not None
     assert (found.reviewers, found.tasks, found.disputed) == (("ada", "ben"), 2, 1)
     assert recording.read_bytes() == before
@@ -101,7 +101,7 @@ def test_a_fault_applies_to_the_whole_conversation(settings: Settings, recording
     desk.give(item, Given("fault", fault="evaluator", why="it never asked"), "ada")
     faults = [bool(found.faults) for found in desk.queue(source)]
     assert faults == [True] * 3 + [False] * 3
-    found = desk.reviewed(ID)
+    found = desk.reviewed(recording)
     assert found is not None
     assert (found.scores["withheld"], found.mean) == (None, None)
 

@@ -1,4 +1,4 @@
-"""Two recordings compared for the screens, and reports that overwrite nothing."""
+"""Two recordings compared, previews of a run beside a list, and reports that overwrite nothing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from run_script import scripted_run, write_runs
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.report.compare_runs import compare_recordings, preview, write_report
-from bioeval_tui.report.gains import gains, lost_points
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.formats.html import write_report
+from bioeval_tui.report.gains import Loss, gains, lost_points
 from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.run_summary import Loss
+from bioeval_tui.report.run_summary import preview
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
@@ -29,7 +30,7 @@ def runs(tmp_path: Path) -> RunList:
 
 
 def test_a_run_compared_with_itself_has_no_differences(runs: RunList) -> None:
-    found = compare_recordings(*map(runs.find, IDS))
+    found = compare(*(load_run(runs.find(run_id)) for run_id in IDS))
     assert [condition.condition for condition in found.conditions] == ["withheld", "supplied"]
     for condition in found.conditions:
         assert condition.a.mean == condition.b.mean is not None
@@ -54,7 +55,7 @@ def test_reports_are_private_and_get_unique_names(runs: RunList, tmp_path: Path)
 
 
 def test_a_preview_gives_the_reasons_behind_the_two_largest_gains() -> None:
-    found = preview(GOLDEN)
+    found = preview(load_run(GOLDEN))
     assert found.lowest == "withheld"
     assert [what for what, _ in found.gains[:2]] == [
         "assertion “a reminder exists”",
@@ -92,7 +93,7 @@ def test_a_quotation_of_a_partly_done_task_is_the_judges_not_the_loss() -> None:
 def test_what_lost_points_is_told_with_the_largest_loss_first(
     talk: Talk, lost: list[str], tmp_path: Path
 ) -> None:
-    found = preview(Recorded(withheld=[Talk(), talk], supplied=[Talk(), Talk()]).write(tmp_path))
+    found = preview(load_run(Recorded(withheld=[Talk(), talk], supplied=[Talk(), Talk()]).write(tmp_path)))
     assert (found.lowest, list(found.lost)) == ("withheld, trial 2", [Loss(reason) for reason in lost])
 
 
@@ -108,6 +109,6 @@ def test_an_assertion_that_broke_names_the_turn_and_what_was_observed() -> None:
 
 
 def test_a_run_that_lost_nothing_shows_its_last_messages(tmp_path: Path) -> None:
-    found = preview(Recorded(withheld=[Talk()], supplied=[Talk()]).write(tmp_path))
+    found = preview(load_run(Recorded(withheld=[Talk()], supplied=[Talk()]).write(tmp_path)))
     assert found.lost == ()
     assert found.last == (("user", "Hello"), ("assistant", "hello"))

@@ -1,21 +1,16 @@
-"""Comparisons, reports and previews of runs for the screens. All functions block; call them in a thread."""
+"""The preview of a run beside a list."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from statistics import fmean
 
-from bioeval_tui.evaluation.prices import Prices
-from bioeval_tui.files import write_beside
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.report.comparison import Comparison, compare
-from bioeval_tui.report.conclusion import conclude, conclude_batch
+from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.costs import spent
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.gains import gains, lost_points
-from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.run_summary import RunPreview
+from bioeval_tui.report.gains import Loss, gains, lost_points
+from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
 from bioeval_tui.report.words import ways_out
 from bioeval_tui.text import clean_line, shorten
@@ -25,45 +20,34 @@ GAINS, LOSSES, LAST = 4, 2, 2
 """How much of the lowest conversation a preview shows: gains, the reasons behind the largest or, without any, messages."""
 
 
-def compare_recordings(a: Path, b: Path) -> Comparison:
-    """Compare run B with run A.
+@dataclass(frozen=True, slots=True)
+class RunPreview:
+    """The result of an ended run, for a preview beside a list."""
 
-    Raises:
-        RecordingError: a recording cannot be read.
-    """
-    return compare(load_run(a), load_run(b))
-
-
-def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = None) -> Path:
-    """Write one HTML report of these recordings, readable only by its owner, to an unused file name.
-
-    Without `prices`, the included prices are used.
-
-    Raises:
-        RecordingError: a recording cannot be read.
-        StorageError: the disk is full, or the folder cannot be written.
-    """
-    text = html_report([load_run(path, prices=prices) for path in paths])
-    names = paths[0].stem if len(paths) == 1 else f"{paths[0].stem}-and-{len(paths) - 1}-more"
-    return write_beside(folder, f"bioeval-tui-report-{names}", ".html", text)
-
-
-def concluded(paths: Sequence[Path]) -> str:
-    """Return the conclusion of these recordings in one sentence.
-
-    Raises:
-        RecordingError: one of them cannot be read.
-    """
-    return conclude_batch([load_run(path) for path in paths]).sentence if paths else ""
+    sentence: str
+    lowest: str = ""
+    """The conversation that scored lowest, such as `withheld, trial 2`, to which the next four belong."""
+    lost: tuple[Loss, ...] = ()
+    """Why it lost most of its points, the largest loss first; empty if it lost nothing or has no score."""
+    gains: tuple[tuple[str, str], ...] = ()
+    """The largest possible gains of its score, and their size."""
+    ways: tuple[str, ...] = ()
+    """What to do about it if it never took place."""
+    last: tuple[tuple[str, str], ...] = ()
+    """Its last messages, role and text, if it has no loss to show."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What the job calls the conditions."""
+    brief: str = ""
+    """The sentence in a few words."""
+    trials: int = 0
+    seconds: float | None = None
+    """How long a conversation took on average."""
+    dollars: float | None = None
+    """What a conversation cost on average; None if a part of it is unknown."""
 
 
-def preview(path: Path) -> RunPreview:
-    """Return a recording's conclusion, and where its lowest conversation lost points.
-
-    Raises:
-        RecordingError: it cannot be read.
-    """
-    run = load_run(path)
+def preview_of(run: LoadedRun) -> RunPreview:
+    """Return a run's conclusion, and where its lowest conversation lost points."""
     state = run.state
     held = list(state.conversations.values())
     scored = [(talk.score.score, talk) for talk in held if talk.score and talk.score.score is not None]
