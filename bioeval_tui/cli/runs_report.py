@@ -23,7 +23,7 @@ from bioeval_tui.report.correction import corrections
 from bioeval_tui.report.files import write_or_print, write_private
 from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, print_agreement
 from bioeval_tui.report.formats.comparison_console import print_comparison, print_rankings
-from bioeval_tui.report.formats.registry import TARGET, Asked, Format, choose, holding, names, write_runs
+from bioeval_tui.report.formats.registry import TARGET, Asked, Format, choose, names, told, write_runs
 from bioeval_tui.report.gate import Gate, GateRules, print_checks, with_people
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.report.rankings import ranking_dicts, rankings
@@ -46,7 +46,6 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
     """Add the options for the format and the output file."""
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
-        listed = "; ".join(f"{found.name}: {found.about}" for found in holding("run", "runs"))
         for one in (
             click.option(
                 "--output",
@@ -57,7 +56,7 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
                 option,
                 "kind",
                 type=click.Choice(names("run", "runs")),
-                help=f"The format [by the extension of --output{default}]. {listed}.",
+                help=f"The format [by the extension of --output{default}]. {told('run', 'runs')}.",
             ),
         ):
             command = one(command)

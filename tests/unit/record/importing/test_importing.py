@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from bioeval_tui.bundled.atif.writing import write_runs as atif
 from bioeval_tui.cli.runs import runs
 from bioeval_tui.errors import BioevalError, RecordingError
 from bioeval_tui.record.catalogue import Catalogue
@@ -21,7 +22,6 @@ from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats.atif import write_runs as atif
 from bioeval_tui.report.formats.json_report import write_runs as json_report
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.formats.tables import openai_lines

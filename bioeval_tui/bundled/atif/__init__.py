@@ -1,0 +1,11 @@
+"""ATIF trajectories (Harbor's Agent Trajectory Interchange Format)."""
+
+from bioeval_tui.protocols import Format
+
+writer = Format(
+    "atif",
+    (".atif.jsonl",),
+    "one ATIF trajectory per line; a single conversation is one document",
+    {"runs": "bioeval_tui.bundled.atif.writing:write_runs"},
+    place=7,
+)
