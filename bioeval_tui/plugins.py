@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,14 +22,15 @@ from bioeval_tui.agent_protocols import AgentProtocol
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.text import clean_line
 
-Group = Literal["agents", "evaluators", "judges", "graphs", "formats", "metrics"]
-GROUPS: tuple[Group, ...] = ("agents", "evaluators", "judges", "graphs", "formats", "metrics")
+Group = Literal["agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics"]
+GROUPS: tuple[Group, ...] = ("agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics")
 BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "agents": agent_protocols.names(),
     "evaluators": ("human", "llm", "scripted"),
     "judges": ("llm", "rules"),
     "graphs": ("embedded", "neo4j"),
     "formats": ("csv", "html", "json", "junit", "md", "openai-jsonl"),
+    "importers": ("bioeval-tui", "openai-jsonl", "transcripts"),
     "metrics": (),
 }
 """Names that a plug-in cannot use, besides those of the bundled ones; grading looks among its own metrics first."""
@@ -133,6 +134,12 @@ def load_as(kind: type[Described], group: Group, name: str) -> Described:
             f"the {group.removesuffix('s')} plug-in {clean_line(name, 100)} is no {kind.__name__}, but of the type {shown}"
         )
     return replace(found, name=name)  # type: ignore[type-var]
+
+
+def told(group: Group, own: Iterable[Any]) -> str:
+    """Return a line for help: what each of this program's is, and the packages of the others."""
+    others = (f"{one.name}: a plug-in of {one.package}" for one in of_others(group))
+    return "; ".join([*(f"{one.name}: {one.about}" for one in own), *others])
 
 
 def usable(kind: type[Described], group: Group) -> Iterator[Described]:

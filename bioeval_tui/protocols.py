@@ -25,11 +25,12 @@ from bioeval_tui.evaluation.seams import (
     Violation,
 )
 from bioeval_tui.evaluation.traces.joined import traceparent
+from bioeval_tui.record.importing.formats import ImportFormat
 from bioeval_tui.record.names import Condition, Peer, Role
 from bioeval_tui.report.formats.registry import Format
 
 __all__ = [
     "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Condition", "Delta", "Evaluator", "EvaluatorView", "Evidence",
-    "Format", "Generation", "GraphSnapshot", "Judge", "JudgeView", "KnowledgeGraph", "Peer", "PeerError", "Reply", "Role",
+    "Format", "Generation", "GraphSnapshot", "ImportFormat", "Judge", "JudgeView", "KnowledgeGraph", "Peer", "PeerError", "Reply", "Role",
     "Rows", "TaskVerdict", "TranscriptMessage", "Utterance", "Verdict", "Violation", "traceparent",
 ]  # fmt: skip

@@ -450,6 +450,53 @@ def test_another_packages_format_is_used_as_a_built_in_one(tmp_path, arguments, 
     assert "Traceback" not in said
 
 
+DIARY = """
+from bioeval_tui.formats import Header, InputError, ToldConversation, ToldPiece, lines, messages_of
+from bioeval_tui.protocols import ImportFormat
+
+def fits(look): return "diary" in look.first
+
+def read(file):
+    with file.open("rb") as opened:
+        for number, line in lines(opened):
+            if "diary" not in line:
+                raise InputError(f"line {number}: must have `diary`")
+            pieces = [ToldPiece("user" if place % 2 == 0 else "assistant", text, text) for place, text in enumerate(line["diary"])]
+            yield ToldConversation(line["name"], messages_of(pieces))
+    yield Header(name="diary", agent="a dentist")
+
+diary = ImportFormat("any", "diaries", "diary:fits", read)
+fails = ImportFormat("fails", "raises", lambda look: False, lambda file: {}["key"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments", "says"),
+    [
+        ('{"name": "a", "diary": ["Hello", "Open wide"]}', [], "diary ↓ imported"),
+        ('{"name": "a", "dairy": ["Hello", "Open wide"]}', ["--format", "diary"], "line 1: must have `diary`"),
+        ('{"name": "a", "dairy": []}', ["--format", "fails"], "the importer plug-in fails failed: KeyError: 'key'"),
+        ('{"name": "a"}', [], "nor recognised as tau-bench, tau2, inspect, atif, transcripts, openai-jsonl, away, diary, fails;"),
+        ('{"name": "a"}', ["--format", "away"], "the plug-in away of diary 1.0 cannot be loaded"),
+        ("", ["--help"], "openai-jsonl: conversations in OpenAI's chat format; away: a plug-in of diary 1.0; diary:"),
+    ],
+)  # fmt: skip
+def test_another_packages_importer_is_used_as_a_built_in_one(tmp_path, line, arguments, says):
+    points = "diary = diary:diary\nfails = diary:fails\naway = not_there:away\n"
+    install(tmp_path, "diary", f"[bioeval_tui.importers]\n{points}", diary=DIARY)
+    (tmp_path / "a.jsonl").write_text(f"{line}\n{line}\n")
+    said = ""
+    for command in (["import", "a.jsonl", *arguments], ["list"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "bioeval_tui", "runs", *command],
+            capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "BIOEVAL_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "200"},
+        )  # fmt: skip
+        said += " ".join((done.stdout + done.stderr).split())
+    assert says in said
+    assert "Traceback" not in said
+
+
 def test_a_plugin_whose_name_is_taken_is_refused_in_one_sentence(site):
     install(site, "mine", "[bioeval_tui.formats]\njson = mine:json\natif = mine:atif\n", mine="")
     found = next(one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins")

@@ -15,8 +15,11 @@ PUBLISHED = {
     "bioeval_tui": ["Results", "evaluate", "evaluate_async", "load_run"],
     "bioeval_tui.compat": ["biomlbench"],
     "bioeval_tui.formats": [
-        "SPEAKERS", "AgentSpan", "Asked", "Case", "ConversationKey", "ConversationState", "LoadedRun", "MessageState",
-        "ToldMessage", "calls_of", "chat_messages", "compact_json", "grouped", "paired", "talks", "to_arrow",
+        "CONDITIONS", "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Asked", "BadZipFile", "Case", "ChatRole", "ConversationKey",
+        "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError", "LoadedRun", "MessageState",
+        "Output", "ToldCall", "ToldConversation", "ToldMessage", "ToldPiece", "ZipFile", "calls_of", "chat", "chat_messages",
+        "chat_pieces", "compact_json", "grouped", "in_unit", "is_zipfile", "lines", "members", "messages_of", "milliseconds",
+        "moment", "object_at", "objects", "paired", "talks", "text_of", "to_arrow", "whole_number",
     ],
     "bioeval_tui.grading": [
         "Grader", "GraderPool", "Invalid", "InvalidSubmissionError", "Leaderboard", "NotGraded", "NotGradedError", "Outcome",
@@ -33,7 +36,7 @@ PUBLISHED = {
     ],
     "bioeval_tui.plugins": ["installed", "load", "make_agent", "require"],
     "bioeval_tui.protocols": [
-        "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Delta", "Evaluator", "EvaluatorView", "Evidence", "Format", "Generation", "GraphSnapshot",
+        "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Delta", "Evaluator", "EvaluatorView", "Evidence", "Format", "Generation", "GraphSnapshot", "ImportFormat",
         "Judge", "JudgeView", "KnowledgeGraph", "PeerError", "Reply", "Rows", "TaskVerdict", "TranscriptMessage", "Utterance",
         "Verdict", "Violation",
     ],

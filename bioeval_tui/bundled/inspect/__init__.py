@@ -1,6 +1,6 @@
 """Logs of Inspect (UKGovernmentBEIS/inspect_ai)."""
 
-from bioeval_tui.protocols import Format
+from bioeval_tui.protocols import Format, ImportFormat
 
 _WRITING = "bioeval_tui.bundled.inspect.writing:"
 writer = Format(
@@ -11,4 +11,11 @@ writer = Format(
     name_of=_WRITING + "file_name",
     name_note=_WRITING + "name_note",
     place=10,
+)
+reader = ImportFormat(
+    "inspect",
+    "Inspect's logs, .eval and .json",
+    "bioeval_tui.bundled.inspect.reading:fits",
+    "bioeval_tui.bundled.inspect.reading:read",
+    place=3,
 )

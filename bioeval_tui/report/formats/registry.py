@@ -115,20 +115,10 @@ def known(*contents: Content) -> list[Format]:
     return sorted((one for one in found if one.writers.keys() & set(contents)), key=lambda one: one.place)
 
 
-def others(*contents: Content) -> list[plugins.Plugin]:
-    """Return the formats of other packages, of which only names are known until one is used."""
-    return plugins.of_others("formats") if _RUNS.intersection(contents) else []
-
-
 def names(*contents: Content) -> list[str]:
-    """Return the names of the formats that support one of these contents."""
-    return [*(found.name for found in known(*contents)), *(found.name for found in others(*contents))]
-
-
-def told(*contents: Content) -> str:
-    """Return a line for help: each name with what it is."""
-    own = [f"{found.name}: {found.about}" for found in known(*contents)]
-    return "; ".join([*own, *(f"{found.name}: a plug-in of {found.package}" for found in others(*contents))])
+    """Return the names of the formats that support one of these contents; other packages' are for runs."""
+    others = plugins.of_others("formats") if _RUNS.intersection(contents) else ()
+    return [*(found.name for found in known(*contents)), *(found.name for found in others)]
 
 
 def format_of(name: str) -> Format:
