@@ -2,17 +2,7 @@
 
 from bioeval_tui.protocols import Format, ImportFormat
 
-writer = Format(
-    "atif",
-    (".atif.jsonl",),
-    "one ATIF trajectory per line; a single conversation is one document",
-    {"runs": "bioeval_tui.bundled.atif.writing:write_runs"},
-    place=7,
-)
-reader = ImportFormat(
-    "atif",
-    "ATIF trajectories (Harbor)",
-    "bioeval_tui.bundled.atif.reading:fits",
-    "bioeval_tui.bundled.atif.reading:read",
-    place=4,
-)
+_ABOUT = "one ATIF trajectory per line; a single conversation is one document"
+writer = Format("atif", (".atif.jsonl",), _ABOUT, {"runs": f"{__name__}.writing:write_runs"}, place=7)
+_READING = f"{__name__}.reading:"
+reader = ImportFormat("atif", "ATIF trajectories (Harbor)", _READING + "fits", _READING + "read", place=4)

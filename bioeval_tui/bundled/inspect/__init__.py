@@ -2,20 +2,11 @@
 
 from bioeval_tui.protocols import Format, ImportFormat
 
-_WRITING = "bioeval_tui.bundled.inspect.writing:"
+_READING, _WRITING = f"{__name__}.reading:", f"{__name__}.writing:"
 writer = Format(
-    "inspect",
-    (".eval",),
-    "an Inspect log, for `inspect view` and `read_eval_log`",
-    {"run": _WRITING + "write_run"},
-    name_of=_WRITING + "file_name",
-    name_note=_WRITING + "name_note",
-    place=10,
-)
+    "inspect", (".eval",), "an Inspect log, for `inspect view` and `read_eval_log`", {"run": _WRITING + "write_run"},
+    name_of=_WRITING + "file_name", name_note=_WRITING + "name_note", place=10,
+)  # fmt: skip
 reader = ImportFormat(
-    "inspect",
-    "Inspect's logs, .eval and .json",
-    "bioeval_tui.bundled.inspect.reading:fits",
-    "bioeval_tui.bundled.inspect.reading:read",
-    place=3,
+    "inspect", "Inspect's logs, .eval and .json", _READING + "fits", _READING + "read", place=3
 )

@@ -2,10 +2,5 @@
 
 from bioeval_tui.protocols import Format
 
-writer = Format(
-    "otlp",
-    (".otlp.jsonl",),
-    "OpenTelemetry traces, one per conversation, as OTLP JSON",
-    {"runs": "bioeval_tui.bundled.otlp.writing:write_runs"},
-    place=8,
-)
+_ABOUT = "OpenTelemetry traces, one per conversation, as OTLP JSON"
+writer = Format("otlp", (".otlp.jsonl",), _ABOUT, {"runs": f"{__name__}.writing:write_runs"}, place=8)

@@ -2,10 +2,5 @@
 
 from bioeval_tui.protocols import Format
 
-writer = Format(
-    "parquet",
-    (".parquet",),
-    "one row per turn, in typed columns",
-    {"runs": "bioeval_tui.bundled.parquet.writing:write_runs"},
-    place=5,
-)
+_ABOUT = "one row per turn, in typed columns"
+writer = Format("parquet", (".parquet",), _ABOUT, {"runs": f"{__name__}.writing:write_runs"}, place=5)
