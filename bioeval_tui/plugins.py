@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from pkgutil import resolve_name
 from typing import Any, Literal, Protocol, TypeVar
 
 from bioeval_tui import agent_protocols
@@ -134,6 +135,31 @@ def load_as(kind: type[Described], group: Group, name: str) -> Described:
             f"the {group.removesuffix('s')} plug-in {clean_line(name, 100)} is no {kind.__name__}, but of the type {shown}"
         )
     return replace(found, name=name)  # type: ignore[type-var]
+
+
+def in_order(kind: type[Described], group: Group, own: Iterable[Any]) -> list[Described]:
+    """Return what a table and the bundled plug-ins describe, by their `place`."""
+    found = (*own, *(load_as(kind, group, name) for name in bundled(group)))
+    return sorted(found, key=lambda one: int(one.place))
+
+
+def find(kind: type[Described], group: Group, own: Iterable[Any], name: str) -> Described:
+    """Return what is described with that name: in a table, or by a plug-in.
+
+    Raises:
+        UsageError: there is no such plug-in, or it cannot be used.
+    """
+    return next((one for one in own if one.name == name), None) or load_as(kind, group, name)
+
+
+def called(group: Group, name: str, function: str | Callable[..., Any], *given: Any) -> Any:
+    """Call a function of a plug-in, imported if it is named as `module:function`.
+
+    Raises:
+        UsageError: it failed, and is another package's.
+    """
+    with blamed(group, name):
+        return (resolve_name(function) if isinstance(function, str) else function)(*given)
 
 
 def told(group: Group, own: Iterable[Any]) -> str:

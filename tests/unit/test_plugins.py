@@ -425,7 +425,7 @@ nothing = Format("nothing", (".nothing",), "has no function", {})
         (["--to", "shout"], "20261120-210356-44C7 WITHHELD!"),
         (["--output", "a.shout"], "wrote a.shout"),
         (["--to", "fails"], "the format plug-in fails failed: KeyError: 'key'"),
-        (["--to", "number"], "the format plug-in number failed: TypeError: it returned a value of the type int"),
+        (["--to", "number"], "the format plug-in number failed: it returned a value of the type int"),
         (["--to", "nothing"], "ValueError: the format nothing has no extension, or no function that writes runs"),
         (["--to", "named"], "the format plug-in named failed: AttributeError: module 'loud' has no attribute"),
         (["--to", "plain"], "the format plug-in plain is no Format, but of the type str"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui import plugins
@@ -41,8 +40,7 @@ class ImportFormat:
         Raises:
             UsageError: another package's plug-in failed.
         """
-        with plugins.blamed("importers", self.name):
-            return bool(_called(self.fits, look))
+        return bool(plugins.called("importers", self.name, self.fits, look))
 
     def read(self, file: Path) -> Iterator[Header | ToldConversation]:
         """Yield the content of a file.
@@ -52,7 +50,7 @@ class ImportFormat:
             UsageError: another package's plug-in failed.
         """
         with plugins.blamed("importers", self.name):
-            yield from _called(self.reads, file)
+            yield from plugins.called("importers", self.name, self.reads, file)
 
 
 _HERE = "bioeval_tui.record.importing.chat_lines:"
@@ -65,8 +63,7 @@ FORMATS = (
 
 def known() -> list[ImportFormat]:
     """Return this program's formats, the bundled ones too, in the order in which they are tried."""
-    bundled = (plugins.load_as(ImportFormat, "importers", name) for name in plugins.bundled("importers"))
-    return sorted((*FORMATS, *bundled), key=lambda one: one.place)
+    return plugins.in_order(ImportFormat, "importers", FORMATS)
 
 
 def names() -> list[str]:
@@ -76,17 +73,3 @@ def names() -> list[str]:
         *(found.name for found in known()),
         *(found.name for found in plugins.of_others("importers")),
     ]
-
-
-def find(name: str) -> ImportFormat:
-    """Return the format of that name.
-
-    Raises:
-        UsageError: there is none, or it is a plug-in that cannot be used.
-    """
-    own = next((found for found in FORMATS if found.name == name), None)
-    return own or plugins.load_as(ImportFormat, "importers", name)
-
-
-def _called(function: Function, given: Any) -> Any:
-    return (resolve_name(function) if isinstance(function, str) else function)(given)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import InputError, RecordingError, UsageError
-from bioeval_tui.record.importing.formats import OWN, ImportFormat, find, known, names
+from bioeval_tui.record.importing.formats import FORMATS, OWN, ImportFormat, known, names
 from bioeval_tui.record.importing.looking import FileLook
 
 
@@ -20,7 +20,7 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
     if name is not None:
         if name not in names():
             raise UsageError(f"unknown format {name}; use one of {', '.join(names())}")
-        return None if name == OWN else find(name)
+        return None if name == OWN else plugins.find(ImportFormat, "importers", FORMATS, name)
     if file.exists() and not file.is_file():
         raise RecordingError(f"{file}: cannot be read twice, as an import has to: save it as a file first")
     own = known()

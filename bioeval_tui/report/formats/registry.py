@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, Literal
 
 from bioeval_tui import plugins
@@ -81,10 +80,11 @@ class Format:
         return str(self._call(self.name_note, str, output)) if self.name_note else ""
 
     def _call(self, function: Function, returns: Any, *given: Any) -> Any:
-        with plugins.blamed("formats", self.name):
-            made = (resolve_name(function) if isinstance(function, str) else function)(*given)
-            if not isinstance(made, returns):
-                raise TypeError(f"it returned a value of the type {type(made).__name__}")
+        made = plugins.called("formats", self.name, function, *given)
+        if not isinstance(made, returns):
+            raise UsageError(
+                f"the format plug-in {self.name} failed: it returned a value of the type {type(made).__name__}"
+            )
         return made
 
 
@@ -110,9 +110,8 @@ FORMATS = (
 
 def known(*contents: Content) -> list[Format]:
     """Return this program's formats of one of these contents, and the bundled ones if they are runs."""
-    bundled = plugins.bundled("formats") if _RUNS.intersection(contents) else ()
-    found: tuple[Format, ...] = (*FORMATS, *map(_plugin, bundled))
-    return sorted((one for one in found if one.writers.keys() & set(contents)), key=lambda one: one.place)
+    found = plugins.in_order(Format, "formats", FORMATS) if _RUNS.intersection(contents) else FORMATS
+    return [one for one in found if one.writers.keys() & set(contents)]
 
 
 def names(*contents: Content) -> list[str]:
@@ -127,7 +126,7 @@ def format_of(name: str) -> Format:
     Raises:
         UsageError: there is none, or it is a plug-in that cannot be used.
     """
-    return next((found for found in FORMATS if found.name == name), None) or _plugin(name)
+    return plugins.find(Format, "formats", FORMATS, name)
 
 
 def choose(output: Path | None, name: str | None, *contents: Content, default: str | None = None) -> Format:
@@ -160,7 +159,3 @@ def write_runs(found: Format, runs: Any, asked: Asked) -> str | bytes:
     if len(runs) != 1:
         raise UsageError(f"the format {found.name} contains one run; write each run to its own file")
     return found.write("run", runs[0], asked)
-
-
-def _plugin(name: str) -> Format:
-    return plugins.load_as(Format, "formats", name)
