@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 Tells = Literal["pieces", "tool calls", "tool results", "tokens", "state"]
@@ -47,10 +47,7 @@ class AgentProtocol:
 
     def load(self) -> Callable[[Any], Any]:
         """Return the maker, imported if it is named."""
-        if not isinstance(self.maker, str):
-            return self.maker
-        module, _, function = self.maker.partition(":")
-        made: Callable[[Any], Any] = getattr(import_module(module), function)
+        made: Callable[[Any], Any] = resolve_name(self.maker) if isinstance(self.maker, str) else self.maker
         return made
 
     def has(self, key: str) -> bool:

@@ -21,11 +21,21 @@ from bioeval_tui.evaluation.http.client import Timeouts, timeouts_of
 from bioeval_tui.evaluation.http.failures import received_text
 from bioeval_tui.record.spans import LENGTH_LIMIT
 from bioeval_tui.record.tool_calls import call_event, parse_arguments, request_of, result_event, result_of
-from bioeval_tui.text import clean, clean_line, clean_value, shorten
+from bioeval_tui.text import (
+    MAX_DEPTH,
+    MAX_VALUES,
+    clean,
+    clean_line,
+    clean_value,
+    count_of,
+    excess_of,
+    shorten,
+    size_of,
+)
 
 __all__ = [
-    "EVENT_STREAM", "LENGTH_LIMIT", "MAX_ROUNDS", "NO_RESULT", "TAIL_S", "Connection", "DeclaredTools", "StateUrl",
-    "Timeouts", "call_event", "clean", "clean_line", "clean_value", "drain", "host_of_url", "is_stream", "objects",
-    "parse_arguments", "parse_object", "received_text", "request_of", "result_event", "result_of", "shorten", "stream_of",
-    "timeouts_of",
+    "EVENT_STREAM", "LENGTH_LIMIT", "MAX_DEPTH", "MAX_ROUNDS", "MAX_VALUES", "NO_RESULT", "TAIL_S", "Connection",
+    "DeclaredTools", "StateUrl", "Timeouts", "call_event", "clean", "clean_line", "clean_value", "count_of", "drain",
+    "excess_of", "host_of_url", "is_stream", "objects", "parse_arguments", "parse_object", "received_text", "request_of",
+    "result_event", "result_of", "shorten", "size_of", "stream_of", "timeouts_of",
 ]  # fmt: skip

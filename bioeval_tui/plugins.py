@@ -1,4 +1,4 @@
-"""Plug-ins from entry points: agents, evaluators, judges, graphs and metrics.
+"""Plug-ins from entry points: agents, evaluators, judges, graphs, formats of files and metrics.
 
 A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its name is
 what a job file uses. Listing reads the installed packages' metadata and imports nothing; a plug-in's code
@@ -10,29 +10,34 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal, Protocol
+from pkgutil import resolve_name
+from typing import Any, Literal, Protocol, TypeVar
 
 from bioeval_tui import agent_protocols
 from bioeval_tui.agent_protocols import AgentProtocol
-from bioeval_tui.errors import UsageError
+from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.text import clean_line
 
-Group = Literal["agents", "evaluators", "judges", "graphs", "metrics"]
-GROUPS: tuple[Group, ...] = ("agents", "evaluators", "judges", "graphs", "metrics")
+Group = Literal["agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics"]
+GROUPS: tuple[Group, ...] = ("agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics")
 BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "agents": agent_protocols.names(),
     "evaluators": ("human", "llm", "scripted"),
     "judges": ("llm", "rules"),
     "graphs": ("embedded", "neo4j"),
+    "formats": ("csv", "html", "json", "junit", "md", "openai-jsonl"),
+    "importers": ("bioeval-tui", "openai-jsonl", "transcripts"),
     "metrics": (),
 }
 """Names that a plug-in cannot use, besides those of the bundled ones; grading looks among its own metrics first."""
 PACKAGE = "bioeval-tui"
 """The package of the bundled plug-ins."""
+Described = TypeVar("Described")
 
 
 # What plug-ins take and return is in evaluation/seams.py and evaluation/job/models.py, and is not imported here: a metric's
@@ -71,6 +76,22 @@ def names(group: Group) -> list[str]:
     return sorted({*BUILT_IN[group], *_entries(group)})
 
 
+def bundled(group: Group) -> list[str]:
+    """Return the names of this package's own plug-ins of a group, without importing any."""
+    return [name for name, entry in sorted(_entries(group).items()) if _is_bundled(entry)]
+
+
+def of_others(group: Group) -> list[Plugin]:
+    """Return other packages' plug-ins of a group, without importing any."""
+    return [plugin for plugin in installed(group) if not is_own(group, plugin.name)]
+
+
+def refused(group: Group) -> list[Plugin]:
+    """Return other packages' plug-ins whose name is taken, so that they are not used."""
+    listed = entry_points(group=f"bioeval_tui.{group}")
+    return [_plugin(group, entry) for entry in listed if is_own(group, entry.name) and not _is_bundled(entry)]
+
+
 def is_own(group: Group, name: str) -> bool:
     """Return whether this package brings what has this name, built in or bundled."""
     entry = _entries(group).get(name)
@@ -101,6 +122,79 @@ def load(group: Group, name: str) -> Any:
         ) from problem
 
 
+def load_as(kind: type[Described], group: Group, name: str) -> Described:
+    """Import a plug-in whose entry point is a description of that kind, and return it with the entry point's name.
+
+    Raises:
+        UsageError: there is no such plug-in, it cannot be imported, or it is something else.
+    """
+    found = load(group, name)
+    if not isinstance(found, kind):
+        shown = clean_line(type(found).__name__, 80)
+        raise UsageError(
+            f"the {group.removesuffix('s')} plug-in {clean_line(name, 100)} is no {kind.__name__}, but of the type {shown}"
+        )
+    return replace(found, name=name)  # type: ignore[type-var]
+
+
+def in_order(kind: type[Described], group: Group, own: Iterable[Any]) -> list[Described]:
+    """Return what a table and the bundled plug-ins describe, by their `place`."""
+    found = (*own, *(load_as(kind, group, name) for name in bundled(group)))
+    return sorted(found, key=lambda one: int(one.place))
+
+
+def find(kind: type[Described], group: Group, own: Iterable[Any], name: str) -> Described:
+    """Return what is described with that name: in a table, or by a plug-in.
+
+    Raises:
+        UsageError: there is no such plug-in, or it cannot be used.
+    """
+    return next((one for one in own if one.name == name), None) or load_as(kind, group, name)
+
+
+def called(group: Group, name: str, function: str | Callable[..., Any], *given: Any) -> Any:
+    """Call a function of a plug-in, imported if it is named as `module:function`.
+
+    Raises:
+        UsageError: it failed, and is another package's.
+    """
+    with blamed(group, name):
+        return (resolve_name(function) if isinstance(function, str) else function)(*given)
+
+
+def told(group: Group, own: Iterable[Any]) -> str:
+    """Return a line for help: what each of this program's is, and the packages of the others."""
+    others = (f"{one.name}: a plug-in of {one.package}" for one in of_others(group))
+    return "; ".join([*(f"{one.name}: {one.about}" for one in own), *others])
+
+
+def usable(kind: type[Described], group: Group) -> Iterator[Described]:
+    """Yield the descriptions of other packages' plug-ins; who names one that cannot be used is told why."""
+    for plugin in of_others(group):
+        with suppress(UsageError):
+            yield load_as(kind, group, plugin.name)
+
+
+@contextmanager
+def blamed(group: Group, name: str) -> Iterator[None]:
+    """Turn an exception in another package's plug-in into one sentence that names it.
+
+    Raises:
+        UsageError: the plug-in failed.
+    """
+    try:
+        yield
+    except (BioevalError, OSError):
+        raise
+    except Exception as problem:  # whatever a stranger's code does
+        if is_own(group, name):
+            raise
+        why = clean_line(f"{type(problem).__name__}: {problem}", 300)
+        raise UsageError(
+            f"the {group.removesuffix('s')} plug-in {clean_line(name, 100)} failed: {why}"
+        ) from problem
+
+
 def agent_protocol(name: str) -> AgentProtocol | None:
     """Return the agent protocol of that name; None if there is none. A plug-in is imported.
 
@@ -128,8 +222,7 @@ def agent_protocol(name: str) -> AgentProtocol | None:
 
 def own_agent_protocols() -> tuple[AgentProtocol, ...]:
     """Return the protocols that this package brings; only they are imported."""
-    bundled = [name for name, entry in sorted(_entries("agents").items()) if _is_bundled(entry)]
-    found = map(agent_protocol, bundled)
+    found = map(agent_protocol, bundled("agents"))
     return (*agent_protocols.PROTOCOLS, *(protocol for protocol in found if protocol is not None))
 
 

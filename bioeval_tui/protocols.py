@@ -1,4 +1,4 @@
-"""What a plug-in imports: what its agent says of itself and is called with, the protocols of `bioeval_tui.evaluation.seams`, their types, and the current `traceparent`."""
+"""What a plug-in imports: what its agent or file format says of itself and is called with, the protocols of `bioeval_tui.evaluation.seams`, their types, and the current `traceparent`."""
 
 from bioeval_tui.agent_protocols import AgentProtocol
 from bioeval_tui.evaluation.agents.terms import AgentTerms
@@ -25,10 +25,12 @@ from bioeval_tui.evaluation.seams import (
     Violation,
 )
 from bioeval_tui.evaluation.traces.joined import traceparent
+from bioeval_tui.record.importing.formats import ImportFormat
 from bioeval_tui.record.names import Condition, Peer, Role
+from bioeval_tui.report.formats.registry import Format
 
 __all__ = [
     "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Condition", "Delta", "Evaluator", "EvaluatorView", "Evidence",
-    "Generation", "GraphSnapshot", "Judge", "JudgeView", "KnowledgeGraph", "Peer", "PeerError", "Reply", "Role",
+    "Format", "Generation", "GraphSnapshot", "ImportFormat", "Judge", "JudgeView", "KnowledgeGraph", "Peer", "PeerError", "Reply", "Role",
     "Rows", "TaskVerdict", "TranscriptMessage", "Utterance", "Verdict", "Violation", "traceparent",
 ]  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType
 
 import click
@@ -18,7 +18,7 @@ from bioeval_tui.cli.main import COMMANDS, app
 from bioeval_tui.cli.runs import RUNS
 from bioeval_tui.evaluation.guards import checks
 from bioeval_tui.evaluation.seams import EvaluatorView, Violation
-from bioeval_tui.report.formats.registry import FORMATS
+from bioeval_tui.report.formats.registry import FORMATS, known
 from tests.unit.evaluation.conversation.fakes import job
 from tests.unit.report.recorded import GOLDEN
 
@@ -45,7 +45,7 @@ from bioeval_tui.report.formats import registry
 module = types.ModuleType("bioeval_tui.report.formats.shout")  # the file
 module.write_runs = lambda runs, asked: " ".join(run.started.job_name.upper() for run in runs)
 sys.modules[module.__name__] = module
-registry.FORMATS += (registry.Format("shout", (".shout",), "job names, loud", {"runs": "shout:write_runs"}),)  # the line
+registry.FORMATS += (registry.Format("shout", (".shout",), "job names, loud", {"runs": "bioeval_tui.report.formats.shout:write_runs"}),)  # the line
 from bioeval_tui.cli.main import main
 main()
 """
@@ -71,19 +71,20 @@ def test_adding_a_format_takes_one_file_and_one_line(tmp_path: Path, arguments: 
 
 
 def test_every_line_of_the_table_of_formats_names_functions_that_exist() -> None:
-    for found in FORMATS:
+    formats = known("run", "runs")
+    for found in formats:
         for where in filter(None, (*found.writers.values(), found.name_of, found.name_note)):
-            module, _, name = where.partition(":")
-            assert callable(getattr(import_module(f"bioeval_tui.report.formats.{module}"), name))
-    assert len({found.name for found in FORMATS}) == len(FORMATS)
-    endings = [ending for found in FORMATS for ending in found.endings]
+            assert callable(resolve_name(where))
+    assert plugins.BUILT_IN["formats"] == tuple(sorted(found.name for found in FORMATS))
+    assert len({found.name for found in formats}) == len(formats)
+    endings = [ending for found in formats for ending in found.endings]
     assert len(set(endings)) == len(endings)
 
 
 def format_table() -> str:
     """Return the table of docs/reports.md, as the formats have it."""
     lines = []
-    for found in FORMATS:
+    for found in known("run", "runs"):
         runs = "✓" if "runs" in found.writers else "one" if "run" in found.writers else ""
         held = [runs, *("✓" if content in found.writers else "" for content in CONTENTS[1:])]
         endings = ", ".join(f"`{ending}`" for ending in found.endings)

@@ -41,7 +41,7 @@ MAY_WRITE = {
     "record/overlay.py": "appends to an overlay, locked, and truncated to whole lines",
     "record/recorder.py": "appends to a recording, locked",
     "record/transfer.py": "copies a recording of any size in pieces, locked while it is being written; put in place when it is whole",
-    "report/formats/inspect_log.py": "a zip file in memory",
+    "bundled/inspect/writing.py": "a zip file in memory",
     "report/formats/replays.py": "what ffmpeg reads, in a folder of its own",
 }
 

@@ -14,7 +14,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.report.formats.registry import holding
+from bioeval_tui.report.formats.registry import known
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line
@@ -77,7 +77,7 @@ def with_thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def with_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for each format that can contain a gate's result; `gate_files` reads them."""
-    for found in reversed(holding("gate")):
+    for found in reversed(known("gate")):
         command = click.option(
             f"--{found.name}",
             f"write_{found.name}",
@@ -99,7 +99,7 @@ def with_gate_files_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def gate_files(options: Mapping[str, Any]) -> dict[str, Path]:
     """Return the files to write, by format."""
-    asked = {found.name: options.get(f"write_{found.name}") for found in holding("gate")}
+    asked = {found.name: options.get(f"write_{found.name}") for found in known("gate")}
     return {name: path for name, path in asked.items() if path is not None}
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bioeval_tui import plugins
 from bioeval_tui.cli.options import complete_run, find_run
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.attach import sender_name
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "kind", type=click.Choice(import_formats.names()),
     help="Its format [by content]. "
-    + "; ".join(f"{found.name}: {found.about}" for found in import_formats.FORMATS) + ".",
+    + plugins.told("importers", import_formats.known()) + ".",
 )  # fmt: skip
 @click.option(
     "--job",

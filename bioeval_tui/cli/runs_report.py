@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bioeval_tui import plugins
 from bioeval_tui.cli.options import complete_run, gate_files, with_gate_files, with_thresholds
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
@@ -23,7 +24,7 @@ from bioeval_tui.report.correction import corrections
 from bioeval_tui.report.files import write_or_print, write_private
 from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, print_agreement
 from bioeval_tui.report.formats.comparison_console import print_comparison, print_rankings
-from bioeval_tui.report.formats.registry import TARGET, Asked, Format, choose, holding, names, write_runs
+from bioeval_tui.report.formats.registry import TARGET, Asked, Format, choose, known, names, write_runs
 from bioeval_tui.report.gate import Gate, GateRules, print_checks, with_people
 from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.report.rankings import ranking_dicts, rankings
@@ -46,7 +47,7 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
     """Add the options for the format and the output file."""
 
     def add(command: Callable[..., int]) -> Callable[..., int]:
-        listed = "; ".join(f"{found.name}: {found.about}" for found in holding("run", "runs"))
+        listed = plugins.told("formats", known("run", "runs"))
         for one in (
             click.option(
                 "--output",

@@ -89,10 +89,11 @@ def link(path: Path, target: Path) -> None:
         ) from None
 
 
-NO_RECORDING = (
-    "not a recording (the .jsonl file of a run, whose first line says how the run began), nor recognised as "
-    f"{', '.join(name for name in names() if name != OWN)}; if it is one of them, name it with --format"
-)
+def _no_recording(file: Path) -> RecordingError:
+    return RecordingError(
+        f"{file}: not a recording (the .jsonl file of a run, whose first line says how the run began), nor recognised as "
+        f"{', '.join(name for name in names() if name != OWN)}; if it is one of them, name it with --format"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
     with _cleaned(file, runs_dir) as (copy, events, problems):
         started = next((event for event in events if isinstance(event, RunStarted)), None)
         if started is None:
-            raise RecordingError(f"{file}: {NO_RECORDING}")
+            raise _no_recording(file)
         if not is_run_id(started.run_id):
             raise RecordingError(f"{file}: not a recording: its run id is invalid")
         target = recording_path(runs_dir, started.run_id)
@@ -267,7 +268,7 @@ def _cleaned(
         os.fsync(written.fileno())
         reader.finish()
         if not count:
-            raise RecordingError(f"{file}: {NO_RECORDING}")  # a sentence for the file, not for each line
+            raise _no_recording(file)  # a sentence for the file, not for each line
         yield copy, kept, tuple(reader.problems)
 
 

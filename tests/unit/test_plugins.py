@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import runpy
+import subprocess
 import sys
 import tomllib
 from dataclasses import replace
@@ -12,16 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui import plugins
+from bioeval_tui import __version__, plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.seams import Delta, PeerError, Reply
 from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.evaluation.wiring.doctor import examine
 from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.metrics import find_metric
-from bioeval_tui.settings import Secret
+from bioeval_tui.settings import Secret, Settings
 from tests.servers.whole_runs import hold
+from tests.unit.report.recorded import GOLDEN
 
 TaskFolder = runpy.run_path(str(Path(__file__).parent / "grade" / "conftest.py"))["TaskFolder"]
 
@@ -394,6 +398,113 @@ def test_a_task_can_be_graded_by_a_plugins_metric(site, tmp_path_factory, monkey
         find_metric("worse")
     with pytest.raises(KeyError, match="is not a bioeval_tui"):
         find_metric("none")
+
+
+SHOUT = """
+from bioeval_tui.formats import LoadedRun, talks
+from bioeval_tui.protocols import Format
+
+def write_runs(runs, asked):
+    return "".join(f"{run.run_id} {talk.key.condition}!\\n".upper() for run, talk in talks(runs))
+
+shout = Format("any", (".shout",), "ids, loud", {"runs": write_runs})
+named = Format("named", (".named.shout",), "ids", {"run": "loud:write_run"}, name_of="loud:name")
+fails = Format("fails", (".fails",), "raises", {"runs": lambda runs, asked: {}["key"]})
+number = Format("number", (".number",), "returns a number", {"runs": lambda runs, asked: 3})
+"""
+QUIET = """
+from bioeval_tui.protocols import Format
+
+nothing = Format("nothing", (".nothing",), "has no function", {})
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--to", "shout"], "20261120-210356-44C7 WITHHELD!"),
+        (["--output", "a.shout"], "wrote a.shout"),
+        (["--to", "fails"], "the format plug-in fails failed: KeyError: 'key'"),
+        (["--to", "number"], "the format plug-in number failed: it returned a value of the type int"),
+        (["--to", "nothing"], "ValueError: the format nothing has no extension, or no function that writes runs"),
+        (["--to", "named"], "the format plug-in named failed: AttributeError: module 'loud' has no attribute"),
+        (["--to", "plain"], "the format plug-in plain is no Format, but of the type str"),
+        (["--to", "away"], "the plug-in away of loud 1.0 cannot be loaded: ModuleNotFoundError"),
+        (["--to", "json"], '"run_id"'),
+        (["--output", "a.away"], "a.away: unknown extension; use .html, .md, "),
+        (["--help"], "inspect: an Inspect log, for `inspect view` and `read_eval_log`; away: a plug-in of loud 1.0;"),
+    ],
+)  # fmt: skip
+def test_another_packages_format_is_used_as_a_built_in_one(tmp_path, arguments, says):
+    names = ("shout", "named", "fails", "number")
+    points = "".join(f"{name} = loud:{name}\n" for name in names)
+    points += "plain = loud:__name__\naway = not_there:away\nnothing = quiet:nothing\njson = loud:fails\n"
+    install(tmp_path, "loud", f"[bioeval_tui.formats]\n{points}", loud=SHOUT, quiet=QUIET)
+    done = subprocess.run(
+        [sys.executable, "-m", "bioeval_tui", "runs", "export", str(GOLDEN), *arguments],
+        capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "BIOEVAL_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "200"},
+    )  # fmt: skip
+    said = " ".join((done.stdout + done.stderr).split())
+    assert says in said
+    assert "Traceback" not in said
+
+
+DIARY = """
+from bioeval_tui.formats import Header, InputError, ToldConversation, ToldPiece, lines, messages_of
+from bioeval_tui.protocols import ImportFormat
+
+def fits(look): return "diary" in look.first
+
+def read(file):
+    with file.open("rb") as opened:
+        for number, line in lines(opened):
+            if "diary" not in line:
+                raise InputError(f"line {number}: must have `diary`")
+            pieces = [ToldPiece("user" if place % 2 == 0 else "assistant", text, text) for place, text in enumerate(line["diary"])]
+            yield ToldConversation(line["name"], messages_of(pieces))
+    yield Header(name="diary", agent="a dentist")
+
+diary = ImportFormat("any", "diaries", "diary:fits", read)
+fails = ImportFormat("fails", "raises", lambda look: False, lambda file: {}["key"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments", "says"),
+    [
+        ('{"name": "a", "diary": ["Hello", "Open wide"]}', [], "diary ↓ imported"),
+        ('{"name": "a", "dairy": ["Hello", "Open wide"]}', ["--format", "diary"], "line 1: must have `diary`"),
+        ('{"name": "a", "dairy": []}', ["--format", "fails"], "the importer plug-in fails failed: KeyError: 'key'"),
+        ('{"name": "a"}', [], "nor recognised as tau-bench, tau2, inspect, atif, transcripts, openai-jsonl, away, diary, fails;"),
+        ('{"name": "a"}', ["--format", "away"], "the plug-in away of diary 1.0 cannot be loaded"),
+        ("", ["--help"], "openai-jsonl: conversations in OpenAI's chat format; away: a plug-in of diary 1.0; diary:"),
+    ],
+)  # fmt: skip
+def test_another_packages_importer_is_used_as_a_built_in_one(tmp_path, line, arguments, says):
+    points = "diary = diary:diary\nfails = diary:fails\naway = not_there:away\n"
+    install(tmp_path, "diary", f"[bioeval_tui.importers]\n{points}", diary=DIARY)
+    (tmp_path / "a.jsonl").write_text(f"{line}\n{line}\n")
+    said = ""
+    for command in (["import", "a.jsonl", *arguments], ["list"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "bioeval_tui", "runs", *command],
+            capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "BIOEVAL_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "200"},
+        )  # fmt: skip
+        said += " ".join((done.stdout + done.stderr).split())
+    assert says in said
+    assert "Traceback" not in said
+
+
+def test_a_plugin_whose_name_is_taken_is_refused_in_one_sentence(site):
+    install(site, "mine", "[bioeval_tui.formats]\njson = mine:json\natif = mine:atif\n", mine="")
+    found = next(one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins")
+    assert (found.state, found.said) == (
+        "broken",
+        "not used, because this program has one of that name: format json (mine 1.0), format atif (mine 1.0)",
+    )
+    assert {plugin.package for plugin in plugins.installed("formats")} == {f"bioeval-tui {__version__}"}
 
 
 def test_listing_plugins_imports_nothing(example):

@@ -14,6 +14,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 PUBLISHED = {
     "bioeval_tui": ["Results", "evaluate", "evaluate_async", "load_run"],
     "bioeval_tui.compat": ["biomlbench"],
+    "bioeval_tui.formats": [
+        "CONDITIONS", "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Asked", "BadZipFile", "Case", "ChatRole", "ConversationKey",
+        "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError", "LoadedRun", "MessageState",
+        "Output", "ToldCall", "ToldConversation", "ToldMessage", "ToldPiece", "ZipFile", "calls_of", "chat", "chat_messages",
+        "chat_pieces", "compact_json", "grouped", "in_unit", "is_zipfile", "lines", "members", "messages_of", "milliseconds",
+        "moment", "object_at", "objects", "paired", "talks", "text_of", "to_arrow", "whole_number",
+    ],
     "bioeval_tui.grading": [
         "Grader", "GraderPool", "Invalid", "InvalidSubmissionError", "Leaderboard", "NotGraded", "NotGradedError", "Outcome",
         "Ranking", "Registry", "Task", "TaskEntry", "TaskReport", "aggregate_reports", "calculate_human_performance_metrics",
@@ -22,14 +29,14 @@ PUBLISHED = {
     ],
     "bioeval_tui.grading.metrics": ["METRICS", "Metric"],
     "bioeval_tui.http_agents": [
-        "EVENT_STREAM", "LENGTH_LIMIT", "MAX_ROUNDS", "NO_RESULT", "TAIL_S", "Connection", "DeclaredTools", "StateUrl",
-        "Timeouts", "call_event", "clean", "clean_line", "clean_value", "drain", "host_of_url", "is_stream", "objects",
-        "parse_arguments", "parse_object", "received_text", "request_of", "result_event", "result_of", "shorten", "stream_of",
-        "timeouts_of",
+        "EVENT_STREAM", "LENGTH_LIMIT", "MAX_DEPTH", "MAX_ROUNDS", "MAX_VALUES", "NO_RESULT", "TAIL_S", "Connection",
+        "DeclaredTools", "StateUrl", "Timeouts", "call_event", "clean", "clean_line", "clean_value", "count_of", "drain",
+        "excess_of", "host_of_url", "is_stream", "objects", "parse_arguments", "parse_object", "received_text", "request_of",
+        "result_event", "result_of", "shorten", "size_of", "stream_of", "timeouts_of",
     ],
     "bioeval_tui.plugins": ["installed", "load", "make_agent", "require"],
     "bioeval_tui.protocols": [
-        "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Delta", "Evaluator", "EvaluatorView", "Evidence", "Generation", "GraphSnapshot",
+        "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Delta", "Evaluator", "EvaluatorView", "Evidence", "Format", "Generation", "GraphSnapshot", "ImportFormat",
         "Judge", "JudgeView", "KnowledgeGraph", "PeerError", "Reply", "Rows", "TaskVerdict", "TranscriptMessage", "Utterance",
         "Verdict", "Violation",
     ],

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from bioeval_tui.http_agents import MAX_DEPTH, MAX_VALUES, count_of, excess_of, size_of
 from bioeval_tui.protocols import PeerError
-from bioeval_tui.text import MAX_DEPTH, MAX_VALUES, count_of, excess_of, size_of
 
 MAX_STATE = 5_000_000
 """Maximum size of a state after an answer, in values and characters; a snapshot cannot be larger than an answer."""

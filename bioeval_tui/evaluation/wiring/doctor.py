@@ -83,16 +83,19 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
 
 def _plugins(settings: Settings) -> Finding:
     """List the plug-ins of other packages from their metadata, without importing them."""
-    found = [
-        plugin
-        for group in plugins.GROUPS
-        for plugin in plugins.installed(group)
-        if not plugins.is_own(group, plugin.name)
-    ]
-    named = ", ".join(
-        f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})" for plugin in found
-    )
-    return Finding("plug-ins", "works", named or "none installed")
+
+    def named(found: Callable[[plugins.Group], list[plugins.Plugin]]) -> str:
+        return ", ".join(
+            f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})"
+            for group in plugins.GROUPS
+            for plugin in found(group)
+        )
+
+    if refused := named(plugins.refused):
+        return Finding(
+            "plug-ins", "broken", f"not used, because this program has one of that name: {refused}"
+        )
+    return Finding("plug-ins", "works", named(plugins.of_others) or "none installed")
 
 
 def _python(settings: Settings) -> Finding:

@@ -1,1 +1,1 @@
-"""Imports recordings of other tools: one module per format, and one line in the table of `formats`."""
+"""Imports recordings of other tools: the formats, in the table of `formats` or as plug-ins, and what their readers use."""

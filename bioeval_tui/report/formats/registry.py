@@ -1,4 +1,4 @@
-"""The table of formats. To add one, add a file in this folder and a line here.
+"""The table of formats. To add one, add a file in this folder and a line here; those of other systems are plug-ins.
 
 `--format`, `--to`, the names of `--output`, the export dialog, docs/reports.md and error messages come from it. A writer
 is imported when its format is asked for: HTML needs a template engine, and the others do not.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 
 Content = Literal["run", "runs", "gate", "comparison", "medals", "table"]
@@ -22,7 +23,7 @@ Content = Literal["run", "runs", "gate", "comparison", "medals", "table"]
 
 and returns the document, as text or bytes.
 """
-
+_RUNS = frozenset({"run", "runs"})
 
 TARGET = 0.8
 """The score for which reports say what is missing, unless another is asked for."""
@@ -36,88 +37,111 @@ class Asked:
     output: Path | None = None
 
 
+Function = str | Callable[..., Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format. `writers` has, for each content that it can hold, `module:function` of this package.
+    """One format: a line of the table below, or the entry point of a plug-in, which holds runs only.
 
-    `name_of` returns a file name for a run, if readers of the format expect certain names.
+    `writers` has a function for each content that it can hold; as `module:function` it is imported only when it is
+    called. `name_of` returns a file name for a run, if readers of the format expect certain names. `place` orders lists.
     """
 
     name: str
     endings: tuple[str, ...]
     about: str
-    writers: Mapping[Content, str]
-    name_of: str = ""
-    name_note: str = ""
-    """`module:function` that returns what is wrong with a user's file name; empty if nothing is."""
+    writers: Mapping[Content, Function]
+    name_of: Function = ""
+    name_note: Function = ""
+    """Returns what is wrong with a user's file name; empty if nothing is."""
+    place: int = 100
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` unless it has an extension, and a function that writes runs."""
+        if not self.endings or not _RUNS & self.writers.keys():
+            raise ValueError(f"the format {self.name} has no extension, or no function that writes runs")
 
     def write(self, content: Content, *given: Any) -> str | bytes:
-        """Return the document."""
-        made: str | bytes = _function(self.writers[content])(*given)
+        """Return the document.
+
+        Raises:
+            UsageError: another package's plug-in failed.
+        """
+        made: str | bytes = self._call(self.writers[content], str | bytes, *given)
         return made
 
     def file_name(self, run: Any) -> str:
         """Return the default file name of a run."""
-        return str(_function(self.name_of)(run)) if self.name_of else f"{run.run_id}{self.endings[0]}"
+        return str(self._call(self.name_of, str, run)) if self.name_of else f"{run.run_id}{self.endings[0]}"
 
     def note_on(self, output: Path) -> str:
         """Return why readers of the format would not find a file of this name; empty if they would."""
-        return str(_function(self.name_note)(output)) if self.name_note else ""
+        return str(self._call(self.name_note, str, output)) if self.name_note else ""
+
+    def _call(self, function: Function, returns: Any, *given: Any) -> Any:
+        made = plugins.called("formats", self.name, function, *given)
+        if not isinstance(made, returns):
+            raise UsageError(
+                f"the format plug-in {self.name} failed: it returned a value of the type {type(made).__name__}"
+            )
+        return made
 
 
+_HERE = "bioeval_tui.report.formats."
 FORMATS = (
     Format("html", (".html", ".htm"), "one self-contained page, to read and print",
-           {"runs": "html:write_runs", "medals": "medal_pages:medals_html"}),
+           {"runs": _HERE + "html:write_runs", "medals": _HERE + "medal_pages:medals_html"}, place=1),
     Format("md", (".md",), "Markdown, for pull requests and notes",
-           {"runs": "markdown:write_runs", "gate": "markdown:write_gate", "medals": "medal_pages:medals_markdown",
-            "table": "tables:table_markdown"}),
+           {"runs": _HERE + "markdown:write_runs", "gate": _HERE + "markdown:write_gate",
+            "medals": _HERE + "medal_pages:medals_markdown", "table": _HERE + "tables:table_markdown"}, place=2),
     Format("json", (".json",), "all values; `bioeval-tui schema result` prints the schema",
-           {"runs": "json_report:write_runs", "gate": "json_report:write_gate",
-            "comparison": "json_report:write_comparison", "medals": "medal_pages:medals_json"}),
+           {"runs": _HERE + "json_report:write_runs", "gate": _HERE + "json_report:write_gate",
+            "comparison": _HERE + "json_report:write_comparison", "medals": _HERE + "medal_pages:medals_json"}, place=3),
     Format("csv", (".csv",), "one row per turn, or per graded submission",
-           {"runs": "tables:turns_csv", "medals": "medal_pages:medals_csv", "table": "tables:table_csv"}),
-    Format("parquet", (".parquet",), "one row per turn, in typed columns",
-           {"runs": "parquet:write_runs"}),
+           {"runs": _HERE + "tables:turns_csv", "medals": _HERE + "medal_pages:medals_csv",
+            "table": _HERE + "tables:table_csv"}, place=4),
     Format("junit", (".xml",), "JUnit XML, for CI",
-           {"runs": "junit:write_runs", "gate": "junit:write_gate"}),
-    Format("atif", (".atif.jsonl",), "one ATIF trajectory per line; a single conversation is one document",
-           {"runs": "atif:write_runs"}),
-    Format("otlp", (".otlp.jsonl",), "OpenTelemetry traces, one per conversation, as OTLP JSON",
-           {"runs": "otlp:write_runs"}),
+           {"runs": _HERE + "junit:write_runs", "gate": _HERE + "junit:write_gate"}, place=6),
     Format("openai-jsonl", (".jsonl",), "one conversation per line, in OpenAI's chat format",
-           {"runs": "tables:openai_lines"}),
-    Format("inspect", (".eval",), "an Inspect log, for `inspect view` and `read_eval_log`",
-           {"run": "inspect_log:write_run"}, name_of="inspect_log:file_name", name_note="inspect_log:name_note"),
+           {"runs": _HERE + "tables:openai_lines"}, place=9),
 )  # fmt: skip
 
 
-def holding(*contents: Content) -> list[Format]:
-    """Return the formats that support one of these contents."""
-    return [found for found in FORMATS if any(content in found.writers for content in contents)]
+def known(*contents: Content) -> list[Format]:
+    """Return this program's formats of one of these contents, and the bundled ones if they are runs."""
+    found = plugins.in_order(Format, "formats", FORMATS) if _RUNS.intersection(contents) else FORMATS
+    return [one for one in found if one.writers.keys() & set(contents)]
 
 
 def names(*contents: Content) -> list[str]:
-    """Return the names of the formats that support one of these contents."""
-    return [found.name for found in holding(*contents)]
+    """Return the names of the formats that support one of these contents; other packages' are for runs."""
+    others = plugins.of_others("formats") if _RUNS.intersection(contents) else ()
+    return [*(found.name for found in known(*contents)), *(found.name for found in others)]
 
 
 def format_of(name: str) -> Format:
-    """Return the format of that name."""
-    return next(found for found in FORMATS if found.name == name)
+    """Return the format of that name.
+
+    Raises:
+        UsageError: there is none, or it is a plug-in that cannot be used.
+    """
+    return plugins.find(Format, "formats", FORMATS, name)
 
 
 def choose(output: Path | None, name: str | None, *contents: Content, default: str | None = None) -> Format:
-    """Return the format by its name, otherwise by the file's extension.
+    """Return the format by its name, otherwise by the file's extension: other packages' are tried last.
 
     Raises:
         UsageError: the extension belongs to no format; the message lists the valid ones.
     """
     if name is not None:
         return format_of(name)
-    fitting = holding(*contents)
+    fitting = known(*contents)
     if default is not None and (output is None or output.is_dir()):
         return format_of(default)
-    found = next((f for f in fitting if output is not None and output.name.lower().endswith(f.endings)), None)
+    tried = chain(fitting, plugins.usable(Format, "formats") if _RUNS.intersection(contents) else ())
+    found = next((f for f in tried if output is not None and output.name.lower().endswith(f.endings)), None)
     if found is None:
         *most, last = (f.endings[0] for f in fitting)
         raise UsageError(f"{output}: unknown extension; use {', '.join(most)} or {last}, or give --format")
@@ -135,9 +159,3 @@ def write_runs(found: Format, runs: Any, asked: Asked) -> str | bytes:
     if len(runs) != 1:
         raise UsageError(f"the format {found.name} contains one run; write each run to its own file")
     return found.write("run", runs[0], asked)
-
-
-def _function(where: str) -> Callable[..., Any]:
-    module, _, name = where.partition(":")
-    function: Callable[..., Any] = getattr(import_module(f"bioeval_tui.report.formats.{module}"), name)
-    return function

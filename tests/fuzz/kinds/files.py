@@ -162,6 +162,7 @@ class Recordings(_Files):
             return type(error).__name__
 
     def _read(self, case: bytes) -> str:
+        from bioeval_tui.bundled.inspect.writing import inspect_log
         from bioeval_tui.record.catalogue import Catalogue
         from bioeval_tui.record.replay import Player
         from bioeval_tui.record.transfer import import_recording
@@ -170,7 +171,6 @@ class Recordings(_Files):
         from bioeval_tui.report.document import document_of
         from bioeval_tui.report.formats.console import print_score_card
         from bioeval_tui.report.formats.html import html_report
-        from bioeval_tui.report.formats.inspect_log import inspect_log
         from bioeval_tui.report.formats.json_report import comparison_dict, json_report
         from bioeval_tui.report.formats.junit import junit_xml
         from bioeval_tui.report.formats.markdown import markdown_report

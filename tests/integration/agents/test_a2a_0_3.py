@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bioeval_tui.evaluation.seams import Delta, PeerError
-from tests.integration.agents.test_a2a import connect, say, text_of
+from tests.contract.test_a2a import connect, say, text_of
 from tests.servers.a2a_0_3_agent import a2a_0_3_agent
 from tests.servers.a2a_agent import serve_asgi
 

@@ -13,6 +13,7 @@ from ag_ui.core import events as ag
 from ag_ui.core.types import RunAgentInput
 from ag_ui.encoder import EventEncoder
 from aiohttp import web
+from pydantic import TypeAdapter, ValidationError
 
 from bioeval_tui.bundled.ag_ui.agent import AGUIAgent
 from bioeval_tui.evaluation.agents import connection
@@ -352,6 +353,34 @@ async def test_malformed_arguments_of_a_call_are_a_failed_call_and_never_sent_ba
     (told,) = calls_of([{"role": "assistant", "events": reply.generation}])
     assert (told.arguments, told.result, told.failed) == ('{"drug": "warf', "found", True)
     assert server.asked[1].messages[1].tool_calls[0].function.arguments == "{}"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"type": "RUN_FINISHED"},
+        {"type": "RUN_FINISHED", "runId": "r", "finishReason": "stop", "usage": {"promptTokens": 3}},
+        {"type": "TOOL_CALL_RESULT", "toolCallId": "c1", "content": {"found": True}},
+        {"type": "MESSAGES_SNAPSHOT", "messages": [{"role": "assistant", "content": "Aspirin interacts."}]},
+        {"type": "STATE_DELTA", "delta": [{"op": "increase", "path": "/doses"}]},
+        {"type": "BRAND_NEW", "value": 1},
+    ],
+    ids=lambda odd: f"{odd['type']}-{len(odd)}",
+)
+async def test_what_the_published_models_reject_and_servers_send_is_read(odd: dict[str, Any]) -> None:
+    """Each is refused by `ag_ui.core`, which therefore does not read what agents send."""
+    with pytest.raises(ValidationError):
+        TypeAdapter(ag.Event).validate_python(odd)
+
+    def script(asked: RunAgentInput) -> list[Any]:
+        return [*text("Aspirin interacts."), f"data: {json.dumps(odd)}\n\n", *whole(asked)]
+
+    async with ag_ui_agent(script) as server:
+        agent = connect(server.url)
+        await agent.open()
+        _, reply = await say(agent, "Hello")
+        await agent.aclose()
+    assert reply.content == "Aspirin interacts."
 
 
 async def test_the_next_message_answers_an_interrupt() -> None:

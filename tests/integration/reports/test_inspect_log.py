@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from bioeval_tui.bundled.inspect.writing import inspect_log
 from bioeval_tui.cli.runs import runs
-from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.loading import LoadedRun, load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 

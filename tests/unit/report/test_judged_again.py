@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from bioeval_tui import score as composite
+from bioeval_tui.bundled.inspect.writing import inspect_log
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.record import events
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
@@ -19,7 +20,6 @@ from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report

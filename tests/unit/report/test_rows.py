@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 
 from rich.console import Console
 
+from bioeval_tui.bundled.inspect.writing import sample_scores
 from bioeval_tui.record import events
 from bioeval_tui.record.state import apply_all
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.inspect_log import sample_scores
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.formats.tables import turns_csv

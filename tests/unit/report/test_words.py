@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from bioeval_tui import units
+from bioeval_tui.bundled.atif import writing as atif
+from bioeval_tui.bundled.inspect.writing import inspect_log
+from bioeval_tui.bundled.otlp import writing as otlp
 from bioeval_tui.grade.task_report import ReportExtra
 from bioeval_tui.record.events import ConversationEnded
 from bioeval_tui.report import words
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats import atif, otlp
 from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.statistics.estimates import PassK

@@ -12,16 +12,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from bioeval_tui import plugins
+from bioeval_tui.bundled.atif.writing import write_runs as atif
 from bioeval_tui.cli.runs import runs
 from bioeval_tui.errors import BioevalError, RecordingError
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.importing.formats import FORMATS
+from bioeval_tui.record.importing.formats import FORMATS, known
 from bioeval_tui.record.importing.recognising import format_of
 from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats.atif import write_runs as atif
 from bioeval_tui.report.formats.json_report import write_runs as json_report
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.formats.tables import openai_lines
@@ -298,7 +299,8 @@ def test_the_format_can_be_given_and_a_wrong_one_says_what_is_missing(tmp_path: 
 
 def test_every_format_is_documented() -> None:
     page = (GOLDEN.parents[1] / "docs" / "recordings.md").read_text(encoding="utf-8")
-    for one in FORMATS:
+    assert plugins.BUILT_IN["importers"] == tuple(sorted(["bioeval-tui", *(one.name for one in FORMATS)]))
+    for one in known():
         assert f"| `{one.name}` |" in page
 
 

@@ -18,6 +18,7 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
+from bioeval_tui.bundled.inspect.writing import inspect_log
 from bioeval_tui.errors import UsageError
 from bioeval_tui.grade.task_report import TaskReport, now
 from bioeval_tui.record import events
@@ -25,7 +26,6 @@ from bioeval_tui.report.explanation import explain, explanation_dict, parse_weig
 from bioeval_tui.report.formats.charts import composite_bar, latency_chart, medal_scale
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.inspect_log import inspect_log
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import escape, markdown_report

@@ -12,11 +12,11 @@ from google.protobuf import json_format
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
+from bioeval_tui.bundled.otlp.writing import write_runs
 from bioeval_tui.evaluation.traces.decoding import decode
 from bioeval_tui.record import events
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.report.formats.otlp import write_runs
 from bioeval_tui.report.loading import LoadedRun, from_state, load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 

@@ -6,19 +6,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.record.importing.chat import chat
-from bioeval_tui.record.importing.conversations import (
+from bioeval_tui.formats import (
+    FileLook,
     GivenScore,
     Header,
+    InputError,
     ToldConversation,
+    chat,
+    compact_json,
     in_unit,
+    lines,
+    members,
     object_at,
     objects,
 )
-from bioeval_tui.record.importing.json_reading import lines, members
-from bioeval_tui.record.importing.looking import FileLook
-from bioeval_tui.text import compact_json
 
 PASS_ABOVE = 0.999999
 """Only the full reward counts as success, within τ-bench's own tolerance of 1e-6."""

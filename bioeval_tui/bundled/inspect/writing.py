@@ -15,15 +15,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from bioeval_tui.record.events import Case
-from bioeval_tui.record.importing.chat import chat_messages
-from bioeval_tui.record.importing.conversations import ToldMessage
-from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
-from bioeval_tui.report.formats.inspect_events import sample_events, stop_reason
-from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.estimates import grouped
-from bioeval_tui.report.words import reason_of
+from bioeval_tui.bundled.inspect.events import sample_events, stop_reason
+from bioeval_tui.formats import (
+    Asked,
+    Case,
+    ConversationKey,
+    ConversationState,
+    LoadedRun,
+    MessageState,
+    ToldMessage,
+    chat_messages,
+    grouped,
+    reason_of,
+)
 
 FORMAT_VERSION = 2
 STATUSES = {"completed": "success", "cancelled": "cancelled", "failed": "error"}

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.record.tool_calls import paired
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.formats import ConversationState, LoadedRun, MessageState, paired
 
 
 def sample_events(

@@ -6,15 +6,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.record.events import EndReason, Fault
-from bioeval_tui.record.importing.chat import ROLES, chat_messages, chat_pieces
-from bioeval_tui.record.importing.conversations import (
+from bioeval_tui.bundled.tau.tau_bench import PASS_ABOVE
+from bioeval_tui.formats import (
+    ROLES,
+    EndReason,
+    Fault,
+    FileLook,
     GivenScore,
     Header,
+    InputError,
     ToldConversation,
     ToldPiece,
+    chat_messages,
+    chat_pieces,
+    compact_json,
     in_unit,
+    members,
     messages_of,
     milliseconds,
     moment,
@@ -22,10 +29,6 @@ from bioeval_tui.record.importing.conversations import (
     objects,
     whole_number,
 )
-from bioeval_tui.record.importing.json_reading import members
-from bioeval_tui.record.importing.looking import FileLook
-from bioeval_tui.record.importing.tau_bench import PASS_ABOVE
-from bioeval_tui.text import compact_json
 
 _ENDS: dict[str, tuple[EndReason, Fault]] = {
     "user_stop": ("signed_off", "none"),

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 import pyarrow.parquet
 
-from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.frames import to_arrow
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.formats import Asked, LoadedRun, to_arrow
 
 
 def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> bytes:

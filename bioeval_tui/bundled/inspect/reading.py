@@ -7,16 +7,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.record.events import EndReason
-from bioeval_tui.record.importing.conversations import (
+from bioeval_tui.formats import (
+    CONDITIONS,
+    LARGEST,
+    BadZipFile,
+    EndReason,
+    FileLook,
     GivenScore,
     Header,
+    InputError,
     Output,
     ToldCall,
     ToldConversation,
     ToldPiece,
+    ZipFile,
     in_unit,
+    is_zipfile,
+    members,
     messages_of,
     milliseconds,
     moment,
@@ -24,10 +31,6 @@ from bioeval_tui.record.importing.conversations import (
     objects,
     text_of,
 )
-from bioeval_tui.record.importing.json_reading import LARGEST, members
-from bioeval_tui.record.importing.looking import FileLook
-from bioeval_tui.record.importing.zips import BadZipFile, ZipFile, is_zipfile
-from bioeval_tui.record.names import CONDITIONS
 
 _MODELLED = ("messages",)
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}

@@ -6,16 +6,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.record.importing.conversations import (
+from bioeval_tui.bundled.atif.writing import OURS
+from bioeval_tui.formats import (
+    CONDITIONS,
     ChatRole,
+    FileLook,
     GivenScore,
     Header,
+    InputError,
     Output,
     ToldCall,
     ToldConversation,
     ToldPiece,
     in_unit,
+    lines,
+    members,
     messages_of,
     moment,
     object_at,
@@ -23,12 +28,7 @@ from bioeval_tui.record.importing.conversations import (
     text_of,
     whole_number,
 )
-from bioeval_tui.record.importing.json_reading import lines, members
-from bioeval_tui.record.importing.looking import FileLook
-from bioeval_tui.record.names import CONDITIONS
 
-OURS = "bioeval-tui"
-"""The key in `extra` for data without a field in the format."""
 _ROLES: dict[str, ChatRole] = {"system": "system", "user": "user", "agent": "assistant"}
 
 

@@ -1,40 +1,78 @@
-"""Agents that speak A2A, behind the published server of a2a-sdk, over real HTTP."""
+"""Agents that speak A2A, behind the published server of a2a-sdk, over real HTTP: this package's, and a stranger's.
+
+The stranger's (`stranger/strange_a2a.py`) is another package's plug-in, which knows only what docs/plugins.md tells.
+"""
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from a2a.helpers.proto_helpers import new_data_part, new_text_part
 from a2a.types import APIKeySecurityScheme, SecurityScheme
 
-from bioeval_tui.bundled.a2a.agent import A2AAgent
+from bioeval_tui import plugins
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.job.models import TargetConfig
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluation.seams import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluation.wiring.endpoints import may_call
 from tests.servers.a2a_agent import Teller, a2a_agent
+from tests.servers.whole_runs import hold
 
-EITHER = pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
-VERSIONS = pytest.mark.parametrize("version", ["1.0", "0.3"])
+OURS, STRANGE = "a2a", "strange-a2a"
+STRANGER = Path(__file__).parent / "stranger"
+BOTH = pytest.mark.parametrize("protocol", [OURS, STRANGE])
+VERSIONS = pytest.mark.parametrize(("protocol", "version"), [(OURS, "1.0"), (OURS, "0.3"), (STRANGE, "1.0")])
 EVERY = pytest.mark.parametrize(
-    ("binding", "version"), [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3")]
+    ("protocol", "binding", "version"),
+    [
+        (OURS, "JSONRPC", "1.0"),
+        (OURS, "HTTP+JSON", "1.0"),
+        (OURS, "JSONRPC", "0.3"),
+        (STRANGE, "JSONRPC", "1.0"),
+        (STRANGE, "HTTP+JSON", "1.0"),
+    ],
 )
 STREAMS = pytest.mark.parametrize("streaming", [True, False], ids=["streamed", "whole"])
 
 
-def connect(url: str, *, allowed: tuple[str, ...] = (), key: str | None = None, **target: Any) -> A2AAgent:
-    config = TargetConfig(user="ada", chatbot="bot", protocol="a2a", **target)
-    return A2AAgent(
+@pytest.fixture(autouse=True)
+def strangers_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Put the stranger's package where an installer would."""
+    site = tmp_path / "site"
+    info = site / "strange_a2a-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strange-a2a\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[bioeval_tui.agents]\nstrange-a2a = strange_a2a:protocol\n")
+    shutil.copy(STRANGER / "strange_a2a.py", site)
+    monkeypatch.syspath_prepend(site)
+    yield
+    sys.modules.pop("strange_a2a", None)
+
+
+def connect(
+    url: str, *, protocol: str = OURS, allowed: tuple[str, ...] = (), key: str | None = None, **target: Any
+) -> Agent:
+    config = TargetConfig(user="ada", chatbot="bot", protocol=protocol, **target)
+    found = plugins.agent_protocol(protocol)
+    assert found is not None
+    agent: Agent = found.load()(
         AgentTerms(
             target=config, url=url, model="m", key=key, headers=config.headers,
             may_call=lambda other: may_call(url, other, allowed),
         )
     )  # fmt: skip
+    return agent
 
 
-async def say(agent: A2AAgent, text: str) -> tuple[list[Delta | Generation], Reply]:
+async def say(agent: Agent, text: str) -> tuple[list[Delta | Generation], Reply]:
     pieces: list[Any] = [piece async for piece in agent.send(text)]
     assert isinstance(pieces[-1], Reply)
     return pieces[:-1], pieces[-1]
@@ -67,11 +105,13 @@ async def asks_back(text: str, agent: Teller) -> None:
 
 @EVERY
 @STREAMS
-async def test_a_message_object_is_the_answer(binding: str, version: str, streaming: bool) -> None:
+async def test_a_message_object_is_the_answer(
+    protocol: str, binding: str, version: str, streaming: bool
+) -> None:
     async with a2a_agent(
         answers_with_a_message, bindings=(binding,), streaming=streaming, version=version
     ) as server:
-        agent = connect(server.url)
+        agent = connect(server.url, protocol=protocol)
         assert await agent.open() == ""
         _, reply = await say(agent, "hello")
         assert reply.content == "You said hello."
@@ -84,12 +124,12 @@ async def test_a_message_object_is_the_answer(binding: str, version: str, stream
 @EVERY
 @STREAMS
 async def test_artifacts_and_the_final_status_are_the_answer_and_updates_are_not(
-    binding: str, version: str, streaming: bool
+    protocol: str, binding: str, version: str, streaming: bool
 ) -> None:
     async with a2a_agent(
         streams_an_artifact, bindings=(binding,), streaming=streaming, version=version
     ) as server:
-        agent = connect(server.url)
+        agent = connect(server.url, protocol=protocol)
         await agent.open()
         pieces, reply = await say(agent, "What about warfarin?")
         await agent.aclose()
@@ -113,10 +153,10 @@ async def test_artifacts_and_the_final_status_are_the_answer_and_updates_are_not
 @EVERY
 @STREAMS
 async def test_input_required_ends_a_turn_and_the_next_message_continues_the_task(
-    binding: str, version: str, streaming: bool
+    protocol: str, binding: str, version: str, streaming: bool
 ) -> None:
     async with a2a_agent(asks_back, bindings=(binding,), streaming=streaming, version=version) as server:
-        agent = connect(server.url)
+        agent = connect(server.url, protocol=protocol)
         await agent.open()
         assert (await say(agent, "Remind me"))[1].content == "Which time zone?"
         assert (await say(agent, "I live in Sydney"))[1].content == "Done: I'll remind you."
@@ -140,28 +180,31 @@ async def test_input_required_ends_a_turn_and_the_next_message_continues_the_tas
     ],
 )
 async def test_a_failed_task_is_the_agents_failure(
-    state: str, says: str, streaming: bool, version: str
+    protocol: str, state: str, says: str, streaming: bool, version: str
 ) -> None:
     async def ends_badly(text: str, agent: Teller) -> None:
         await agent.begin()
         await getattr(agent.updates, state)(agent.text("No luck"))
 
     async with a2a_agent(ends_badly, streaming=streaming, version=version) as server:
-        agent = connect(server.url)
+        agent = connect(server.url, protocol=protocol)
         await agent.open()
-        with pytest.raises(PeerError, match=says) as caught:
+        with pytest.raises(PeerError, match=says if protocol == OURS else "No luck") as caught:
             await say(agent, "Hello")
         await agent.aclose()
     assert (caught.value.peer, caught.value.retryable) == ("agent", False)
     assert caught.value.status == (401 if state == "requires_auth" else None)
 
 
-async def test_an_agent_that_raises_is_the_agents_failure() -> None:
+@BOTH
+async def test_an_agent_that_raises_is_the_agents_failure(
+    protocol: str,
+) -> None:
     async def raises(text: str, agent: Teller) -> None:
         raise ValueError("out of order")
 
     async with a2a_agent(raises) as server:
-        agent = connect(server.url)
+        agent = connect(server.url, protocol=protocol)
         await agent.open()
         with pytest.raises(PeerError) as caught:
             await say(agent, "Hello")
@@ -169,7 +212,10 @@ async def test_an_agent_that_raises_is_the_agents_failure() -> None:
     assert caught.value.peer == "agent"
 
 
-async def test_parts_without_text_are_recorded_as_events() -> None:
+@BOTH
+async def test_parts_without_text_are_recorded_as_events(
+    protocol: str,
+) -> None:
     async def sends_data(text: str, agent: Teller) -> None:
         await agent.begin()
         await agent.tell(new_data_part({"dose": 5}))
@@ -177,7 +223,7 @@ async def test_parts_without_text_are_recorded_as_events() -> None:
         await agent.updates.complete()
 
     async with a2a_agent(sends_data) as server:
-        agent = connect(server.url)
+        agent = connect(server.url, protocol=protocol)
         await agent.open()
         _, reply = await say(agent, "Hello")
         await agent.aclose()
@@ -186,26 +232,30 @@ async def test_parts_without_text_are_recorded_as_events() -> None:
     assert event["part"]["data"] == {"dose": 5}
 
 
-async def test_the_first_supported_interface_is_used() -> None:
+@BOTH
+async def test_the_first_supported_interface_is_used(
+    protocol: str,
+) -> None:
     def with_grpc_first(card: Any) -> None:
         card.supported_interfaces.insert(0, type(card.supported_interfaces[0])(url="http://127.0.0.1:9", protocol_binding="GRPC", protocol_version="1.0"))  # fmt: skip
 
     async with a2a_agent(
         answers_with_a_message, bindings=("HTTP+JSON", "JSONRPC"), change=with_grpc_first
     ) as server:
-        agent = connect(server.url)
+        agent = connect(server.url, protocol=protocol)
         await agent.open()
         await say(agent, "Hello")
         await agent.aclose()
     assert server.paths[1] == "/rest/message:stream"
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("header", "expected"),
     [("", ("authorization", "Bearer s3cret")), ("X-Agent-Key", ("x-agent-key", "s3cret"))],
 )
 async def test_the_key_is_sent_in_the_header_that_the_card_names(
-    header: str, expected: tuple[str, str]
+    protocol: str, header: str, expected: tuple[str, str]
 ) -> None:
     def wants(card: Any) -> None:
         if header:
@@ -215,7 +265,7 @@ async def test_the_key_is_sent_in_the_header_that_the_card_names(
             card.security_schemes["key"].CopyFrom(scheme)
 
     async with a2a_agent(answers_with_a_message, change=wants) as server:
-        agent = connect(server.url, key="s3cret", headers={"X-Tenant": "t1"})
+        agent = connect(server.url, protocol=protocol, key="s3cret", headers={"X-Tenant": "t1"})
         await agent.open()
         await say(agent, "Hello")
         await agent.aclose()
@@ -224,13 +274,16 @@ async def test_the_key_is_sent_in_the_header_that_the_card_names(
     assert server.headers[-1]["x-tenant"] == "t1"
 
 
+@BOTH
 @pytest.mark.parametrize("allowed", [(), ("elsewhere.example",)])
-async def test_a_card_that_names_another_host_needs_the_users_consent(allowed: tuple[str, ...]) -> None:
+async def test_a_card_that_names_another_host_needs_the_users_consent(
+    protocol: str, allowed: tuple[str, ...]
+) -> None:
     def elsewhere(card: Any) -> None:
         card.supported_interfaces[0].url = "http://elsewhere.example/rpc"
 
     async with a2a_agent(answers_with_a_message, change=elsewhere) as server:
-        agent = connect(server.url, allowed=allowed)
+        agent = connect(server.url, protocol=protocol, allowed=allowed)
         if allowed:
             await agent.open()
         else:
@@ -251,12 +304,15 @@ async def test_where_no_interface_is_understood_the_sentence_names_what_there_is
         await agent.aclose()
 
 
-async def test_an_agent_that_speaks_both_versions_is_asked_in_the_newer_one() -> None:
+@BOTH
+async def test_an_agent_that_speaks_both_versions_is_asked_in_the_newer_one(
+    protocol: str,
+) -> None:
     def both(card: Any) -> None:
         card.supported_interfaces.insert(0, type(card.supported_interfaces[0])(url=card.supported_interfaces[0].url, protocol_binding="JSONRPC", protocol_version="0.3"))  # fmt: skip
 
     async with a2a_agent(answers_with_a_message, change=both) as server:
-        agent = connect(server.url)
+        agent = connect(server.url, protocol=protocol)
         await agent.open()
         assert (await say(agent, "Hello"))[1].content == "You said Hello."
         await agent.aclose()
@@ -264,14 +320,16 @@ async def test_an_agent_that_speaks_both_versions_is_asked_in_the_newer_one() ->
 
 
 @EVERY
-async def test_a_task_that_nobody_waits_for_any_more_is_cancelled(binding: str, version: str) -> None:
+async def test_a_task_that_nobody_waits_for_any_more_is_cancelled(
+    protocol: str, binding: str, version: str
+) -> None:
     async def never_ends(text: str, agent: Teller) -> None:
         await agent.begin()
         await agent.artifact("One moment")
         await asyncio.Event().wait()
 
     async with a2a_agent(never_ends, bindings=(binding,), version=version) as server:
-        agent = connect(server.url)
+        agent = connect(server.url, protocol=protocol)
         await agent.open()
         pieces = agent.send("Hello")
         async for piece in pieces:
@@ -282,9 +340,12 @@ async def test_a_task_that_nobody_waits_for_any_more_is_cancelled(binding: str, 
     assert len(server.cancelled) == 1
 
 
-async def test_streaming_can_be_switched_off() -> None:
+@BOTH
+async def test_streaming_can_be_switched_off(
+    protocol: str,
+) -> None:
     async with a2a_agent(streams_an_artifact, bindings=("HTTP+JSON",)) as server:
-        agent = connect(server.url, streaming=False)
+        agent = connect(server.url, protocol=protocol, streaming=False)
         await agent.open()
         _, reply = await say(agent, "Hello")
         await agent.aclose()
@@ -293,9 +354,12 @@ async def test_streaming_can_be_switched_off() -> None:
     assert reply.content == "Aspirin interacts with it.\n\nAsk me more."
 
 
-async def test_where_the_state_is_read_by_session_the_program_chooses_the_session_id() -> None:
+@BOTH
+async def test_where_the_state_is_read_by_session_the_program_chooses_the_session_id(
+    protocol: str,
+) -> None:
     async with a2a_agent(answers_with_a_message) as server:
-        agent = connect(server.url, object_context_url=f"{server.url}/state/{{sessionId}}")
+        agent = connect(server.url, protocol=protocol, object_context_url=f"{server.url}/state/{{sessionId}}")
         session = await agent.open()
         await say(agent, "Hello")
         assert await agent.observe() is None
@@ -303,3 +367,39 @@ async def test_where_the_state_is_read_by_session_the_program_chooses_the_sessio
     assert session
     assert server.asked[0]["contextId"] == session
     assert f"/state/{session}" in server.paths
+
+
+JOB = """
+target: {user: ada, chatbot: bot, protocol: strange-a2a, apiKeyEnv: STRANGE_KEY, headers: {X-Tenant: t1}}
+aspirationalAverage: 60000
+evaluator: {kind: scripted, lines: [{say: What about warfarin?}]}
+scorer: {kind: rules}
+facts: []
+tasks: [{task: Learn it, rules: [{pattern: interacts with it}]}]
+assertions: [{toolCalls: {mustCall: [lookUp]}}]
+"""
+
+
+async def test_a_job_runs_with_the_strangers_agent_its_key_and_its_headers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRANGE_KEY", "s3cret")
+    async with a2a_agent(streams_an_artifact) as server:
+        host = server.url.partition("//")[2]
+        run = await hold(JOB, tmp_path, agent_url=server.url, graph="none", allow_hosts=(host,))
+    assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    assert server.headers[-1]["authorization"] == "Bearer s3cret"
+    assert server.headers[-1]["x-tenant"] == "t1"
+    assert "s3cret" not in run.path.read_text(encoding="utf-8")
+
+
+def test_the_stranger_imports_only_what_the_documentation_names() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+    used = {
+        (node.module, name.name)
+        for node in ast.walk(ast.parse((STRANGER / "strange_a2a.py").read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("bioeval_tui")
+        for name in node.names
+    }
+    assert {module for module, _ in used} == {"bioeval_tui.http_agents", "bioeval_tui.protocols"}
+    assert [name for _, name in used if not re.search(rf"`[^`]*\b{name}\b[^`]*`", page)] == []

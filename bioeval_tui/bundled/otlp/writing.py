@@ -14,15 +14,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bioeval_tui import __version__
-from bioeval_tui.record.spans import AgentSpan
-from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.record.tool_calls import paired
-from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.rows import talks
-from bioeval_tui.report.statistics.estimates import grouped
-from bioeval_tui.report.words import reason_of
-from bioeval_tui.text import compact_json
+from bioeval_tui.formats import (
+    AgentSpan,
+    Asked,
+    ConversationState,
+    LoadedRun,
+    MessageState,
+    compact_json,
+    grouped,
+    paired,
+    reason_of,
+    talks,
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INTERNAL, _CLIENT = 1, 3

@@ -9,16 +9,20 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bioeval_tui.record.importing.atif import OURS
-from bioeval_tui.record.importing.chat import calls_of
-from bioeval_tui.record.names import SPEAKERS
-from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.rows import talks
-from bioeval_tui.text import compact_json
+from bioeval_tui.formats import (
+    SPEAKERS,
+    Asked,
+    ConversationState,
+    LoadedRun,
+    MessageState,
+    calls_of,
+    compact_json,
+    talks,
+)
 
 VERSION = "ATIF-v1.7"
+OURS = "bioeval-tui"
+"""The key in `extra` for data without a field in the format."""
 
 
 def write_runs(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
