@@ -19,7 +19,7 @@ PUBLISHED = {
         "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError", "LoadedRun", "MessageState",
         "Output", "ToldCall", "ToldConversation", "ToldMessage", "ToldPiece", "ZipFile", "calls_of", "chat", "chat_messages",
         "chat_pieces", "compact_json", "grouped", "in_unit", "is_zipfile", "lines", "members", "messages_of", "milliseconds",
-        "moment", "object_at", "objects", "paired", "talks", "text_of", "to_arrow", "whole_number",
+        "moment", "object_at", "objects", "paired", "reason_of", "talks", "text_of", "to_arrow", "whole_number",
     ],
     "bioeval_tui.grading": [
         "Grader", "GraderPool", "Invalid", "InvalidSubmissionError", "Leaderboard", "NotGraded", "NotGradedError", "Outcome",
