@@ -27,6 +27,7 @@ class PeerError(UnavailableError):
     `exhausted` is true if this machine had no file descriptor or memory left for a connection.
     `again` tells the evaluator what to change if it is asked once more for an unusable message; empty if it should not be.
     `disagrees` is true if a model's endpoint does not have or understand what this program asks for.
+    `broken` is true of a connection that broke after the request was sent, without saying who broke it.
     `crowded` is true of a timeout during which this program had other requests under way at the same host.
     """
 
@@ -45,6 +46,7 @@ class PeerError(UnavailableError):
         again: str = "",
         disagrees: bool = False,
         crowded: bool = False,
+        broken: bool = False,
     ) -> None:
         super().__init__(message)
         self.peer = peer
@@ -58,6 +60,7 @@ class PeerError(UnavailableError):
         self.again = again
         self.disagrees = disagrees
         self.crowded = crowded
+        self.broken = broken
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,16 +215,41 @@ class _Run:
             await self._hold(condition, trial)
 
     async def _hold(self, condition: Condition, trial: int) -> None:
-        """Run one conversation from its setups to its score, and close it however it ends."""
+        """Run one conversation; hold it once more if the connection to the agent broke, which nobody can blame on the agent.
+
+        If it breaks at the same message again, that is the agent's failure.
+        """
+        broke = await self._attempt(condition, trial, 1, None)
+        if broke is not None:
+            await self._attempt(condition, trial, 2, broke)
+
+    async def _attempt(
+        self, condition: Condition, trial: int, attempt: int, before: Outcome | None
+    ) -> Outcome | None:
+        """Run one conversation from its setups to its score, and close it however it ends.
+
+        Return its outcome instead of recording it if it is to be held again; `before` is then the first attempt's.
+        """
         key = (condition, trial)
-        emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + 1)
+        emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + attempt)
         held = self.held[key] = Held()
         plan = self.plan.of_trial(trial)
         transcript = SpokenTranscript(plan.job, condition, trial, plan.model)
         async with contextlib.AsyncExitStack() as closing:
             conversation = _Conversation(self, plan, emitter, held, transcript, closing)
             began = time.monotonic()
+            if before is not None:
+                message = (
+                    f"the connection to the agent broke at message {before.broken_at}, so it was held again"
+                )
+                emitter.emit(events.Warned, code="held_again", message=f"{message}: {before.detail}")
             outcome = await self._guarded(held, condition, conversation.prepare_and_talk())
+            if outcome.broken_at and before is None and self.parts.may_begin() is None:
+                return outcome
+            if outcome.broken_at and before is not None and outcome.broken_at != before.broken_at:
+                where = f"at message {before.broken_at}, then at message {outcome.broken_at}"
+                detail = f"the connection to the agent broke twice, {where}: {outcome.detail}"
+                outcome = Outcome("cancelled", "infrastructure", detail)
             ended = emitter.emit(
                 events.ConversationEnded,
                 reason=outcome.reason,
@@ -239,6 +264,7 @@ class _Run:
                 fields = scoring.unscored_fields(transcript, last.detail, last.fault)
                 emitter.emit(events.ConversationScored, **fields, cancelled=held.cancelled)
         await emitter.written()
+        return None
 
     async def _guarded(self, held: Held, condition: Condition, work: Coroutine[Any, Any, Outcome]) -> Outcome:
         """Run a part of a conversation; turn an interruption into an outcome. A cancelled run stays cancelled."""

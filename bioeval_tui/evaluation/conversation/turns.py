@@ -39,7 +39,10 @@ ENOUGH = 3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Why a conversation ended, and whose fault it was. `never_held`: the agent opened no session, or never answered."""
+    """Why a conversation ended, and whose fault it was. `never_held`: the agent opened no session, or never answered.
+
+    `broken_at` is the number of the user's message during whose answer the connection to the agent broke, else 0.
+    """
 
     reason: EndReason
     fault: Fault = "none"
@@ -47,6 +50,7 @@ class Outcome:
     never_held: bool = False
     ways: tuple[str, ...] = ()
     received: str = ""
+    broken_at: int = 0
 
 
 class _EvaluatorSpoilt(Exception):
@@ -414,7 +418,8 @@ class HeldConversation:
         if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):
             return Outcome("cancelled", "infrastructure", detail, ways=ways, received=received)
         if error.peer == "agent":
-            return Outcome("agent_failed", "agent", detail, never_held, ways, received)
+            broken_at = len(self.transcript.messages) if error.broken and not never_held else 0
+            return Outcome("agent_failed", "agent", detail, never_held, ways, received, broken_at)
         fault: Fault = "evaluator" if error.unusable else "infrastructure"
         return Outcome("evaluator_failed", fault, detail, received=received)
 

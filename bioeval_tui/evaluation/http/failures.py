@@ -154,9 +154,11 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             refuses = isinstance(cause.os_error, ConnectionRefusedError)
             message = f"{host} refused the connection" if refuses else f"{host} cannot be reached"
         case aiohttp.ClientPayloadError():
-            return PeerError(peer, f"{host} closed the connection in the middle of its answer")
+            return PeerError(peer, f"{host} closed the connection in the middle of its answer", broken=True)
         case aiohttp.ClientConnectionError() | OSError():
-            return PeerError(peer, f"{host} closed the connection before its answer was complete")
+            return PeerError(
+                peer, f"{host} closed the connection before its answer was complete", broken=True
+            )
         case httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | aiohttp.InvalidURL() | ValueError():
             message = f"{host} is not a valid URL: {detail}"
             return PeerError(peer, message, unreachable=True)

@@ -146,6 +146,44 @@ async def test_four_failed_attempts_end_the_conversation_as_the_agents_fault_wit
     assert other.score.score == 1.0, "one failing conversation never ends the rest"
 
 
+def reset() -> PeerError:
+    return PeerError("agent", "bot closed the connection before its answer was complete", broken=True)
+
+
+@pytest.mark.parametrize(
+    ("answers", "says", "ended", "is_scored"),
+    [
+        (["hi", reset(), "hi", "done"], ["do it", "do it"], ("signed_off", "none"), True),
+        (["hi", reset(), "hi", reset()], ["do it", "do it"], ("agent_failed", "agent"), True),
+        (
+            ["hi", reset(), "hi", "well", reset()],
+            ["do it", "do it", "do it again"],
+            ("cancelled", "infrastructure"),
+            False,
+        ),
+    ],
+    ids=["holds", "breaks at the same message", "breaks at another message"],
+)
+async def test_a_conversation_whose_connection_broke_is_held_again_once(
+    answers: list[Any], says: list[str], ended: tuple[str, str], is_scored: bool
+) -> None:
+    agent = FakeAgent(answers)
+    stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(says)})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ended
+    assert talk.score is not None
+    assert (talk.score.score is not None) == is_scored
+    assert agent.received[:3] == ["Hello", "do it", "Hello"], "from the start, with the same case"
+    assert talk.attempt == 2
+    (warned,) = [warning for warning in talk.warnings if warning.code == "held_again"]
+    assert warned.message.startswith("the connection to the agent broke at message 3, so it was held again: ")
+    if not is_scored:
+        assert "broke twice, at message 3, then at message 5" in talk.ended.detail
+
+
 async def test_other_4xx_statuses_are_not_retried() -> None:
     agent = FakeAgent(["hi", broken(404, retryable=False)])
     state = await Stage(
