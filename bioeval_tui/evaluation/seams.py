@@ -286,6 +286,8 @@ class AssertionView:
     evaluation: Mapping[str, Any]
     untraced_turns: tuple[int, ...] = ()
     """Turns (the user's first message is 1) with missing spans, so that tool calls may be missing."""
+    agent_failed: bool = False
+    """Whether the agent's failure ended the conversation, so that the calls of its last turn are unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,18 @@ def test_a_run_from_python_is_a_run_like_any_other(folder: Path) -> None:
         assert len(frame) == arrow.num_rows
 
 
+def test_an_object_context_that_comes_with_the_first_answer_is_not_denied(folder: Path) -> None:
+    def late(message: str, conversation: Any) -> str:
+        conversation.object_context = {"resources": [{"name": "reminder"}]}
+        return whole(message)
+
+    found = evaluate("job.yml", agent=late, progress=False)
+    assert found.conditions["supplied"].assertions[0].held.share == 1
+    assert found.uplift is not None
+    assert found.uplift.mean is None
+    assert "the agent had no object context before its first answer" in str(found.to_dict()["warnings"])
+
+
 async def test_evaluate_works_inside_a_running_event_loop(folder: Path) -> None:
     home = asyncio.get_running_loop()
     loops = []

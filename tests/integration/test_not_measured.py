@@ -93,3 +93,20 @@ async def test_a_session_id_that_is_not_text_is_refused() -> None:
             await agent.open()
         await agent.aclose()
     assert caught.value.unusable
+
+
+async def test_an_agent_that_failed_is_not_told_to_report_its_tool_calls(tmp_path: Path) -> None:
+    """Which calls it made in the answer that failed is unknown, and no setting of the job could say it."""
+    (tmp_path / "broken.py").write_text(
+        "def answer(message, conversation):\n    if conversation.messages[1:]:\n        raise ValueError('no JSON')\n    return 'Hi'\n"
+    )
+    job = JOB | {
+        "target": {**JOB["target"], "protocol": "python", "function": "broken:answer"},
+        "greetings": ["Hi"],
+        "assertions": [{"toolCalls": {"mustCall": ["lookUp"]}}],
+    }
+    done = await run_job(tmp_path, job, "--code", ".")
+    assert done.returncode == 3, done.stdout + done.stderr
+    result = json.loads(done.stdout)
+    assert "the agent failed before it reported a tool call" in result["conclusion"]["sentence"]
+    assert "tellsToolCalls" not in done.stdout + done.stderr

@@ -21,6 +21,7 @@ from bioeval_tui.text import clean_line, plural
 NOT_TOLD = (
     "the agent reported no tool calls; if it reports every call it makes, set target.tellsToolCalls: true"
 )
+FAILED_FIRST = "the agent failed before it reported a tool call"
 NO_ARGUMENTS = (
     "the spans of {} do not contain its arguments; many instrumentations record them only if asked to, "
     "such as with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
@@ -44,6 +45,8 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     calls = calls_of(transcript)
     expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
     if not (calls or _tells(view.evaluation) or _told_results(transcript)):
+        if view.agent_failed:
+            return CheckResult(None, expected=expected, error=FAILED_FIRST, fault="agent")
         return CheckResult(None, expected=expected, error=NOT_TOLD, fault="none")
     untraced = [turn for turn in view.untraced_turns if asked.turn in (None, "each", turn)]
     if untraced:

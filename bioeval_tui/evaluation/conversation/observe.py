@@ -231,7 +231,9 @@ class Observer:
         ]
         if not due:
             return results
-        view = AssertionView(seen.object_context, transcript.as_evaluation(), transcript.untraced_turns)
+        view = AssertionView(
+            seen.object_context, transcript.as_evaluation(), transcript.untraced_turns, agent_gone
+        )
         until = asyncio.get_running_loop().time() + within_s
         for index, assertion in due:
             if _needs_what_is_unseen(assertion, seen):

@@ -41,8 +41,8 @@ SEEN_BY_OTHERS = (
 )
 TYPED_BY_A_PERSON = "a person took over and typed messages of the user"
 NOTHING_OBSERVED = (
-    "the agent has no object context and no knowledge graph that can be read, so it is unknown whether both "
-    "conditions started from the same state"
+    "the agent had no object context before its first answer, and no knowledge graph can be read, so it is unknown "
+    "whether both conditions started from the same state"
 )
 
 
