@@ -35,8 +35,8 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "metrics": (),
 }
 """Names that a plug-in cannot use, besides those of the bundled ones; grading looks among its own metrics first."""
-PACKAGE = "bioeval-tui"
-"""The package of the bundled plug-ins."""
+BUNDLED = "bioeval_tui.bundled."
+"""Where this package's own plug-ins are. Asking for a distribution's name would parse its metadata, at every start."""
 Described = TypeVar("Described")
 
 
@@ -83,7 +83,7 @@ def bundled(group: Group) -> list[str]:
 
 def of_others(group: Group) -> list[Plugin]:
     """Return other packages' plug-ins of a group, without importing any."""
-    return [plugin for plugin in installed(group) if not is_own(group, plugin.name)]
+    return [_plugin(group, entry) for _, entry in sorted(_entries(group).items()) if not _is_bundled(entry)]
 
 
 def refused(group: Group) -> list[Plugin]:
@@ -112,10 +112,10 @@ def load(group: Group, name: str) -> Any:
     entry = _entries(group).get(name)
     if entry is None:
         raise UsageError(_missing(group, name))
-    plugin = _plugin(group, entry)
     try:
         return entry.load()
     except Exception as problem:  # whatever a stranger's module does when imported
+        plugin = _plugin(group, entry)
         why = clean_line(f"{type(problem).__name__}: {problem}", 300)
         raise UsageError(
             f"the plug-in {plugin.name} of {plugin.package} cannot be loaded: {why}"
@@ -266,7 +266,7 @@ def _entries_on(group: Group, path: tuple[str, ...]) -> Mapping[str, EntryPoint]
 
 
 def _is_bundled(entry: EntryPoint) -> bool:
-    return entry.dist is not None and entry.dist.name == PACKAGE
+    return entry.value.startswith(BUNDLED)
 
 
 def _plugin(group: Group, entry: EntryPoint) -> Plugin:
