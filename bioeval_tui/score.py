@@ -49,15 +49,20 @@ def timing_part(aspirational_ms: float, latencies_ms: Sequence[float], *, ended:
     return ScorePart(name="timing", weight=TIMING_WEIGHT, value=value)
 
 
-def task_part(scores: Sequence[float] | None, task_count: int, reason: str = "") -> ScorePart:
-    """Return the mean of the tasks' scores; left out without tasks; not measured when `scores` is None."""
+def task_part(
+    scores: Sequence[float] | None,
+    task_count: int,
+    reason: str = "",
+    weights: Sequence[float] | None = None,
+) -> ScorePart:
+    """Return the mean of the tasks' scores by their `weights`; left out without tasks; not measured when `scores` is None."""
     if task_count == 0:
         return ScorePart(
             name="task", weight=TASK_WEIGHT, value=None, left_out=True, reason="the job has no tasks"
         )
     if scores is None:
         return ScorePart(name="task", weight=TASK_WEIGHT, value=None, reason=reason or "not judged")
-    return ScorePart(name="task", weight=TASK_WEIGHT, value=fmean(scores))
+    return ScorePart(name="task", weight=TASK_WEIGHT, value=fmean(scores, weights))
 
 
 def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "") -> ScorePart:
@@ -70,7 +75,13 @@ def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "
         reason = f"the user never asked for task {listed}, although there were turns left"
         return task_part(None, count, reason)
     if judged is None or not any(item.points is not None for item in judged):
-        return task_part([task.score for task in judged] if judged is not None else None, count, reason)
+        weights = {task.weight for task in judged or ()}
+        return task_part(
+            [task.score for task in judged] if judged is not None else None,
+            count,
+            reason,
+            [task.weight for task in judged or ()] if len(weights) > 1 else None,
+        )
     earned, most = points(judged)
     reason = f"{earned:g} of {most:g} points of the rubric"
     return ScorePart(name="task", weight=TASK_WEIGHT, value=rubric_score(judged), reason=reason)

@@ -67,11 +67,12 @@ class Copy:
         return set(self.points.get(f"bioeval_tui.{group}", {}))
 
     def python(self, *arguments: str, code: int = 0) -> str:
-        """Run Python in the copy; return what it printed."""
+        """Run Python in the copy, which it may compile once for all runs; return what it printed."""
+        own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         done = subprocess.run(
             [sys.executable, *arguments],
             capture_output=True, text=True, check=False, timeout=150, cwd=self.root,
-            env={**os.environ, "PYTHONPATH": str(self.root), "BIOEVAL_DATA_DIR": str(self.root / "data"), "COLUMNS": "200"},
+            env={**own, "PYTHONPATH": str(self.root), "BIOEVAL_DATA_DIR": str(self.root / "data"), "COLUMNS": "200"},
         )  # fmt: skip
         said = done.stdout + done.stderr
         assert done.returncode == code, said

@@ -53,7 +53,7 @@ _OPTIONS = (
         "--fail-under",
         multiple=True,
         metavar="SCORE",
-        help="Exit with 1 below this score: 0.8 (the mean of both conditions), or supplied:0.85,withheld:0.5.",
+        help="Exit with 1 below this score: 0.8 (the mean of both conditions), or supplied:0.85,withheld:0.5; of a part or task: supplied.assertion:1,task2:0.7.",
     ),
     click.option("--fail-on-assertion", is_flag=True, help="Exit with 1 if an assertion fails at the end."),
     click.option(

@@ -323,7 +323,7 @@ def gate(
     or end, or a recording file.
     """
     rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
-    if not (rules.under or rules.pass_k or rules.on_assertion):
+    if not (rules.under or rules.parts or rules.pass_k or rules.on_assertion):
         raise UsageError("give a threshold: --fail-under, --fail-on-assertion or --min-pass-k")
     thresholds = Gate(rules, gate_files(files))
     thresholds.check_paths()

@@ -518,6 +518,8 @@ class TaskScored(BaseModel):
     """The points of a rubric item if it is met (a score above 0.5), below 0 for something undesired; None for a task."""
     tags: tuple[str, ...] = ()
     """The item's tags."""
+    weight: Annotated[float, Field(gt=0, le=LARGEST)] = 1.0
+    """Its weight in the mean of the tasks."""
     asked: Place | None = None
     """The number of the user's message that asks for the task, 0 if none does; None if that is unknown."""
     asked_words: str = ""

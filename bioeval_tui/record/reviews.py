@@ -235,6 +235,7 @@ def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float])
                 score=given[number],
                 points=item.get("points"),
                 tags=tuple(item.get("tags") or ()),
+                weight=job_number(item, "weight", 1.0),
             )
             passed = (given[number] > pass_above(state, talk.key.trial, number)) == ((task.points or 1) > 0)
             task = task.model_copy(update={"score": given[number], "passed": passed, "kept_by": None})

@@ -5,6 +5,7 @@ Exit 1: checked and below. Exit 3: could not be checked, or more than 10 % of th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from bioeval_tui import score
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
 from bioeval_tui.report.files import write_private
@@ -29,7 +31,25 @@ from bioeval_tui.report.summary import by_job, groups
 from bioeval_tui.report.words import reviewed_words
 
 MOST_EXCLUDED = 0.10
+_PART = re.compile(
+    r"(?:(?P<condition>withheld|supplied)\.)?(?P<part>timing|task|assertion)(?:(?<=task) ?(?P<task>[1-9][0-9]{0,3}))?"
+)
 Status = Literal["passed", "failed", "not_measured"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartRule:
+    """A threshold of one part of the score, or of one task by its number, in one condition or in each."""
+
+    condition: Condition | None
+    part: str
+    task: int | None
+    bar: float
+
+    @property
+    def name(self) -> str:
+        """What the threshold is of, as the option names it: `task 2`."""
+        return self.part if self.task is None else f"{self.part} {self.task}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +57,7 @@ class GateRules:
     """The thresholds. `under` has one for `mean` or a condition; `pass_k` has pairs of k and threshold."""
 
     under: dict[str, float] = field(default_factory=dict)
+    parts: tuple[PartRule, ...] = ()
     on_assertion: bool = False
     pass_k: tuple[tuple[int, float], ...] = ()
 
@@ -48,17 +69,31 @@ class GateRules:
         fail_on_assertion: bool = False,
         min_pass_k: Sequence[str] = (),
     ) -> GateRules:
-        """Read the options as given: `0.8`, `supplied:0.85,withheld:0.5`; `2:0.9,3:0.8`.
+        """Read the options as given: `0.8`, `supplied:0.85,withheld:0.5`, `task2:0.8`, `supplied.assertion:1`; `2:0.9,3:0.8`.
 
         Raises:
             UsageError: an option cannot be parsed; the message says what is expected.
         """
         under: dict[str, float] = {}
+        parts: list[PartRule] = []
         for part in _parts(fail_under):
             name, _, number = part.rpartition(":")
+            if (of_part := _PART.fullmatch(name.strip())) is not None:
+                task = int(of_part["task"]) if of_part["task"] else None
+                bar = _bar("--fail-under", part, number)
+                parts.append(
+                    PartRule(
+                        next((each for each in CONDITIONS if each == of_part["condition"]), None),
+                        of_part["part"],
+                        task,
+                        bar,
+                    )
+                )
+                continue
             if name not in ("", "mean", *CONDITIONS):
                 raise UsageError(
-                    f"--fail-under {part}: {name!r} is not a condition; use withheld or supplied"
+                    f"--fail-under {part}: {name!r} is not a condition; use withheld or supplied, a part (timing, task, "
+                    "assertion), a task (task2), or one of these in a condition (supplied.task)"
                 )
             under[name or "mean"] = _bar("--fail-under", part, number)
         wanted = []
@@ -67,7 +102,7 @@ class GateRules:
             if not k.strip().isdecimal() or int(k) < 1 or not number:
                 raise UsageError(f"--min-pass-k {part}: use K:SHARE, such as 2:0.9")
             wanted.append((int(k), _bar("--min-pass-k", part, number)))
-        return cls(under, fail_on_assertion, tuple(wanted))
+        return cls(under, tuple(parts), fail_on_assertion, tuple(wanted))
 
     def require_held(self, held: Collection[Condition], who: str = "the run") -> None:
         """Reject a threshold that the conditions of `who` can never meet: for one that is not run, or for the mean of only one.
@@ -76,6 +111,10 @@ class GateRules:
             UsageError: the message names the threshold and a valid one.
         """
         only = " and ".join(held)
+        for rule in self.parts:
+            if rule.condition not in (None, *held):
+                asked = f"{rule.condition}.{rule.name}:{rule.bar:g}"
+                raise UsageError(f"--fail-under {asked}: {who} has facts {only} only")
         for name, bar in self.under.items():
             asked = f"{name}:{bar:g} needs facts {name}"
             if name == "mean":
@@ -138,6 +177,7 @@ def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
     for group in groups(runs):
         for same in by_job(group).values():
             checks += _under(same, rules)
+            checks += _of_parts(same, rules)
             checks += _pass_k(same, rules)
             if rules.on_assertion:
                 checks += _assertions(same)
@@ -208,6 +248,41 @@ def _under(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
         else:
             found.append(_check(first, "score", None, bar, of.ConditionNotRun(name)))
     return found
+
+
+def _of_parts(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
+    """Check thresholds of parts and of single tasks, in each condition by itself."""
+    first = runs[0].started
+    found = []
+    for rule in rules.parts:
+        asked = [condition for condition in rows.conditions(runs) if rule.condition in (None, condition)]
+        counts = [name for name in asked if rule.task is None or _has_task(runs, rule.task, name)]
+        for condition in counts or asked:
+            samples = [
+                _part_sample(run, run.state.conversation(condition, trial), rule)
+                for run in runs
+                for trial in range(1, max(run.started.trials, *run.trials, 1) + 1)
+            ]
+            value = estimate(samples)
+            basis = of.ScoreBasis(((condition, value.counted),))
+            found.append(_check(first, rule.name, value.mean, rule.bar, basis, condition=condition))
+    return found
+
+
+def _has_task(runs: Sequence[LoadedRun], number: int, condition: Condition) -> bool:
+    return any(number in rows.task_titles(run.state, condition=condition) for run in runs)
+
+
+def _part_sample(run: LoadedRun, talk: ConversationState | None, rule: PartRule) -> Sample:
+    """Return the value of a part, or of a task, in a conversation."""
+    job = run.started.job_name
+    if talk is None or talk.score is None:
+        return Sample(job, None, "not run")
+    if rule.task is not None:
+        return rows.task_sample(run, talk, rule.task) or Sample(job, None, "no such task")
+    part = next((part for part in talk.score.parts if part.name == rule.part), None)
+    value = part.value if part is not None and not rows.why_excluded(talk) else None
+    return Sample(job, value, rows.why_excluded(talk) or "no such part", rows.case_of(talk))
 
 
 def _mean(values: Mapping[Condition, Estimate]) -> float | None:

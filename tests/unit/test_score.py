@@ -73,6 +73,12 @@ def test_the_documentation_has_worked_examples() -> None:
     assert len(worked_examples()) >= 8
 
 
+def test_tasks_count_by_their_weight() -> None:
+    tasks = [TaskScored(task=1, title="a", score=1.0, weight=3.0), TaskScored(task=2, title="b", score=0.0)]
+    assert judged_part(tasks, 2).value == 0.75
+    assert judged_part([task.model_copy(update={"weight": 1.0}) for task in tasks], 2).value == 0.5
+
+
 def test_a_part_that_the_job_does_not_have_is_left_out_with_its_weight() -> None:
     whole = compose([timing_part(1, [1]), task_part([0.4], 1), assertion_part([])], 0)
     assert whole.score == 0.6

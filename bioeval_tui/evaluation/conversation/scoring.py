@@ -155,6 +155,7 @@ def combine_verdicts(
                 spread=max(scores) - min(scores),
                 points=item.points if item is not None else None,
                 tags=item.tags if item is not None else (),
+                weight=task.weight,
             )
         )
     return tuple(combined)

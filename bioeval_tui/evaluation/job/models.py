@@ -404,6 +404,8 @@ class JobTask(OfCondition):
     """The rules for the rules judge."""
     pass_above: Unit = 0.6
     """The task passes above this score."""
+    weight: Positive = 1.0
+    """The weight of its score in the mean of the tasks."""
 
     def criteria(self, condition: Condition) -> str:
         """Return the criteria of a condition."""

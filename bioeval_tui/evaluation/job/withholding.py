@@ -14,7 +14,7 @@ def for_evaluator(job: EvaluationJob, facts: Sequence[str], condition: Condition
     Acceptance criteria, rules, the rubric, assertions, setups, seeds, the judge's settings, the lines of a script, and the tools,
     instructions, headers and options of the agent, and the names of the conditions could reveal withheld facts, so they are present but empty.
     """
-    hidden = {"acceptance_criteria": "", "withheld_criteria": "", "rules": (), "only": None}
+    hidden = {"acceptance_criteria": "", "withheld_criteria": "", "rules": (), "only": None, "weight": 1.0}
     tasks = tuple(task.model_copy(update=hidden) for task in job.tasks if task.applies(condition))
     return job.model_copy(
         update={

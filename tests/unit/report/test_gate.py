@@ -33,6 +33,20 @@ def test_a_threshold_applies_to_the_mean_or_a_condition(bar: str, code: int) -> 
     assert gate(Recorded([scoring(0.5)], [scoring(0.9)]), bar).exit_code == code
 
 
+@pytest.mark.parametrize(
+    ("bar", "code"),
+    [
+        ("task:0.5", 1), ("supplied.task:0.5", 0), ("withheld.task:0.4", 0), ("task1:1", 1), ("supplied.task1:1", 0),
+        ("supplied.task 2:0.6", 0), ("supplied.task2:0.7", 1), ("assertion:1", 0), ("timing:0.9", 0), ("task3:0.1", 3),
+        ("0.1,supplied.task2:0.7", 1),
+    ],
+)  # fmt: skip
+def test_a_threshold_can_be_of_one_part_or_task_in_each_condition_or_in_one(bar: str, code: int) -> None:
+    talks = [Talk(tasks=(0.2, 0.6))], [Talk(tasks=(1.0, 0.6))]
+    result = gate(Recorded(*talks), bar)
+    assert result.exit_code == code, [check.to_dict() for check in result.checks]
+
+
 def test_a_gate_fails_if_any_job_is_below_its_threshold() -> None:
     runs = [Recorded([scoring(1.0)], job="good"), Recorded([scoring(0.4)], job="bad")]
     result = gate(runs, "withheld:0.6")
