@@ -33,12 +33,14 @@ from bioeval_tui.evaluation.spending import LimitReachedError, Used
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Fault, TaskScored
 from bioeval_tui.record.names import Condition, with_served
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, shorten
 
 SEEN_BY_OTHERS = (
     "conversations ran at the same time on one knowledge graph, so each could see what the others wrote; "
     "without `order: parallel` they run one after another"
 )
+MOST_UNMEASURED = 5
+"""After so many conversations in a row that could not be measured, a judge or provider is down for good."""
 TYPED_BY_A_PERSON = "a person took over and typed messages of the user"
 NOTHING_OBSERVED = (
     "the agent had no object context before its first answer, and no knowledge graph can be read, so it is unknown "
@@ -53,6 +55,14 @@ class Held:
     start: Observation | None = None
     score: float | None = None
     cancelled: bool = False
+    unmeasured: str = ""
+    """Why it has no score, if that is the fault of the judge, a provider or this machine."""
+
+    def take(self, scored: events.ConversationScored) -> None:
+        """Keep what the run needs of a conversation's score."""
+        self.score = scored.score
+        lost = scored.score is None and scored.fault in ("judge", "infrastructure") and not scored.cancelled
+        self.unmeasured = scored.reason if lost else ""
 
 
 @dataclass(frozen=True)
@@ -158,6 +168,8 @@ class _Run:
         """The parts of the starting states that were compared in every trial; None before the first."""
         self.held: dict[tuple[Condition, int], Held] = dict(earlier.finished)
         self.stopped = ""
+        self.unmeasured: list[str] = []
+        """Why the last conversations could not be measured, up to the first that could."""
         self.decided_early = False
 
     async def run(self) -> events.RunEnded:
@@ -205,7 +217,7 @@ class _Run:
 
     async def _condition(self, condition: Condition, trial: int) -> None:
         async with self.parts.slot():
-            why_not = self.parts.may_begin()
+            why_not = self.parts.may_begin() or self._is_hopeless()
             if why_not is not None:
                 self.stopped = why_not
                 return
@@ -213,6 +225,15 @@ class _Run:
                 self.held[condition, trial] = Held(cancelled=True)
                 return
             await self._hold(condition, trial)
+            lost = self.held[condition, trial].unmeasured
+            self.unmeasured = [*self.unmeasured, lost] if lost else []
+
+    def _is_hopeless(self) -> str | None:
+        """Return why no further conversation is worth starting: neither agent nor user kept the last ones from being measured."""
+        if len(self.unmeasured) < MOST_UNMEASURED:
+            return None
+        why = f"{len(self.unmeasured)} conversations in a row could not be measured"
+        return f"{why}, the last one: {shorten(self.unmeasured[-1], 300)}"
 
     async def _hold(self, condition: Condition, trial: int) -> None:
         """Run one conversation; hold it once more if the connection to the agent broke, which nobody can blame on the agent.
@@ -262,7 +283,7 @@ class _Run:
             last = await self._guarded(held, condition, conversation.conclude(outcome, ended.explained))
             if last is not outcome:
                 fields = scoring.unscored_fields(transcript, last.detail, last.fault)
-                emitter.emit(events.ConversationScored, **fields, cancelled=held.cancelled)
+                held.take(emitter.emit(events.ConversationScored, **fields, cancelled=held.cancelled))
         await emitter.written()
         return None
 
@@ -411,7 +432,9 @@ class _Conversation:
             what = outcome.reason.replace("_", " ") if held else "not measured"
             reason = f"{what}: {explained}" if explained else what
             fields = scoring.unscored_fields(self.transcript, reason, outcome.fault)
-            self.emitter.emit(events.ConversationScored, **fields, cancelled=self.held.cancelled)
+            self.held.take(
+                self.emitter.emit(events.ConversationScored, **fields, cancelled=self.held.cancelled)
+            )
             return outcome
         if outcome.never_held:
             return self._not_measured(outcome, explained)
@@ -426,7 +449,7 @@ class _Conversation:
         await self.emitter.written()
         tasks, error, fault = await self._judge(outcome.reason)
         fields = scoring.score_fields(self.transcript, tasks, error, checks, fault)
-        self.held.score = self.emitter.emit(events.ConversationScored, **fields).score
+        self.held.take(self.emitter.emit(events.ConversationScored, **fields))
         return outcome
 
     def _not_measured(self, outcome: Outcome, explained: str) -> Outcome:
@@ -435,7 +458,7 @@ class _Conversation:
         if self._talk is not None:  # else the agent could not even be made
             self._talk.observer.not_observed(self.transcript, why)
         fields = scoring.unscored_fields(self.transcript, why, outcome.fault)
-        self.emitter.emit(events.ConversationScored, **fields)
+        self.held.take(self.emitter.emit(events.ConversationScored, **fields))
         return outcome
 
     async def _judge(self, ended: events.EndReason) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:

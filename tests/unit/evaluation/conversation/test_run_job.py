@@ -11,6 +11,7 @@ import pytest
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.assertions.checker import Checker
 from bioeval_tui.evaluation.conversation.plan import RunLimits
+from bioeval_tui.evaluation.conversation.run_job import MOST_UNMEASURED
 from bioeval_tui.evaluation.seams import (
     Delta,
     Evidence,
@@ -144,6 +145,16 @@ async def test_four_failed_attempts_end_the_conversation_as_the_agents_fault_wit
     assert other is not None
     assert other.score is not None
     assert other.score.score == 1.0, "one failing conversation never ends the rest"
+
+
+async def test_a_judge_that_is_down_ends_the_run_early_and_opens_no_further_sessions() -> None:
+    stage = Stage(job(), judge=FakeJudge(PeerError("judge", "judge.example answered 500")))
+    state = await stage.run(trials=10)
+    assert len(state.conversations) == MOST_UNMEASURED
+    assert state.ended is not None
+    assert state.ended.status == "cancelled"
+    assert state.ended.detail.startswith("5 conversations in a row could not be measured, the last one: ")
+    assert "judge.example answered 500" in state.ended.detail
 
 
 def reset() -> PeerError:
