@@ -57,10 +57,8 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     # The sign-off after the last answer is not a turn: it is not sent to the agent.
     turns = sum(message.get("role") == "user" for message in transcript[: last + 1])
     if isinstance(asked.turn, int):
-        if asked.turn > turns:
-            why = f"turn {asked.turn} did not take place"
-            return CheckResult(None, expected=expected, error=why, fault="none")
-        scopes = [(f"turn {asked.turn}: ", [call for call in calls if call.turn == asked.turn])]
+        place = f"turn {asked.turn}" + ("" if asked.turn <= turns else ", which did not take place")
+        scopes = [(f"{place}: ", [call for call in calls if call.turn == asked.turn])]
     elif asked.turn == "each":
         scopes = [
             (f"turn {turn}: ", [call for call in calls if call.turn == turn]) for turn in range(1, turns + 1)

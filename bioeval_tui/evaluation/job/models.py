@@ -595,6 +595,11 @@ class ToolCallsConfig(JobPart):
                 "tool_calls",
                 "one of the keys `calls`, `mustCall`, `mustNotCall`, `order`, `maxCalls` or `noErrors` is required",
             )
+        if len(set(self.order)) < len(self.order):
+            raise PydanticCustomError(
+                "order",
+                "`order` names a tool twice, but compares the tools' first calls; use `calls` for repeated ones",
+            )
         return self
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from bioeval_tui.evaluation.assertions.checker import holds_on_nothing
 from bioeval_tui.evaluation.assertions.tool_calls import _paired, check_tool_calls
@@ -150,7 +151,14 @@ def test_tool_calls_are_checked_per_turn_or_over_all_turns() -> None:
     assert "turn 2: 2 calls" in str(check({"maxCalls": 1, "turn": "each"}, *turns).error)
     assert check({"calls": ["lookUp"], "turn": 1}, *turns).passed is True
     assert check({"mustCall": ["lookUp"], "turn": 3}, *turns).passed is False
-    assert check({"mustCall": ["lookUp"], "turn": 4}, *turns).error == "turn 4 did not take place"
+    late = check({"mustCall": ["lookUp"], "turn": 4}, *turns)
+    assert (late.passed, str(late.error).partition(":")[0]) == (False, "turn 4, which did not take place")
+    assert check({"mustNotCall": ["lookUp"], "turn": 4}, *turns).passed is True
+
+
+def test_an_order_names_each_tool_once() -> None:
+    with pytest.raises(ValidationError, match="names a tool twice"):
+        ToolCallsConfig.model_validate({"order": ["a", "b", "b"]}, strict=False)
 
 
 def test_results_are_matched_to_their_calls_in_any_order() -> None:
