@@ -14,7 +14,7 @@ import yaml
 from rich.console import Console
 
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.job.models import ScorerConfig
+from bioeval_tui.evaluation.job.models import EvaluationJob, ScorerConfig
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.result import RunResult
@@ -115,7 +115,8 @@ async def test_the_published_job_with_a_setup_that_clears_the_graph_is_clean(tmp
 
 async def test_the_job_of_the_evaluate_your_agent_page_runs_as_a_rehearsal(tmp_path: Path) -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    job, names, offline, judged = (yaml.safe_load(block) for block in blocks[:4])
+    job, names, of_conditions, offline, judged = (yaml.safe_load(block) for block in blocks[:5])
+    EvaluationJob.model_validate({**job, **of_conditions}, strict=False)
     assert ScorerConfig.model_validate(judged["scorer"]).api == "responses"
     async with sample_agent(tmp_path) as options:
         run = await hold(yaml.safe_dump({**job, **names, **offline}), tmp_path, **options)
