@@ -245,25 +245,17 @@ def _effect(run: LoadedRun, uplift: Difference, given: int) -> ConclusionFinding
     facts = None if run.started.cases else given
     withheld, supplied = _paired_means(run)
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
-    if trials.used > 1 and uplift.verdict == "too few":
+    if withheld.score == supplied.score == 1:
+        return of.NothingToGain(trials)
+    if uplift.verdict == "too few":
         return _too_few(run, uplift, trials)
-    if _is_level(uplift, trials.used) or withheld.score == supplied.score == 1:
+    if uplift.verdict == "same":
         assert withheld.score is not None
-        if withheld.score == 1:
-            return of.NothingToGain(trials)
         return of.NoEffectOfFacts(facts, trials, withheld.score, _best_gain(run, "withheld"))
     if uplift.verdict == "not distinguishable":
         return of.EffectWithinChance(trials, withheld, supplied, equal, interval)
     cause = _cause(run, uplift.mean)
-    penalty = _penalty(run) if trials.used == 1 else None
-    return of.EffectOfFacts(
-        facts, trials, withheld, supplied, uplift.mean > 0, equal, interval, cause, penalty
-    )
-
-
-def _is_level(uplift: Difference, trials: int) -> bool:
-    """Return whether the facts made no difference in any trial."""
-    return round(uplift.mean or 0.0, 2) == 0 if trials == 1 else uplift.verdict == "same"
+    return of.EffectOfFacts(facts, trials, withheld, supplied, uplift.mean > 0, equal, interval, cause)
 
 
 def _too_few(run: LoadedRun, uplift: Difference, trials: of.Trials) -> of.TooFewForEffect:
@@ -272,7 +264,8 @@ def _too_few(run: LoadedRun, uplift: Difference, trials: of.Trials) -> of.TooFew
     needed = uplift.needed if cases is not None else FEWEST
     # Repeating a script and rules gives the same scores again, not an interval.
     alike = run.started.rehearsal and uplift.estimate.all_equal and uplift.of_trials
-    return of.TooFewForEffect(_scores(run), trials, cases, needed, alike, _cause(run, uplift.mean))
+    penalty = _penalty(run) if trials.used == 1 else None
+    return of.TooFewForEffect(_scores(run), trials, cases, needed, alike, _cause(run, uplift.mean), penalty)
 
 
 def _paired_means(run: LoadedRun) -> tuple[of.SideScore, of.SideScore]:

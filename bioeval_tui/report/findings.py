@@ -330,8 +330,6 @@ class EffectOfFacts:
     all_equal: bool
     interval: Interval | None
     cause: Cause | None
-    penalty: Penalty | None
-    """Of a single trial; None if failed requests make no difference."""
 
     @property
     def outcome(self) -> Outcome:
@@ -364,6 +362,8 @@ class TooFewForEffect:
     alike: bool
     """Whether more trials would score the same: a rehearsal repeats itself."""
     cause: Cause | None
+    penalty: Penalty | None = None
+    """Of a single trial; None if failed requests make no difference."""
 
 
 # A run at a glance

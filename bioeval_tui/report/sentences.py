@@ -215,11 +215,9 @@ def _(found: of.NothingToGain) -> str:
 
 @write.register
 def _(found: of.NoEffectOfFacts) -> str:
-    over = _over(found.trials, all_equal=True)
-    one, each = (over, "") if found.trials.used == 1 else ("", over)
+    each = _over(found.trials, all_equal=True)
     best = f"; {_largest_gain(found.best)}" if found.best else ""
-    scores = f"the agent scores {number(found.score)} either way{each}"
-    return f"{_knowing(found.facts)} makes no difference{one}: {scores}{best}."
+    return f"{_knowing(found.facts)} makes no difference: the agent scores {number(found.score)} either way{each}{best}."
 
 
 @write.register
@@ -227,9 +225,8 @@ def _(found: of.EffectOfFacts) -> str:
     verb = "lifts" if found.helps else "lowers"
     over = _over(found.trials, found.interval, all_equal=found.all_equal)
     because = f": {_because(found.cause, 'it' if found.facts == 1 else 'them')}" if found.cause else ""
-    lost = f"; {_penalty(found.penalty)}" if found.penalty else ""
     span = _from_to(found.withheld, found.supplied)
-    return f"{_knowing(found.facts)} {verb} the agent {span}{over}{because}{lost}."
+    return f"{_knowing(found.facts)} {verb} the agent {span}{over}{because}."
 
 
 @write.register
@@ -242,9 +239,11 @@ def _(found: of.EffectWithinChance) -> str:
 @write.register
 def _(found: of.TooFewForEffect) -> str:
     because = f"; {_because(found.cause, 'them')}" if found.cause else ""
+    lost = f"; {_penalty(found.penalty)}" if found.penalty else ""
+    one = found.cases == 1 or (found.cases is None and found.trials.used == 1)
     return (
-        f"{_scores_first(found.scores)}; {_few(found)} are too few to tell what difference the facts make "
-        f"({_enough(found)}){because}."
+        f"{_scores_first(found.scores)}; {_few(found)} {'is' if one else 'are'} too few to tell what difference the "
+        f"facts make ({_enough(found)}){because}{lost}."
     )
 
 
@@ -935,7 +934,7 @@ def _because(cause: of.Cause, them: str) -> str:
 
 def _penalty(found: of.Penalty) -> str:
     requests = f"{plural(found.failures, 'failed request')} {in_side(found.side)}"
-    return f"{number(found.points)} of it is the penalty for {requests}"
+    return f"{number(found.points)} of the difference is the penalty for {requests}"
 
 
 def _largest_gain(best: of.Gain | None) -> str:

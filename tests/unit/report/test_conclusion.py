@@ -33,28 +33,30 @@ def ended(recorded: Recorded, **fields: object) -> events.RunEnded:
 
 def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     found = conclude(load_run(GOLDEN).state)
-    assert found.outcome == "facts_help"
-    assert found.standing == "good"
+    assert found.outcome == "too_few"
     assert found.sentence == (
-        "Rehearsal: knowing two facts lifts the agent from 0.44 to 1.00 (one trial): "
-        "without them “a reminder exists” fails."
+        "Rehearsal: the agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what "
+        "difference the facts make (5 would give an interval); without them “a reminder exists” fails."
     )
 
 
 @pytest.mark.parametrize(
     ("withheld", "supplied", "outcome", "says"),
     [
-        ([FAILS], [KNOWS], "facts_help", "lifts the agent from 0.43 to 1.00 (one trial): without it “check 1” fails."),
+        ([FAILS], [KNOWS], "too_few", "1.00 with the facts; one trial is too few to tell what difference the facts make (5 would give an interval); "
+         "without them “check 1” fails."),
         ([FAILS] * 5, [KNOWS] * 5, "facts_help", "to 1.00 in each of 5 trials: without it “check 1” fails in every trial."),
-        ([Talk()], [Talk(holds=(False,), fact=True)], "facts_hurt", "lowers the agent from 1.00 to 0.43 (one trial): with it “check 1”"),
-        ([FAILS], [replace(FAILS, fact=True)], "no_difference", "0.43 either way; the largest gain would come from assertion “check 1” (+0.57)."),
+        ([Talk()], [Talk(holds=(False,), fact=True)], "too_few", "; one trial is too few to tell what difference the facts make (5 would give an interval); with them “check 1” fails."),
+        ([Talk()] * 5, [Talk(holds=(False,), fact=True)] * 5, "facts_hurt", "lowers the agent from 1.00 to 0.43 in each of 5 trials: with it “check 1”"),
+        ([FAILS], [replace(FAILS, fact=True)], "too_few", "0.43 with the facts; one trial is too few"),
+        ([FAILS] * 5, [replace(FAILS, fact=True)] * 5, "no_difference", "0.43 either way in each of 5 trials; the largest gain would come from assertion “check 1” (+0.57)."),
         ([Talk()], [KNOWS], "perfect", "scores 1.00 with and without the facts (one trial)"),
         ([FAILS] * 3, [KNOWS] * 3, "too_few", "; three trials are too few to tell what difference the facts make (5 would give an "
          "interval); without them “check 1” fails in every trial."),
         ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few", "; without them the task “task 1” is not done in any trial."),
         ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few", "; with them “check 1” fails in every trial."),
         ([Talk()], [Talk()], "facts_not_given", "The user gave the agent no fact"),
-        ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "facts_help", "from 0.43 to 1.00 (the only one of 5 trials with both"),
+        ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "too_few", "; 1 of 5 trials with both scores is too few to tell"),
         ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "an interval); without them “check 1” fails in every trial with both scores."),
         ([Talk(ends=False)], [Talk(ends=False)], "not_measured", "nothing was scored, so the run has no result"),
         ([Talk(tasks=None)] * 3, [Talk(tasks=None)] * 3, "judge_failed", "failed in 6 of 6 conversations, first in the conversation without"),
@@ -96,7 +98,11 @@ def test_each_kind_of_outcome_has_its_sentence(
 @pytest.mark.parametrize(
     ("withheld", "supplied", "says"),
     [
-        ([FAILS], [KNOWS], "lifts the agent from 0.43 in “no card” to 1.00 in “has the card” (one trial)"),
+        (
+            [FAILS] * 5,
+            [KNOWS] * 5,
+            "lifts the agent from 0.43 in “no card” to 1.00 in “has the card” in each of 5 trials",
+        ),
         ([FAILS], [], "In “no card”, the only condition that was run, the agent scores 0.43 (one trial)"),
         ([FAILS] * 3, [KNOWS] * 3, "The agent scores 0.43 in “no card” and 1.00 in “has the card”"),
         ([Talk(reason="timed_out", fault="agent")], [KNOWS], "at turn 1 in the conversation “no card”"),
@@ -149,8 +155,10 @@ def test_a_difference_within_chance_is_not_called_an_effect(tmp_path: Path) -> N
 
 def test_a_penalty_for_failed_requests_is_not_attributed_to_the_facts(tmp_path: Path) -> None:
     found = concluded(Recorded([replace(FAILS, failures=1)], [KNOWS]), tmp_path)
-    assert found.outcome == "facts_help"
-    assert found.sentence.endswith("; 0.30 of it is the penalty for 1 failed request without the facts.")
+    assert found.outcome == "too_few"
+    assert found.sentence.endswith(
+        "; 0.30 of the difference is the penalty for 1 failed request without the facts."
+    )
 
 
 def test_different_starting_states_leave_no_uplift(tmp_path: Path) -> None:

@@ -96,14 +96,17 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "and 1.00 with the facts over 5 trials."),
     (of.NothingToGain(SINGLE), "The agent scores 1.00 with and without the facts (one trial): nothing is left to gain."),
     (of.NothingToGain(FIVE), "The agent scores 1.00 with and without the facts in each of 5 trials: nothing is left to gain."),
-    (of.NoEffectOfFacts(2, SINGLE, 0.5, None), "Knowing two facts makes no difference (one trial): the agent scores 0.50 either way."),
+    (of.NoEffectOfFacts(2, FIVE, 0.5, None), "Knowing two facts makes no difference: the agent scores 0.50 either way in each of 5 trials."),
     (of.NoEffectOfFacts(None, of.Trials(5, 6), 0.5, GAIN),
      "Knowing the facts of each case makes no difference: the agent scores 0.50 either way in each of 5 of 6 trials; the largest gain would come from "
      "assertion “a reminder exists” (+0.57)."),
-    (of.EffectOfFacts(1, SINGLE, LOW, HIGH, True, False, None, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
-     "Knowing one fact lifts the agent from 0.44 to 1.00 (one trial): without it “a reminder exists” fails; 0.30 of it is the penalty for "
-     "1 failed request without the facts."),
-    (of.EffectOfFacts(12, FIVE, LOW, of.SideScore(NAMED, 0.2), False, False, SPAN, None, None),
+    (of.EffectOfFacts(1, FIVE, LOW, HIGH, True, True, None, CAUSE),
+     "Knowing one fact lifts the agent from 0.44 to 1.00 in each of 5 trials: without it “a reminder exists” fails."),
+    (of.TooFewForEffect(SCORES, SINGLE, None, 5, False, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
+     "The agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what difference the facts make "
+     "(5 would give an interval); without them “a reminder exists” fails; 0.30 of the difference is the penalty for 1 failed request "
+     "without the facts."),
+    (of.EffectOfFacts(12, FIVE, LOW, of.SideScore(NAMED, 0.2), False, False, SPAN, None),
      "Knowing 12 facts lowers the agent from 0.44 to 0.20 in “has the card” over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
     (of.EffectWithinChance(FIVE, LOW, HIGH, False, SPAN),
      "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
