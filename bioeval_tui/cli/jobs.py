@@ -73,6 +73,8 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases
             for problem in job.problems:
                 say(f"{'warning: ' if problem.severity == 'warning' else ''}{problem}")
             if not job.problems:
+                for hint in job.hints:
+                    say(f"hint: {hint}")
                 say(f"{job.path}: no problems" + (f", {plural(len(job.cases), 'case')}" if job.cases else ""))
         if not any(job.problems for job in checked):
             say(

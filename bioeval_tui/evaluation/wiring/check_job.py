@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -232,6 +233,8 @@ class CheckedJob:
     cases: tuple[CaseJob, ...] = ()
     case_count: int = 0
     """The number of selected cases, even if only the first ones were checked."""
+    hints: tuple[Problem, ...] = ()
+    """What is probably not meant, though nothing is wrong with it."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -299,8 +302,55 @@ def check_job(
         for field, message in _evaluator_wrong(filled):
             cases.tell(case.row, field, message)
     return CheckedJob(
-        path, loaded, _in_order([*loaded.problems, *found, *cases.problems]), cases.jobs, cases.count
+        path,
+        loaded,
+        _in_order([*loaded.problems, *found, *cases.problems]),
+        cases.jobs,
+        cases.count,
+        tuple(_only_guessed(source)),
     )
+
+
+_QUOTED = re.compile(r"""["']([^"'\\\n]{1,100})["']""")
+
+
+def _only_guessed(source: JobSource) -> Iterator[Problem]:
+    """Yield the assertions of both conditions that ask for words which only a fact says: withheld, they can only be guessed."""
+    facts = [str(fact) for fact in source.data.get("facts") or () if isinstance(fact, str)]
+    lines = [line for _, line in items_of(source.part("evaluator").get("lines")) if line.get("fact") is None]
+    others = {
+        key: source.data.get(key) for key in ("target", "tasks", "greetings", "seeds", "setups", "personas")
+    }
+    known = " ".join(_leaves([others, lines])).casefold()
+    for index, item in items_of(source.data.get("assertions")):
+        if item.get("only") is not None:
+            continue
+        texts = [str(item.get("expression") or item.get("cypher") or "")]
+        words = [found[1] for text in texts for found in _QUOTED.finditer(text)]
+        words += _leaves([item.get("expected"), item.get("toolCalls")])
+        for word in dict.fromkeys(words):
+            if (number := _said_by(word, facts)) and not _said_by(word, [known]):
+                yield source.warning(
+                    ("assertions", index),
+                    f"only fact {number} says “{shorten(clean_line(word), 60)}”: where the facts are withheld, an agent can only "
+                    "guess it; `only: supplied` leaves the assertion out there",
+                )
+                break
+
+
+def _leaves(value: Any) -> list[str]:
+    """Return the texts and numbers in a value."""
+    if isinstance(value, dict):
+        return _leaves(list(value.values()))
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [] if value is None or isinstance(value, bool) else [str(value)]
+
+
+def _said_by(word: str, texts: Sequence[str]) -> int | None:
+    """Return the number of the first text that has a word, as a whole one; None if none has."""
+    whole = re.compile(rf"(?<!\w){re.escape(word.casefold())}(?!\w)")
+    return next((n for n, text in enumerate(texts, start=1) if whole.search(text.casefold())), None)
 
 
 def _unloaded(path: Path) -> JobSource | None:
