@@ -29,6 +29,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
@@ -101,7 +102,9 @@ class FunctionCalls:
     def __init__(self, function: Callable[..., Any], conversation: Conversation) -> None:
         self._function = function
         self._conversation = conversation
-        self._arguments = (conversation,) if takes(function, "conversation") else ()
+        # By name, because it may be a parameter by name only.
+        named = {"conversation": conversation} if takes(function, "conversation") else {}
+        self._answer = partial(function, **named)
 
     async def start(self) -> None:
         """Call the function's `start`, if it has one. Raises `FunctionError`."""
@@ -126,7 +129,7 @@ class FunctionCalls:
         self._conversation._tell = tell
         self._conversation.traceparent = traceparent
         try:
-            found = await _result(self._function, message, *self._arguments)
+            found = await _result(self._answer, message)
             if inspect.isasyncgen(found):
                 try:
                     async for piece in found:

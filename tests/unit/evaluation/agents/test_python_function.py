@@ -54,6 +54,9 @@ def names(message, conversation):
     conversation.tool_called("lookUp", '["warfarin"]')
     return "named"
 
+def by_name(message, *, conversation):
+    return f"{message} in {type(conversation).__name__}"
+
 def keeps(message, conversation):
     conversation.state["n"] = conversation.state.get("n", 0) + 1
     conversation.object_context = {"context": "", "resources": [{"id": str(conversation.state["n"])}]}
@@ -212,6 +215,11 @@ async def test_a_function_reports_the_models_id_and_arguments_as_they_were_writt
     ids = [event["request"]["id"] for event in reply.generation if "request" in event]
     assert ids[:2] == ["call_1", "call_2"]
     assert reply.generation[1] == {"output": "found", "id": "call_1"}
+
+
+async def test_a_function_may_take_the_conversation_by_name_only(connect: Connect) -> None:
+    _, reply = await say(await connect("by_name"))
+    assert reply.content.endswith(" in Conversation")
 
 
 async def test_each_conversation_has_its_own_state(connect: Connect) -> None:
