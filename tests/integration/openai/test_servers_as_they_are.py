@@ -83,7 +83,9 @@ async def test_an_agent_that_remembers_does_not_get_a_message_twice(tmp_path: Pa
     async with closes_after_each_answer(received) as url:
         run = await run_with(url, tmp_path, remembers=True)
     assert [ended.reason for ended in run.of("conversation_ended")] == ["agent_failed"] * 2
-    assert len(received) == 2 * 2 * 2, "each conversation is held again from its start, no message is sent twice"
+    assert len(received) == 2 * 2 * 2, (
+        "each conversation is held again from its start, no message is sent twice"
+    )
 
 
 async def test_an_answer_cut_off_at_a_models_limit_is_judged_and_marked(tmp_path: Path) -> None:
