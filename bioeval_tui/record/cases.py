@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bioeval_tui.record.events import MET_ABOVE, Case, RunStarted
+from bioeval_tui.record.names import Condition
 
 
 def in_turn(cases: int, trials: int) -> list[int]:
@@ -62,3 +63,13 @@ def judged(job: dict[str, Any]) -> list[dict[str, Any]]:
             return []
         return [{**item, "task": item.get("criterion", ""), "passAbove": MET_ABOVE} for item in items]
     return [item if isinstance(item, dict) else {"task": item} for item in job.get("tasks") or []]
+
+
+def judged_in(job: dict[str, Any], condition: Condition | None) -> dict[int, dict[str, Any]]:
+    """Return what a judge scores in a condition (None: in any), by its number from 1."""
+    return {number: item for number, item in enumerate(judged(job), start=1) if counts_in(item, condition)}
+
+
+def counts_in(item: Mapping[str, Any], condition: Condition | None) -> bool:
+    """Return whether a task or assertion of a job's snapshot counts in a condition (None: in any)."""
+    return condition is None or item.get("only") in (None, condition)

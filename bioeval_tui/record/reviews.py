@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval_tui import score as composite
-from bioeval_tui.record.cases import judged
+from bioeval_tui.record.cases import counts_in, judged, judged_in
 from bioeval_tui.record.events import Reviewed, TaskScored, TranscriptScored, job_number
 from bioeval_tui.record.state import PASSED, ConversationKey
 from bioeval_tui.text import clean, clean_line
@@ -177,7 +177,7 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     after = with_reviews(state, reviews)
     scores = after.scores()
     every = (*reviews.tasks.values(), *reviews.faults.values())
-    count = sum(len(judged(state.job_of(key.trial))) for key in state.conversations)
+    count = sum(len(_judged(state, key)) for key in state.conversations)
     return ReviewedScores(
         scores=scores,
         mean=composite.published_mean(scores),
@@ -226,7 +226,7 @@ def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float])
     """Return the scored tasks in the job's order, with people's scores if there are any."""
     known = {task.task: task for task in talk.verdict.tasks} if talk.verdict else {}
     found = []
-    for number, item in enumerate(judged(state.job_of(talk.key.trial)), start=1):
+    for number, item in _judged(state, talk.key).items():
         task = known.get(number)
         if number in given:
             task = task or TaskScored(
@@ -252,7 +252,7 @@ def _score(
     given: Iterable[int],
 ) -> ConversationScored:
     assert talk.score is not None
-    count = len(judged(state.job_of(talk.key.trial)))
+    count = len(_judged(state, talk.key))
     by_people = bool(count) and len(set(given)) == count
     if fault in SPOILING and not (fault == "judge" and by_people):
         changes = {"score": None, "reason": f"reviewed: fault of the {fault}", "fault": fault}
@@ -273,16 +273,22 @@ def _score(
     )
 
 
+def _judged(state: RunState, key: ConversationKey) -> dict[int, dict[str, Any]]:
+    """Return what is scored in a conversation, by number: what counts in its condition."""
+    return judged_in(state.job_of(key.trial), key.condition)
+
+
 def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
     """Return the parts of a conversation that was not scored when it was recorded."""
-    wanted = len(state.job.get("assertions") or [])
+    listed = [item if isinstance(item, dict) else {} for item in state.job.get("assertions") or []]
+    wanted = sum(counts_in(item, talk.key.condition) for item in listed)
     finals = [(check.weight, PASSED[check.status]) for check in talk.final_checks.values()]
     finals += [(1.0, None)] * (wanted - len(finals))
     return (
         composite.timing_part(
             job_number(state.job, "aspirationalAverage", 0.0), talk.latencies_ms, ended=True
         ),
-        composite.task_part(None, len(judged(state.job_of(talk.key.trial)))),
+        composite.task_part(None, len(_judged(state, talk.key))),
         composite.assertion_part(finals),
     )
 

@@ -332,8 +332,8 @@ def _of_run(run_id: str, state: RunState, overlay: Overlay, *, blind: bool, ever
 
 
 def _scores(verdict: TranscriptScored, prompts: Mapping[str, str], task: int) -> dict[JudgeId, float]:
-    """Return the judge's score of a task, first as a whole, then each member's of a panel."""
-    scored = next((one.score for one in verdict.tasks if one.task == task), None)
+    """Return the judge's score of a task, first as a whole, then each member's of a panel; none of a task that the user never asked for."""
+    scored = next((one.score for one in verdict.tasks if one.task == task and one.measured), None)
     if verdict.error or scored is None:
         return {}
     prompt = ", ".join(f"{clean_line(n, 60)} {h[:8]}" for n, h in sorted(prompts.items())) or NO_PROMPT

@@ -443,8 +443,10 @@ def _compare_parts(
 
 
 def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[ValueComparison]:
-    numbers_a = {title: number for number, title in rows.task_titles(a.state).items()}
-    numbers_b = {title: number for number, title in rows.task_titles(b.state).items()}
+    numbers_a, numbers_b = (
+        {title: number for number, title in rows.task_titles(run.state, condition=condition).items()}
+        for run in (a, b)
+    )
 
     def of(number: int) -> Value:
         return lambda run, talk: rows.task_sample(run, talk, number)
@@ -513,10 +515,9 @@ def _tested(found: ConditionComparison) -> list[tuple[str, str, Difference | Non
 
 
 def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[AssertionComparison]:
-    indices = [
-        {title: index for index, (title, _) in rows.assertion_titles(run.state).items()} for run in (a, b)
-    ]
-    weights = dict(pair for run in (a, b) for pair in rows.assertion_titles(run.state).values())
+    listed = [rows.assertion_titles(run.state, condition=condition) for run in (a, b)]
+    indices = [{title: index for index, (title, _) in each.items()} for each in listed]
+    weights = dict(pair for each in listed for pair in each.values())
 
     def passed(index: int) -> Value:
         def value(run: LoadedRun, talk: Talk) -> Sample | None:

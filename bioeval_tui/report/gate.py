@@ -256,7 +256,7 @@ def _of_parts(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     found = []
     for rule in rules.parts:
         asked = [condition for condition in rows.conditions(runs) if rule.condition in (None, condition)]
-        counts = [name for name in asked if rule.task is None or _has_task(runs, rule.task, name)]
+        counts = [name for name in asked if _has(runs, rule, name)]
         for condition in counts or asked:
             samples = [
                 _part_sample(run, run.state.conversation(condition, trial), rule)
@@ -269,8 +269,13 @@ def _of_parts(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     return found
 
 
-def _has_task(runs: Sequence[LoadedRun], number: int, condition: Condition) -> bool:
-    return any(number in rows.task_titles(run.state, condition=condition) for run in runs)
+def _has(runs: Sequence[LoadedRun], rule: PartRule, condition: Condition) -> bool:
+    """Return whether the jobs have this task, or anything in this part, in a condition."""
+    if rule.task is not None:
+        return any(rule.task in rows.task_titles(run.state, condition=condition) for run in runs)
+    scores = [talk.score for _, talk in rows.talks(runs, condition) if talk.score is not None]
+    parts = [part for score in scores for part in score.parts if part.name == rule.part]
+    return not parts or any(not part.left_out for part in parts)
 
 
 def _part_sample(run: LoadedRun, talk: ConversationState | None, rule: PartRule) -> Sample:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from bioeval_tui import score as composite
-from bioeval_tui.record.cases import judged
+from bioeval_tui.record.cases import counts_in, judged, judged_in
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
@@ -112,11 +112,7 @@ def task_titles(
 ) -> dict[int, str]:
     """Return what the judge scores, by number from 1: the tasks or rubric of the job or of a trial; in a condition, those that count there."""
     job = state.job if trial is None else state.job_of(trial)
-    return {
-        number: str(item.get("task", ""))
-        for number, item in enumerate(judged(job), start=1)
-        if counts_in(item, condition)
-    }
+    return {number: str(item.get("task", "")) for number, item in judged_in(job, condition).items()}
 
 
 def criteria_words(item: Mapping[str, Any]) -> str:
@@ -125,11 +121,6 @@ def criteria_words(item: Mapping[str, Any]) -> str:
     return "; ".join(
         filter(None, (str(item.get("acceptanceCriteria") or ""), f"facts withheld: {own}" if own else ""))
     )
-
-
-def counts_in(item: Mapping[str, Any], condition: Condition | None) -> bool:
-    """Return whether a task or assertion of a job's snapshot counts in a condition."""
-    return condition is None or item.get("only") in (None, condition)
 
 
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:

@@ -119,5 +119,5 @@ def _extra(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
         "judge": verdict.judge if verdict is not None else None,
         "end_reason": conversation.ended.reason if conversation.ended else None,
         "score": conversation.score.score if conversation.score is not None else None,
-        "scores": {task.title: task.score for task in verdict.tasks} if verdict is not None else {},
+        "scores": {task.title: task.score for task in verdict.tasks if task.measured} if verdict else {},
     }

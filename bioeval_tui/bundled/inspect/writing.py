@@ -207,13 +207,16 @@ def _id(run: LoadedRun, key: ConversationKey, case: Case | None) -> str:
 def _sample(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
     key, case = conversation.key, conversation.case
     wanted = [t for t in run.state.job_of(key.trial).get("tasks") or [] if isinstance(t, dict)]
+    wanted = [t for t in wanted if t.get("only") in (None, key.condition)]
     tasks = [str(t.get("task", "")) for t in wanted]
-    criteria = [str(t.get("acceptanceCriteria", "")) for t in wanted]
+    own = "withheldCriteria" if key.condition == "withheld" else ""
+    criteria = [str(t.get(own) or t.get("acceptanceCriteria", "")) for t in wanted]
     scores = sample_scores(conversation)
     if run.started.source is not None and conversation.verdict is not None:
         scores = {name: score for name, score in scores.items() if name == "composite"} | {
             task.title: {"value": task.score, "explanation": task.reason}
             for task in conversation.verdict.tasks
+            if task.measured
         }
     messages = [each for message in conversation.messages if message.done for each in _messages(key, message)]
     last = next((m for m in reversed(conversation.messages) if m.role == "assistant" and m.done), None)

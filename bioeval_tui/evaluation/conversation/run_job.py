@@ -265,8 +265,12 @@ class _Run:
                 )
                 emitter.emit(events.Warned, code="held_again", message=f"{message}: {before.detail}")
             outcome = await self._guarded(held, condition, conversation.prepare_and_talk())
-            if outcome.broken_at and before is None and self.parts.may_begin() is None:
-                return outcome
+            if outcome.broken_at and before is None:
+                why_not = self.parts.may_begin()
+                if why_not is None:
+                    return outcome
+                self.stopped, held.cancelled = why_not, True
+                outcome = Outcome("cancelled", detail=f"{outcome.detail}; not held again: {why_not}")
             if outcome.broken_at and before is not None and outcome.broken_at != before.broken_at:
                 where = f"at message {before.broken_at}, then at message {outcome.broken_at}"
                 detail = f"the connection to the agent broke twice, {where}: {outcome.detail}"

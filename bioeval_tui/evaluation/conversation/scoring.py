@@ -25,7 +25,7 @@ from bioeval_tui.evaluation.seams import (
     TranscriptMessage,
     Verdict,
 )
-from bioeval_tui.record.events import MOST_MESSAGES, EndReason, EvidenceQuoted, Fault, TaskScored
+from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean, clean_line, shorten
 
@@ -182,19 +182,19 @@ def _asked(number: int, verdicts: Sequence[Verdict], view: JudgeView) -> int | N
         if lines:
             return next((each.message for each in users if _one_line(each.content) in lines), 0)
     known = {0, *(message.message for message in users)}
-    named = Counter(
+    named = [
         task.asked
         for verdict in verdicts
         for task in verdict.tasks
         if task.task == number and task.asked in known
-    )
-    most = max(named.values(), default=0)
-    # Of a panel that is split, a message counts rather than none, the first one rather than a later one.
-    return min(
-        (each for each, times in named.items() if times == most),
-        key=lambda each: each or MOST_MESSAGES + 1,
-        default=None,
-    )
+    ]
+    if not named:
+        return None
+    # Whether it was asked for comes first: those who say so may name different messages. Split evenly, it was.
+    messages = Counter(each for each in named if each)
+    if messages.total() < len(named) / 2:
+        return 0
+    return min(messages, key=lambda each: (-messages[each], each))
 
 
 def _one_line(text: str) -> str:

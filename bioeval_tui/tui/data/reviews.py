@@ -18,7 +18,7 @@ from bioeval_tui.evaluation.engine.resume import is_finished
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import events, reviews
-from bioeval_tui.record.cases import judged
+from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.masking.current import masked, masking
 from bioeval_tui.record.overlay import Overlay, append_reviews, in_force, read_overlay
 from bioeval_tui.record.reading import read_recording
@@ -185,7 +185,7 @@ def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]
         if not is_finished(conversation):
             continue
         verdict = now.conversations[key].verdict
-        for number, item in enumerate(judged(state.job_of(key.trial)), start=1):
+        for number, item in judged_in(state.job_of(key.trial), key.condition).items():
             found.append(_task_item(place, state, folded, conversation, verdict, number, item))
         found += _graded_items(place, state, folded, conversation)
     return found

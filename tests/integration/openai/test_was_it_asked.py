@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bioeval_tui.bundled.atif.writing import OURS, trajectory
+from bioeval_tui.bundled.inspect.writing import inspect_log
+from bioeval_tui.report.agreement import rated_tasks
+from bioeval_tui.report.loading import load_run
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 
@@ -112,3 +117,22 @@ async def test_a_judge_names_the_users_message_and_no_other(tmp_path, named, ask
     assert (scored.score is not None) == is_scored
     task = second_task(done)
     assert (task["asked"], task["kept_by"]) == (asked, kept_by)
+
+
+async def test_no_export_or_agreement_gives_an_unasked_task_a_score(tmp_path):
+    done = await run(tmp_path, JOB.replace("WHEN", NEVER))
+    loaded = load_run(done.path)
+    (talk,) = loaded.talks
+    scores = trajectory(loaded, talk)["extra"][OURS]["scores"]
+    assert list(scores) == ["Get a reminder for nine"]
+    assert [bool(item.judges) for item in rated_tasks([done.path], every=True)[0]] == [True, False]
+
+
+async def test_an_inspect_sample_names_what_counts_in_its_condition(tmp_path):
+    changed = JOB.replace("WHEN", NEVER)
+    changed = changed.replace(
+        "for nine, rules", "for nine, acceptanceCriteria: SET, withheldCriteria: ASKED, rules"
+    )
+    done = await run(tmp_path, changed.replace("it costs, rules", "it costs, only: supplied, rules"))
+    (sample,) = json.loads(inspect_log(load_run(done.path)))["samples"]
+    assert (sample["input"], sample["target"]) == ("Get a reminder for nine", ["ASKED"])

@@ -161,6 +161,16 @@ def test_a_conversation_that_was_not_measured_counts_only_when_people_say_so() -
     assert with_reviews(state, cleared).scores()["withheld"] == 0.8
 
 
+def test_a_task_of_the_other_condition_is_not_missed() -> None:
+    state = run((0.2,))
+    assert state.started is not None
+    tasks = [JOB["tasks"][0], {"task": "remind", "only": "supplied"}]
+    state.started = state.started.model_copy(update={"job": {**JOB, "tasks": tasks}})
+    found = reviewed_scores(state, fold_reviews([reviewed(1, task=1, after=1.0)], state))
+    assert found is not None
+    assert (found.scores["withheld"], found.of_tasks) == (1.0, 3)
+
+
 def test_reviews_of_an_abandoned_attempt_are_ignored() -> None:
     state = run()
     assert fold_reviews([reviewed(1, task=1, after=1.0, attempt=2)], state).tasks == {}

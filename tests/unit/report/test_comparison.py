@@ -54,6 +54,27 @@ def test_the_parts_that_moved_add_up_to_the_difference_of_the_scores() -> None:
     assert "timing" not in [part.name for part in timed.parts]
 
 
+def test_what_counts_in_one_condition_only_is_not_compared_in_the_other() -> None:
+    talks = [Talk(tasks=(1.0,), holds=(True,))], [Talk(tasks=(1.0, 0.5), holds=(True, True))]
+    run = Recorded(*talks)
+    loaded = run.loaded()
+    job = loaded.started.job
+    tasks = [{"task": "task 1"}, {"task": "task 2", "only": "supplied"}]
+    checks = [
+        {"expression": "true", "name": "check 1"},
+        {"expression": "true", "name": "check 2", "only": "supplied"},
+    ]
+    run.started = {"job": {**job, "tasks": tasks, "assertions": checks}}
+    listed = {
+        found.condition: ([one.title for one in found.tasks], [one.title for one in found.assertions])
+        for found in against(run, run).conditions
+    }
+    assert listed == {
+        "withheld": (["task 1"], ["check 1"]),
+        "supplied": (["task 1", "task 2"], ["check 1", "check 2"]),
+    }
+
+
 @pytest.mark.parametrize(
     ("a", "b", "advice"),
     [

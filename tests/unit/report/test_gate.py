@@ -47,6 +47,12 @@ def test_a_threshold_can_be_of_one_part_or_task_in_each_condition_or_in_one(bar:
     assert result.exit_code == code, [check.to_dict() for check in result.checks]
 
 
+def test_a_part_that_one_condition_lacks_is_no_threshold_there() -> None:
+    run = Recorded([Talk(tasks=(1.0,), holds=())], [Talk(tasks=(1.0,), holds=(True,))])
+    assert gate(run, "assertion:1").exit_code == 0
+    assert gate(run, "withheld.assertion:1").exit_code == 3
+
+
 def test_a_gate_fails_if_any_job_is_below_its_threshold() -> None:
     runs = [Recorded([scoring(1.0)], job="good"), Recorded([scoring(0.4)], job="bad")]
     result = gate(runs, "withheld:0.6")

@@ -195,6 +195,27 @@ async def test_a_conversation_whose_connection_broke_is_held_again_once(
         assert "broke twice, at message 3, then at message 5" in talk.ended.detail
 
 
+async def test_a_connection_that_broke_is_not_the_agents_failure_if_a_limit_forbids_another_try() -> None:
+    agent = FakeAgent(["hi", reset()])
+    begun: list[str] = []
+
+    def may_begin() -> str | None:
+        begun.append("")
+        return "the limit is reached" if len(begun) > 1 else None
+
+    parts = {"may_begin": may_begin}
+    state = await Stage(
+        job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it"])}, parts=parts
+    ).run(conditions=("withheld",))
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert talk.score is not None
+    assert (talk.ended.reason, talk.ended.fault, talk.score.score) == ("cancelled", "none", None)
+    assert talk.ended.detail.endswith("; not held again: the limit is reached")
+    assert talk.score.cancelled, "so that a resumed run holds it"
+
+
 async def test_other_4xx_statuses_are_not_retried() -> None:
     agent = FakeAgent(["hi", broken(404, retryable=False)])
     state = await Stage(

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bioeval_tui.evaluation.conversation.scoring import combine_verdicts
+from bioeval_tui.evaluation.conversation.scoring import combine_verdicts, judge_transcript
 from bioeval_tui.evaluation.job.models import JobTask
 from bioeval_tui.evaluation.judges.panel import enough
 from bioeval_tui.evaluation.judges.verdicts import (
@@ -18,8 +18,8 @@ from bioeval_tui.evaluation.judges.verdicts import (
     read_answer,
     words_of,
 )
-from bioeval_tui.evaluation.seams import Evidence, TaskVerdict, TranscriptMessage, Verdict
-from tests.unit.evaluation.conversation.fakes import job
+from bioeval_tui.evaluation.seams import Evidence, JudgeView, TaskVerdict, TranscriptMessage, Verdict
+from tests.unit.evaluation.conversation.fakes import FakeJudge, job
 
 TASKS = (JobTask(task="Ask for a reminder"), JobTask(task="Ask the price"))
 SAID = [
@@ -278,6 +278,31 @@ def test_a_panels_score_is_the_median_per_task_with_its_spread():
     two = job(tasks=[{"task": "a"}, {"task": "b"}])
     found = [(task.task, task.score, task.spread) for task in combine_verdicts(two, verdicts, SAID)]
     assert found == [(1, 0.4, 1), (2, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("named", "asked"),
+    [
+        ((0, 0, 3), 0),
+        ((0, 3), 3),
+        ((0, 0, 3, 5, 7), 3),
+        ((3, 5, 5), 5),
+        ((0, None, None), 0),
+        ((None,), None),
+    ],
+    ids=["most say no", "split", "they name three messages", "most name one", "one says", "none says"],
+)
+async def test_a_panel_first_decides_whether_a_task_was_asked_for(named, asked):
+    class Panel(FakeJudge):
+        async def score(self, view):
+            return verdicts
+
+    said = tuple(TranscriptMessage(n, "user", f"Message {n}") for n in (1, 3, 5, 7))
+    verdicts = [Verdict("j", (TaskVerdict(1, 0.5, "It did.", asked=each),)) for each in named]
+    view = JudgeView(job(tasks=[{"task": "a"}]), "withheld", said)
+    found = await judge_transcript(Panel(), view, 5)
+    assert found.tasks is not None
+    assert [task.asked for task in found.tasks] == [asked]
 
 
 @pytest.mark.parametrize(
