@@ -1,4 +1,4 @@
-"""Each folder of `bundled` can be deleted with its entry points: in a copy without it, the rest works."""
+"""Each folder of `bundled` can be deleted with its entry points, and all of them: in a copy without it, the rest works."""
 
 from __future__ import annotations
 
@@ -42,18 +42,21 @@ FOREIGN = {"atif": "trajectory.json", "inspect": "inspect-several-scorers.json",
 
 
 class Copy:
-    """The package without one folder, and what an installer would write for it."""
+    """The package without some folders, and what an installer would write for it."""
 
-    def __init__(self, root: Path, without: str) -> None:
+    def __init__(self, root: Path, *without: str) -> None:
         self.root = root
         shutil.copytree(PACKAGE, root / "bioeval_tui", ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("docs", "sample_jobs", "sample_submissions"):
             (root / name).symlink_to(ROOT / name)
-        shutil.rmtree(root / "bioeval_tui" / "bundled" / without)
+        for folder in without:
+            shutil.rmtree(root / "bioeval_tui" / "bundled" / folder)
         project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-        self.project = POINT.sub(lambda line: "" if line[1] == without else line[0], project)
+        self.project = POINT.sub(lambda line: "" if line[1] in without else line[0], project)
         (root / "pyproject.toml").write_text(self.project, encoding="utf-8")
-        self.points: dict[str, dict[str, str]] = tomllib.loads(self.project)["project"]["entry-points"]
+        self.points: dict[str, dict[str, str]] = tomllib.loads(self.project)["project"].get(
+            "entry-points", {}
+        )
         info = root / "bioeval_tui-0.1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bioeval-tui\nVersion: 0.1.0\n")
@@ -99,19 +102,20 @@ def test_nothing_else_names_the_folder_and_every_module_can_be_imported(copy: tu
     assert here.python("-c", EVERY_MODULE).split()[-1] == str(here.root / "bioeval_tui")
 
 
-def test_the_rest_is_listed_checked_and_run(copy: tuple[str, Copy]) -> None:
-    _, here = copy
+def test_what_is_left_without_all_of_them_is_listed_checked_and_run(tmp_path: Path) -> None:
+    here = Copy(tmp_path, *FOLDERS)
+    assert not here.names("agents") | here.names("formats") | here.names("importers")
     assert "runs" in here.program("--help")
     assert "no problems" in here.program("check", "sample_jobs/medication_reminder.yml")
-    for name in here.names("agents"):
-        (here.root / "job.yml").write_text(JOB % name)
-        assert "no problems" in here.program("check", "job.yml")
     said = here.program("demo", "--headless", "--json")
     assert json.loads(said[said.index("{") : said.rindex("}") + 1])["status"] == "completed"
 
 
 def test_the_other_formats_are_written_and_read(copy: tuple[str, Copy]) -> None:
     folder, here = copy
+    for name in here.names("agents"):
+        (here.root / "job.yml").write_text(JOB % name)
+        assert "no problems" in here.program("check", "job.yml")
     for name in (*here.names("formats"), "json"):
         here.program("runs", "export", RUN, "--to", name, "--output", f"run.{name}")
         assert (here.root / f"run.{name}").stat().st_size > 100
