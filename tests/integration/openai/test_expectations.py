@@ -92,3 +92,17 @@ async def test_the_judge_is_told_whether_the_user_knew_the_facts(tmp_path):
     _, prompts = await run(tmp_path, CAREFUL)
     assert "The user did not know them" in prompts["withheld"]
     assert "The user knew them" in prompts["supplied"]
+
+
+async def test_a_part_of_the_other_condition_only_says_so(tmp_path):
+    only = JOB.replace("- {task: Get a reminder,", "- {task: Get a reminder, only: withheld,")
+    async with srv.OpenAIServer() as server:
+        done = await hold(
+            only.replace("URL", server.url),
+            tmp_path,
+            settings=with_models(server.url),
+            graph="none",
+            conditions=("supplied",),
+        )
+    (scored,) = done.of("conversation_scored")
+    assert "every task is for the other condition only" in scored.reason
