@@ -25,7 +25,7 @@ from bioeval_tui.evaluation.seams import (
     TranscriptMessage,
     Verdict,
 )
-from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, TaskScored
+from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean, clean_line, shorten
 
@@ -228,7 +228,7 @@ def score_fields(
         score.judged_part(tasks, len(judged), judge_error),
         score.assertion_part(results, unchecked[0].error or "" if unchecked else ""),
     )
-    whole = score.compose(parts, transcript.failures)
+    whole = score.compose([_elsewhere(part, job) for part in parts], transcript.failures)
     fault: Fault = "none"
     if whole.score is None:
         fault = (
@@ -237,6 +237,14 @@ def score_fields(
             else score.blame([check.fault for check in unchecked], tasks)
         )
     return {**unscored_fields(transcript, whole.reason, fault), "score": whole.score, "parts": whole.parts}
+
+
+def _elsewhere(part: ScorePart, job: EvaluationJob) -> ScorePart:
+    """Return a part that is left out with the reason that all of it counts in the other condition, if the job has it."""
+    listed = {"task": job.judged, "assertion": job.assertions}.get(part.name)
+    if not part.left_out or not listed:
+        return part
+    return part.model_copy(update={"reason": f"every {part.name} is for the other condition only"})
 
 
 def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> dict[str, object]:

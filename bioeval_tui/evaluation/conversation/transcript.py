@@ -57,7 +57,7 @@ class SpokenTranscript:
 
     def known_text(self) -> str:
         """All texts of tasks and earlier messages: repeating them discloses nothing."""
-        tasks = "\n".join(task.task for task in self.job.tasks)
+        tasks = "\n".join(task.task for task in self.job.tasks if task.applies(self.condition))
         return tasks + "\n" + "\n".join(message.content for message in self.messages)
 
     def heard(self) -> list[TranscriptMessage]:

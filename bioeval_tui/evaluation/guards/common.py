@@ -40,15 +40,19 @@ def without_signoff(view: EvaluatorView, text: str) -> str:
     return text if rest is None else rest
 
 
+def tasks_told(view: EvaluatorView) -> dict[int, str]:
+    """Return the tasks that the simulated user is given in the condition, by number from 1."""
+    listed = enumerate(view.job.tasks, start=1)
+    return {number: task.task for number, task in listed if task.applies(view.condition)}
+
+
 def known_text(view: EvaluatorView) -> str:
     """Return the tasks and everything that was said."""
-    return "\n".join(
-        [*(task.task for task in view.job.tasks), *(message.content for message in view.transcript)]
-    )
+    return "\n".join([*tasks_told(view).values(), *(message.content for message in view.transcript)])
 
 
 def told_text(view: EvaluatorView) -> str:
-    """Return the texts that the job gives the simulated user in both conditions: everything except facts."""
+    """Return the texts that the job gives the simulated user in the condition: everything except facts."""
     job = view.job
     return "\n".join(
         [
@@ -59,7 +63,7 @@ def told_text(view: EvaluatorView) -> str:
             job.evaluator.signoff,
             *job.greetings,
             *(line.say for line in job.evaluator.lines),
-            *(task.task for task in job.tasks),
+            *tasks_told(view).values(),
         ]
     )
 

@@ -9,6 +9,7 @@ from bioeval_tui.evaluation.guards.common import (
     known_text,
     said_by,
     signs_off,
+    tasks_told,
     told_text,
     whole_job_text,
     without_signoff,
@@ -92,7 +93,7 @@ def early_end(view: EvaluatorView, text: str) -> Violation | None:
     requests = sum(
         bool(_REQUEST.search(said)) for said in [*said_by(view, "user"), without_signoff(view, text)]
     )
-    if not left or requests >= len(view.job.tasks):
+    if not left or requests >= len(tasks_told(view)):
         # As many requests as tasks: the last may use other words than the task.
         return None
     task = shorten(clean_line(view.job.tasks[left[0] - 1].task), 80)
@@ -110,10 +111,10 @@ def untouched_tasks(view: EvaluatorView, text: str = "") -> list[int]:
     A task counts as mentioned once the user has used a word that only this task contains.
     """
     said = _task_words("\n".join([*said_by(view, "user"), without_signoff(view, text)]))
-    words = [_task_words(task.task) for task in view.job.tasks]
+    words = {number: _task_words(text) for number, text in tasks_told(view).items()}
     left = []
-    for number, own in enumerate(words, start=1):
-        others = frozenset().union(*(other for index, other in enumerate(words, start=1) if index != number))
+    for number, own in words.items():
+        others = frozenset().union(*(other for index, other in words.items() if index != number))
         if not (own - others or own) & said:
             left.append(number)
     return left
@@ -125,9 +126,10 @@ def brings_up_nothing(view: EvaluatorView) -> bool:
     Only English conversations are checked, and none in which a person typed.
     """
     job, said = view.job, [message for message in view.transcript if message.role == "user"]
-    if not job.tasks or not said or any(message.operator for message in said):
+    tasks = tasks_told(view).values()
+    if not tasks or not said or any(message.operator for message in said):
         return False
-    asked_for = _task_words("\n".join([*(task.task for task in job.tasks), *job.facts]))
+    asked_for = _task_words("\n".join([*tasks, *job.facts]))
     words = "\n".join(message.content for message in said)
     return bool(asked_for) and not asked_for & _task_words(words) and is_english(known_text(view))
 

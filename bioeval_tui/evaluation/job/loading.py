@@ -18,6 +18,7 @@ from bioeval_tui.evaluation.job import models
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.record.cases import with_tasks_of
 from bioeval_tui.record.events import Case, RunStarted
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import clean_line, clean_value
 from bioeval_tui.yaml_positions import Path as FieldPath
 from bioeval_tui.yaml_positions import Place, YamlDocument, read_yaml, show_path
@@ -170,11 +171,22 @@ def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> list[Pro
                 "warning",
             )
         )
-    least = 2 * len(job.tasks) + 2
+    # A rubric that comes from the cases is not known yet.
+    counting = [*job.judged, *job.assertions] if job.judged or not job.rubric else []
+    for condition in CONDITIONS:
+        if counting and not any(each.applies(condition) for each in counting):
+            place = document.place(("tasks",))
+            message = (
+                f"all tasks and assertions are for the other condition, so with facts {condition} "
+                "only response times are scored"
+            )
+            found.append(Problem(message, file, place.line, place.column, "tasks", "warning"))
+    most = max(sum(task.applies(condition) for task in job.tasks) for condition in CONDITIONS)
+    least = 2 * most + 2
     if job.max_turns < least:
         place = document.place(("maxTurns",))
         message = (
-            f"{job.max_turns} messages are few for {len(job.tasks)} tasks: it counts messages of both sides, "
+            f"{job.max_turns} messages are few for {most} tasks: it counts messages of both sides, "
             f"so at least {least} are needed"
         )
         found.append(Problem(message, file, place.line, place.column, "maxTurns", "warning"))

@@ -197,7 +197,7 @@ class JudgeTester(Rescorer):
             if conversation.case
             else f"{self.run_id} {conversation.key.condition} {conversation.key.trial}"
         )
-        count = len(found.tasks)
+        count = len(view.job.judged)
         return [
             JudgeAsked(
                 name,

@@ -27,6 +27,7 @@ from bioeval_tui.report.correction import last_draw, progress
 from bioeval_tui.report.loading import find_recording
 from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
 from bioeval_tui.report.rows import criteria_words
+from bioeval_tui.report.words import reason_of
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.data.grading import rows_at
@@ -228,6 +229,8 @@ def _judged(conversation: ConversationState, verdict: events.TranscriptScored | 
             or "not judged"
         )
         return Judged(judge, None, reason=clean_line(why))
+    if not task.measured:
+        return Judged(judge, None, reason=clean_line(reason_of(task)))
     quoted = tuple(quote.model_copy(update={"quote": clean(quote.quote, 2000)}) for quote in task.evidence)
     return Judged(judge, task.score, task.passed, clean(task.reason, 10_000), quoted, task.spread)
 

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from bioeval_tui.evaluation.seams import TaskVerdict, Verdict
+from bioeval_tui.evaluation.wiring.judge_test import JudgeTester
+from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
+from tests.unit.evaluation.conversation.fakes import FakeJudge
 
 JOB = """
 target: {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL"}
@@ -92,3 +96,32 @@ async def test_the_judge_is_told_whether_the_user_knew_the_facts(tmp_path):
     _, prompts = await run(tmp_path, CAREFUL)
     assert "The user did not know them" in prompts["withheld"]
     assert "The user knew them" in prompts["supplied"]
+
+
+async def test_a_part_of_the_other_condition_only_says_so(tmp_path):
+    only = JOB.replace("- {task: Get a reminder,", "- {task: Get a reminder, only: withheld,")
+    async with srv.OpenAIServer() as server:
+        done = await hold(
+            only.replace("URL", server.url),
+            tmp_path,
+            settings=with_models(server.url),
+            graph="none",
+            conditions=("supplied",),
+        )
+    (scored,) = done.of("conversation_scored")
+    assert "every task is for the other condition only" in scored.reason
+
+
+async def test_a_judge_test_pairs_reordered_tasks_of_one_condition_with_themselves(tmp_path, monkeypatch):
+    class Judge(FakeJudge):
+        async def score(self, view):
+            return [
+                Verdict("j", tuple(TaskVerdict(number, 0.5) for number in view.job.judged_in(view.condition)))
+            ]
+
+    done, _ = await run(tmp_path, CAREFUL)
+    tester = JudgeTester(done.path, Settings(data_dir_override=str(tmp_path), openai_api_key=Secret("k")))
+    monkeypatch.setattr(tester, "make_judge", Judge)
+    talks = [talk for talk in tester.judgeable() if talk.key.condition == "supplied"]
+    asked, _ = await tester.ask(talks, 0)
+    assert {each.task for each in asked} == {1}

@@ -3,7 +3,7 @@
 import pytest
 
 from bioeval_tui.evaluation.guards import RULES, brings_up_nothing, check
-from bioeval_tui.evaluation.job.models import EvaluationJob, Persona
+from bioeval_tui.evaluation.job.models import EvaluationJob, JobTask, Persona
 from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
 
@@ -146,6 +146,21 @@ def test_ending_before_every_task_was_mentioned_is_marked():
     assert found("What's the weather like? Over and out", *done) == []
     assert found("Thanks, bye!", *done) == [("early_signoff", "mark")]
     assert found("Over and out", *done, "Will I need an umbrella?", "No.") == []
+
+
+def test_a_task_of_the_other_condition_is_not_missed() -> None:
+    weather = JobTask(task=TASKS[1], only="supplied")
+    of = job().model_copy(update={"tasks": (JobTask(task=TASKS[0]), weather)})
+    done = (*OPENING, "Remind me of my pill every day", "Done.")
+    assert found("Over and out", *done, of=of) == []
+    assert found("Over and out", *done, of=of, supplied=True) == [("early_signoff", "mark")]
+    greeted = [
+        TranscriptMessage(1, "user", "Hello there, my friend"),
+        TranscriptMessage(2, "assistant", "Hi"),
+    ]
+    alone = of.model_copy(update={"tasks": (weather,), "facts": ()})
+    assert not brings_up_nothing(EvaluatorView(alone, "withheld", 1, (), greeted))
+    assert brings_up_nothing(EvaluatorView(alone, "supplied", 1, (), greeted))
 
 
 @pytest.mark.parametrize("message", ["At 7:30", "I take 40 mg", "On 24 May", "It is rs80357", "I am 68"])

@@ -129,6 +129,14 @@ def test_too_few_messages_for_the_tasks_give_a_warning() -> None:
     assert "at least 4" in warning.message
 
 
+def test_a_condition_in_which_nothing_is_judged_or_asserted_gives_a_warning() -> None:
+    job = MINIMAL.replace("  - task: Remind me\n", "  - {task: Remind me, only: supplied}\n")
+    (warning,) = parse_job(job, Path("job.yml")).problems
+    assert "with facts withheld only response times are scored" in warning.message
+    both = job + 'assertions: [{expression: "true", only: withheld}]\n'
+    assert parse_job(both, Path("job.yml")).problems == ()
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

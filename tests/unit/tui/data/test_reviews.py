@@ -47,6 +47,16 @@ def desk_of(settings: Settings) -> ReviewDesk:
     return ReviewDesk(settings, Grading(settings))
 
 
+def test_an_unasked_task_offers_no_score_to_accept(settings: Settings, recording: Path) -> None:
+    text = recording.read_text(encoding="utf-8").replace('"task":2,', '"task":2,"asked":0,"kept_by":"user",')
+    recording.write_text(text, encoding="utf-8")
+    items = desk_of(settings).queue(ReviewSource((ID,)))
+    (judged,) = (i.judged for i in items if i.id.key and i.id.key.condition == "withheld" and i.id.task == 2)
+    assert judged is not None
+    assert judged.score is None
+    assert judged.reason.startswith("The user never asked for it")
+
+
 def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> None:
     before = recording.read_bytes()
     ada, ben = desk_of(settings), desk_of(settings)
