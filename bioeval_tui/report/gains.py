@@ -19,6 +19,7 @@ from bioeval_tui.report.findings import (
     TaskFellShort,
 )
 from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
+from bioeval_tui.report.words import reason_of
 from bioeval_tui.text import clean_line, shorten
 
 Mended = tuple[Gain, list[ScorePart], int]
@@ -103,7 +104,7 @@ def _loss(talk: ConversationState, gain: Gain) -> LossFinding:
     match gain.kind:
         case "task":
             task = _judged(talk, gain)
-            return TaskFellShort(gain.title, task.reason, task.words)
+            return TaskFellShort(gain.title, reason_of(task), task.words)
         case "assertion":
             checks = talk.checks.get(gain.index, [])
             last = talk.final_checks.get(gain.index) or checks[-1]

@@ -12,6 +12,7 @@ from bioeval_tui.bundled.atif.writing import OURS, trajectory
 from bioeval_tui.bundled.inspect.writing import inspect_log
 from bioeval_tui.report.agreement import rated_tasks
 from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.previews import preview_of
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 
@@ -91,6 +92,12 @@ async def test_the_agent_keeps_its_score_where_the_user_could_not_ask_and_as_pub
     task = second_task(done)
     assert (task["score"], task["asked"], task["kept_by"]) == (0, 0, kept_by)
     assert scored.score is not None
+
+
+async def test_a_preview_says_that_the_turns_were_used_up(tmp_path):
+    done = await run(tmp_path, JOB.replace("WHEN", NEVER).replace("maxTurns: 12", "maxTurns: 4"))
+    lost = preview_of(load_run(done.path)).lost
+    assert [loss.reason for loss in lost if "The user had not asked for it" in loss.reason]
 
 
 async def test_an_agent_that_fails_before_the_user_asks_keeps_its_score(tmp_path):
