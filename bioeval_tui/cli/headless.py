@@ -187,6 +187,11 @@ def run_headless(
     gate.check_paths()
     talk = plain_console(stderr=True)
     prepared = prepare_batch(spec, settings)
+    for run in prepared:
+        if (
+            run.plan.job.judged or not run.plan.job.rubric
+        ):  # a rubric that comes from the cases is not known yet
+            rules.require_tasks(len(run.plan.job.judged), run.plan.job_name)
     if hosts := hosts_of(prepared):
         talk.print(Text(f"transcripts are sent to: {', '.join(hosts)}"), soft_wrap=True)
     for sentence in judges_see(prepared):

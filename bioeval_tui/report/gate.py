@@ -29,6 +29,7 @@ from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
 from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
 from bioeval_tui.report.summary import by_job, groups
 from bioeval_tui.report.words import reviewed_words
+from bioeval_tui.text import plural
 
 MOST_EXCLUDED = 0.10
 _PART = re.compile(
@@ -123,6 +124,17 @@ class GateRules:
                 raise UsageError(
                     f"--fail-under {asked}, but {who} has facts {only} only; give {only}:{bar:g}, or run both"
                 )
+
+    def require_tasks(self, count: int, job: str) -> None:
+        """Reject a threshold of a task that a job with `count` tasks does not have.
+
+        Raises:
+            UsageError: the message names the threshold.
+        """
+        for rule in self.parts:
+            if rule.task is not None and rule.task > count:
+                asked = f"{rule.condition}.{rule.name}" if rule.condition else rule.name
+                raise UsageError(f"--fail-under {asked}:{rule.bar:g}: {job} has {plural(count, 'task')}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,3 +104,10 @@ def test_a_threshold_for_a_condition_that_is_not_run_is_refused_before_anything_
     assert f"--fail-under {sentence}" in done.stderr
     assert "give supplied:0.5, or run both" in done.stderr
     assert recording_in(tmp_path) is None
+
+
+def test_a_threshold_of_a_task_that_the_job_lacks_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    done = evaluate("http://127.0.0.1:9", tmp_path, "--fail-under", "task3:0.5,supplied.task9:0.5")
+    assert done.returncode == 2
+    assert "--fail-under supplied.task 9:0.5: medication_reminder has 3 tasks" in done.stderr
+    assert recording_in(tmp_path) is None
