@@ -12,7 +12,7 @@ from typing import Any, Literal
 from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
-from bioeval_tui.evaluation.job.models import EvaluationJob, RubricItem
+from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, RubricItem
 from bioeval_tui.evaluation.judges.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.models.prompting import states_shown
 from bioeval_tui.evaluation.seams import (
@@ -193,7 +193,8 @@ def _asked(number: int, verdicts: Sequence[Verdict], view: JudgeView) -> int | N
     # Whether it was asked for comes first: those who say so may name different messages. Split evenly, it was.
     messages = Counter(each for each in named if each)
     if messages.total() < len(named) / 2:
-        return 0
+        # It may have been asked for in the earlier conversation, which the judge of tasks is not shown.
+        return None if any(isinstance(seed, ConversationSeed) for seed in view.job.seeds) else 0
     return min(messages, key=lambda each: (-messages[each], each))
 
 

@@ -170,6 +170,7 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
     """Print why conversations have no score, and how many trials passed each task and each assertion."""
     tasks: Tallies = defaultdict(Counter)
     checks: Tallies = defaultdict(Counter)
+    told: list[tuple[events.TaskScored, Condition]] = []
     for name in result.conditions:
         title = result.condition_title(name)
         talks = [talk for talk in result.conversations if talk.condition == name]
@@ -181,10 +182,11 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
         if unproved := sum(task.unproved for task in verdicts):
             line = f"{title}: {unproved} of {plural(len(verdicts), 'verdict')} unproved: {UNPROVED}"
             console.print(Text(line), soft_wrap=True)
-        for task in verdicts:
-            tasks[f"{task.task} {task.title}"][name, task.outcome] += 1
+        told += [(task, name) for task in verdicts]
         for check in (check for talk in talks for check in talk.checks):
             checks[f"{check.weight:g}× {check.title}"][name, check.status if check.final else ""] += 1
+    for task, name in sorted(told, key=lambda one: one[0].task):
+        tasks[f"{task.task} {task.title}"][name, task.outcome] += 1
     for kind, tallies in (("task", tasks), ("assertion", checks)):
         names = (escape(result.condition_name(name)) for name in result.conditions)
         table = Table(kind, *names, box=None, pad_edge=False)
@@ -233,10 +235,10 @@ def _print_parts(talk: ConversationResult, console: Console) -> None:
 def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:
     table = Table("task", *(escape(talk.name) for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
-    for place, talk in enumerate(talks):
-        for task in talk.tasks:
-            row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
-            row[place] = verdict(task)
+    told = [(task, place) for place, talk in enumerate(talks) for task in talk.tasks]
+    for task, place in sorted(told, key=lambda one: one[0].task):
+        row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
+        row[place] = verdict(task)
     if any(talk.tone is not None for talk in talks):
         rows[TONE] = [number(talk.tone) for talk in talks]
     for title, cells in rows.items():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from bioeval_tui.evaluation.seams import TaskVerdict, Verdict
 from bioeval_tui.evaluation.wiring.judge_test import JudgeTester
+from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.report.result import result_of
 from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
@@ -125,3 +129,20 @@ async def test_a_judge_test_pairs_reordered_tasks_of_one_condition_with_themselv
     talks = [talk for talk in tester.judgeable() if talk.key.condition == "supplied"]
     asked, _ = await tester.ask(talks, 0)
     assert {each.task for each in asked} == {1}
+
+
+async def test_tasks_are_printed_in_the_jobs_order_whichever_condition_has_them(tmp_path):
+    changed = JOB.replace(", only: withheld}\nassertions", "}\nassertions")
+    changed = changed.replace("- {task: Get a reminder,", "- {task: Get a reminder, only: supplied,")
+    changed = changed.replace("kind: llm, model: judge-1", "kind: rules").replace(
+        "SET,", "SET, rules: [{pattern: Hello}],"
+    )
+    changed = changed.replace("time zone}\nassertions", "time zone, rules: [{pattern: Hello}]}\nassertions")
+    async with srv.OpenAIServer() as server:
+        done = await hold(
+            changed.replace("URL", server.url), tmp_path, settings=with_models(server.url), graph="none"
+        )
+    said = io.StringIO()
+    print_score_card(result_of(done.state), Console(file=said, width=200))
+    told_text = said.getvalue()
+    assert told_text.index("1 Get a reminder") < told_text.index("2 Learn how")

@@ -281,6 +281,33 @@ def test_a_panels_score_is_the_median_per_task_with_its_spread():
 
 
 @pytest.mark.parametrize(
+    ("seed", "asked"),
+    [
+        (
+            {
+                "conversation": [
+                    {"role": "user", "content": "Remind me"},
+                    {"role": "assistant", "content": "When?"},
+                ]
+            },
+            None,
+        ),
+        ({"text": "Shops close at nine."}, 0),
+    ],
+    ids=["an earlier conversation", "a text"],
+)
+async def test_an_earlier_conversation_may_have_asked_for_a_task(seed, asked):
+    class Judge(FakeJudge):
+        async def score(self, view):
+            return [Verdict("j", (TaskVerdict(1, 0.5, "It did.", asked=0),))]
+
+    seeded = job(tasks=[{"task": "a"}], seeds=[seed])
+    found = await judge_transcript(Judge(), JudgeView(seeded, "withheld", tuple(SAID)), 5, "signed_off")
+    assert found.tasks is not None
+    assert (found.tasks[0].asked, found.tasks[0].measured) == (asked, asked is None)
+
+
+@pytest.mark.parametrize(
     ("named", "asked"),
     [
         ((0, 0, 3), 0),
