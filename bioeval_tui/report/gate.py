@@ -296,8 +296,6 @@ def _part_sample(run: LoadedRun, talk: ConversationState | None, rule: PartRule)
     if talk is None or talk.score is None:
         return Sample(job, None, "not run")
     if rule.task is not None:
-        if why := rows.why_excluded(talk):
-            return Sample(job, None, why, rows.case_of(talk))
         return rows.task_sample(run, talk, rule.task) or Sample(job, None, "no such task")
     part = next((part for part in talk.score.parts if part.name == rule.part), None)
     value = part.value if part is not None and not rows.why_excluded(talk) else None

@@ -284,13 +284,16 @@ def common_case(run: LoadedRun, talk: ConversationState) -> str:
 
 
 def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> Sample | None:
-    """Return a task's score in a conversation; None if it was not run, or if the task does not count in its condition."""
+    """Return a task's score in a conversation; None if it was not run, or if the task does not count in its condition.
+
+    A task of a conversation without a composite does not count either, even if it was judged (for example without the graph).
+    """
     if talk is None or number not in task_titles(run.state, talk.key.trial, talk.key.condition):
         return None
-    task = task_of(talk, number)
-    if task is not None and task.measured:
+    task, why = task_of(talk, number), why_excluded(talk)
+    if task is not None and task.measured and not why:
         return Sample(run.started.job_name, task.score, case=case_of(talk))
-    return Sample(run.started.job_name, None, why_excluded(talk) or "judge", case_of(talk))
+    return Sample(run.started.job_name, None, why or "judge", case_of(talk))
 
 
 def condition_title(runs: Sequence[LoadedRun], condition: Condition) -> str:

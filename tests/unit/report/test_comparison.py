@@ -277,6 +277,17 @@ def test_a_copy_by_another_agent_program_and_seed_says_so_in_one_line() -> None:
         assert words in note
 
 
+def test_runs_that_differ_in_a_drawn_seed_alone_are_the_same_and_in_a_chosen_one_are_not() -> None:
+    assert against(Recorded([Talk()]), Recorded([Talk()], started={"seed": 8})).notes == ()
+    chosen = Recorded([Talk()]).loaded().started.job | {"seed": 8}
+    (note,) = [
+        note
+        for note in against(Recorded([Talk()]), Recorded([Talk()], started={"seed": 8, "job": chosen})).notes
+        if "seed" in note
+    ]
+    assert "seed: A 1, B 8" in note
+
+
 def test_a_comparison_names_what_differs_between_the_jobs() -> None:
     strict = {
         "aspirationalAverage": 300.0,

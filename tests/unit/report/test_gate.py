@@ -53,6 +53,12 @@ def test_a_part_that_one_condition_lacks_is_no_threshold_there() -> None:
     assert gate(run, "withheld.assertion:1").exit_code == 3
 
 
+def test_a_task_of_a_conversation_that_does_not_count_is_neither_passed_nor_failed() -> None:
+    lost = Talk(tasks=(0.0,), holds=(None,))  # the graph was away at the end
+    assert gate(Recorded([Talk(tasks=(1.0,))] * 19 + [lost]), "task1:1").exit_code == 0
+    assert gate(Recorded([lost]), "task1:0").exit_code == 3
+
+
 def test_a_gate_fails_if_any_job_is_below_its_threshold() -> None:
     runs = [Recorded([scoring(1.0)], job="good"), Recorded([scoring(0.4)], job="bad")]
     result = gate(runs, "withheld:0.6")
