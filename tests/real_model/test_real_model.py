@@ -284,7 +284,8 @@ def test_a_judges_server_that_dies_measures_nothing_and_a_rerun_does(tmp_path: P
     assert len(of_kind(events, "conversation_scored")) == 2
     assert {end["fault"] for end in of_kind(events, "conversation_ended")} == {"none"}
     died, answered = of_kind(events, "transcript_scored")
-    assert "refused the connection" in died["error"]
+    # The port is closed already, or it still took the connection that died with the server.
+    assert any(words in died["error"] for words in ("refused the connection", "closed the connection before"))
     # This judge's reasons often only repeat what it reads, which is its own fault and no longer the server's.
     assert not (error := answered.get("error")) or "gave no usable verdict" in error
     # 3: the trial of before still counts as one of two that was not measured.
