@@ -225,7 +225,8 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         help="Allow loading the job's Python functions from this folder. Repeatable.",
     ),
     "evaluator_model": click.option(
-        "--evaluator-model", help="The evaluator's model, which plays the user [BIOEVAL_EVALUATOR_MODEL]."
+        "--evaluator-model",
+        help="The evaluator's model, which plays the user; human: you play it [BIOEVAL_EVALUATOR_MODEL].",
     ),
     "judge_models": click.option(
         "--judge-model",

@@ -3,7 +3,7 @@ their results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
@@ -334,7 +334,20 @@ def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
     times = times_not_compared(a, b)
     shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
     conditions = _corrected([_condition(a, b, condition, times is not None) for condition in shared])
-    return Comparison(RunResult(a), RunResult(b), conditions, times, run_notes(a, b))
+    notes = (*run_notes(a, b), *_by_person(a, b, conditions))
+    return Comparison(RunResult(a), RunResult(b), conditions, times, notes)
+
+
+def _by_person(
+    a: LoadedRun, b: LoadedRun, conditions: Iterable[ConditionComparison]
+) -> Iterator[of.SimulatedUsers]:
+    """Yield how far simulated users' scores lie from a person's, if a person played the user of one of the runs."""
+    people = [(run.started.job.get("evaluator") or {}).get("kind") == "human" for run in (a, b)]
+    if people[0] != people[1]:
+        person, simulated = (a, b) if people[0] else (b, a)
+        for one in conditions:
+            pairs = _pairs(person, simulated, one.condition, rows.score_sample)
+            yield of.SimulatedUsers(one.title, difference(differences(pairs)))
 
 
 def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: bool) -> ConditionComparison:

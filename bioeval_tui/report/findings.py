@@ -770,6 +770,15 @@ class TrialsDiffer:
 
 
 @dataclass(frozen=True, slots=True)
+class SimulatedUsers:
+    """How far the scores with simulated users lie from those of the same cases with a person as user."""
+
+    title: str
+    difference: Difference
+    """Simulated − person."""
+
+
+@dataclass(frozen=True, slots=True)
 class VerdictsReplaced:
     """Conversations that were judged again, and whether the latest verdicts count; `run` is A or B, or empty."""
 
@@ -806,7 +815,7 @@ class RunUnfinished:
 
 RunNote = (
     TimesNotCompared | JobsDiffer | IdentityDiffers | RehearsalCompared | TimingLeftOut | TrialsDiffer
-    | VerdictsReplaced | RunOfOneCondition | UncleanRun | RunUnfinished
+    | SimulatedUsers | VerdictsReplaced | RunOfOneCondition | UncleanRun | RunUnfinished
 )  # fmt: skip
 
 

@@ -543,6 +543,20 @@ def _(found: of.TrialsDiffer) -> str:
 
 
 @write.register
+def _(found: of.SimulatedUsers) -> str:
+    apart, interval = found.difference.mean, found.difference.estimate.interval
+    if apart is None:
+        return f"{found.title}: no conversation that simulated users held was also held by a person"
+    both = plural(found.difference.units, found.difference.unit)
+    spread = f", 95 % interval {interval_words(interval)}" if interval else ""
+    if found.difference.verdict in ("better", "worse"):
+        more = "higher" if apart > 0 else "lower"
+        return f"{found.title}: simulated users score the agent {abs(apart):.2f} {more} than a person{spread} ({both})"
+    end = VERDICTS[found.difference.verdict]
+    return f"{found.title}: scores with simulated users lie {signed(apart)} from a person's{spread} ({both}): {end}"
+
+
+@write.register
 def _(found: of.VerdictsReplaced) -> str:
     run = f"{found.run}: " if found.run else ""
     what = f"{run}{found.conversations} of {plural(found.held, 'conversation')} judged again"

@@ -241,15 +241,14 @@ def test_the_shell_completes_run_ids(finished: tuple[Path, Path]) -> None:
 
 
 def test_a_person_can_play_the_user(tmp_path: Path) -> None:
-    job = tmp_path / "job.yml"
-    text = (JOBS / "medication_reminder.yml").read_text(encoding="utf-8")
-    job.write_text(text.replace("kind: scripted", "kind: human"), encoding="utf-8")
-    alone = run("run", str(job), "--headless", data_dir=tmp_path)
+    job = JOBS / "medication_reminder.yml"
+    alone = run("run", str(job), "--headless", "--evaluator-model", "human", data_dir=tmp_path)
     assert alone.returncode == 2
     assert "needs a person at the keyboard" in alone.stderr
     spec, recording = engine_spec(tmp_path, plays=True)
     told = json.loads(spec.read_text(encoding="utf-8"))
     told["runs"][0]["job_path"] = str(job)
+    told["evaluator_model"] = "human"
     spec.write_text(json.dumps(told), encoding="utf-8")
     with started("engine", str(spec), data_dir=tmp_path) as engine:
         for condition in ("withheld", "supplied"):
@@ -266,6 +265,7 @@ def test_a_person_can_play_the_user(tmp_path: Path) -> None:
         assert engine.wait(60) == 0
     events = events_of(recording)
     assert events[0]["evaluator"] == "a person"
+    assert not [event for event in events if event["kind"] == "warned" and "is not used" in event["message"]]
     assert [e["reason"] for e in events if e["kind"] == "conversation_ended"] == ["signed_off"] * 2
     typed = [e for e in events if e["kind"] == "message_completed" and e["role"] == "user"]
     assert not any(event["operator"] for event in typed), "the person is the evaluator, not an operator"

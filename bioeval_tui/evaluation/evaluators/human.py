@@ -9,6 +9,8 @@ from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.seams import Delta, EvaluatorView, Utterance
 from bioeval_tui.text import clean
 
+HUMAN = "human"
+"""What jobs (`evaluator.kind`) and `--evaluator-model` call a person who plays the user."""
 AskPerson = Callable[[EvaluatorView], Awaitable[str | None]]
 """Shows a person the conversation and returns the message that they type; None to end it."""
 

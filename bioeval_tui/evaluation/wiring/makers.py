@@ -16,7 +16,7 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.limits import Rates
 from bioeval_tui.evaluation.engine.spec import EngineSpec
-from bioeval_tui.evaluation.evaluators.human import HumanEvaluator, TypedLines
+from bioeval_tui.evaluation.evaluators.human import HUMAN, HumanEvaluator, TypedLines
 from bioeval_tui.evaluation.evaluators.scripted import ScriptedEvaluator
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
 from bioeval_tui.evaluation.job.models import (
@@ -234,7 +234,7 @@ class Makers:
         job = self.plan.of_trial(trial).job if self.plan is not None else self.job
         if job.evaluator.kind == "scripted":
             return ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
-        if job.evaluator.kind == "human":
+        if job.evaluator.kind == HUMAN:
             lines = TypedLines()
             if self.control is not None:
                 self.control.of(condition).person = lines.say

@@ -19,6 +19,7 @@ from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunLimit
 from bioeval_tui.evaluation.engine.batch import BatchTerms, PreparedRun
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunOptions, RunSpec
+from bioeval_tui.evaluation.evaluators.human import HUMAN
 from bioeval_tui.evaluation.hosts import is_loopback, without_credentials
 from bioeval_tui.evaluation.job.models import EvaluationJob, MedalAssertion
 from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE
@@ -107,9 +108,9 @@ def assemble(
         raise UsageError(
             f"the job is sensitive, but its transcripts would be sent to {', '.join(hosts)}; only loopback is allowed"
         )
-    if job.evaluator.kind == "human" and not spec.plays:
+    if job.evaluator.kind == HUMAN and not spec.plays:
         raise UsageError(
-            "evaluator.kind human needs a person at the keyboard: run it in a terminal, not headless"
+            "a person as evaluator needs a person at the keyboard: run it in a terminal, not headless"
         )
     makers.agent_key()  # refused now, not in the first conversation
     makers.agent_headers()
@@ -166,7 +167,7 @@ def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
         (spec.evaluator_model, "evaluator", job.evaluator.kind, "plays the user"),
         (", ".join(given), "judge", job.scorer.kind, "judges"),
     ):
-        if model and kind != "llm":
+        if model and kind not in ("llm", model):
             who = _INSTEAD.get(kind, f"the plug-in {clean_line(kind, 80)}")
             yield f"the {whose}'s model {clean_line(model, 200)} is not used, because {who} {does}"
     protocol = plugins.agent_protocol(job.target.protocol)
@@ -176,7 +177,7 @@ def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
         yield "the leaderboard is not used, because the job has no medal assertion"
 
 
-_INSTEAD = {"scripted": "a script", "human": "a person", "rules": "a set of rules"}
+_INSTEAD = {"scripted": "a script", HUMAN: "a person", "rules": "a set of rules"}
 
 
 @contextlib.asynccontextmanager
@@ -196,7 +197,7 @@ async def _open_parts(
         graph, why_not = await graphs.open_graph(spec, settings, makers.telling_url)
         if graph is not None:
             stack.push_async_callback(graph.aclose)
-        if makers.job.evaluator.kind == "human":
+        if makers.job.evaluator.kind == HUMAN:
             _hand_over(makers, spec, control)
         parts = makers.parts(judge, graph, why_not)
         if graph is not None:
@@ -252,7 +253,7 @@ def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:
         usual = replace(usual, spans_s=job.telemetry.wait_ms / 1000)
     if spec.unrestricted_setups:  # an index, or a file that is loaded, takes its time
         usual = replace(usual, setup_s=UNRESTRICTED_SETUP_S)
-    if job.evaluator.kind == "human":
+    if job.evaluator.kind == HUMAN:
         return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
     rate = spec.requests_per_minute
     queue_s = 60.0 * spec.at_once * 4 / rate if rate else 0.0
@@ -282,17 +283,20 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     Raises:
         UsageError: a rehearsal is requested, but the job has no script or rules.
     """
+    by_person = spec.evaluator_model == HUMAN
     if spec.mode == "job":
-        return job
-    evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
-    if spec.mode == "rehearsal" and (not job.evaluator.lines or not all(task.rules for task in job.judged)):
+        evaluator, judge = job.evaluator.kind, job.scorer.kind
+    else:
+        evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
+    scripted = by_person or job.evaluator.lines
+    if spec.mode == "rehearsal" and not (scripted and all(task.rules for task in job.judged)):
         raise UsageError(
             "a rehearsal needs `evaluator.lines` and `rules` for every task, which this job does not have; "
             "see the samples (`bioeval-tui samples DIR` copies them), or create a job with `bioeval-tui new JOB.yml --offline`"
         )
     return job.model_copy(
         update={
-            "evaluator": job.evaluator.model_copy(update={"kind": evaluator}),
+            "evaluator": job.evaluator.model_copy(update={"kind": HUMAN if by_person else evaluator}),
             "scorer": job.scorer.model_copy(update={"kind": judge}),
         }
     )

@@ -304,6 +304,28 @@ def test_a_comparison_names_what_differs_between_the_jobs() -> None:
     assert unchanged.startswith("the job files differ (only in layout or comments)")
 
 
+def by_person(*talks: Talk) -> Recorded:
+    job = Recorded([Talk()]).loaded().started.job
+    return Recorded(list(talks), started={"job": job | {"evaluator": {"kind": "human"}}})
+
+
+def test_a_person_in_place_of_the_simulated_user_says_how_far_its_scores_lie_from_theirs() -> None:
+    person, simulated = by_person(*values(*[0.5] * 9, 0.6)), Recorded(values(*[0.7] * 9, 0.9))
+    words = "facts withheld: simulated users score the agent 0.21 higher than a person, 95 % interval"
+    for found in (against(person, simulated), against(simulated, person)):
+        (note,) = [note for note in found.notes if "simulated" in note]
+        assert note.startswith(words)
+        assert note.endswith("(10 trials)")
+    (few,) = [
+        note for note in against(by_person(*values(0.5)), Recorded(values(0.7))).notes if "simulated" in note
+    ]
+    assert (
+        few
+        == "facts withheld: scores with simulated users lie +0.20 from a person's (1 trial): too few to tell"
+    )
+    assert not [note for note in against(person, person).notes if "simulated" in note]
+
+
 def test_runs_are_compared_on_the_condition_that_both_have_and_say_so() -> None:
     found = compare(Recorded([scoring(0.2)], [scoring(0.5)]).loaded(), Recorded((), [scoring(0.6)]).loaded())
     assert [side.condition for side in found.conditions] == ["supplied"]

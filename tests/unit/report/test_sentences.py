@@ -16,7 +16,7 @@ import pytest
 from bioeval_tui.report import advice, conclusion, gains, sentences
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding
-from bioeval_tui.report.sentences import next_step, sentence
+from bioeval_tui.report.sentences import interval_words, next_step, sentence
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Counted, Interval, Sample, estimate
 from bioeval_tui.report.statistics.latency import summarise
@@ -198,6 +198,12 @@ EXAMPLES: list[tuple[Finding, str]] = [
     ),
     (of.RehearsalCompared(), "one of the runs is a rehearsal"),
     (of.TimingLeftOut(True), "scores here leave out the timing part on both sides, because the targets for response times differ"),
+    (of.SimulatedUsers("facts withheld", FELL),
+     f"facts withheld: simulated users score the agent 0.76 lower than a person, 95 % interval {interval_words(FELL.estimate.interval)} (6 trials)"),
+    (of.SimulatedUsers("facts withheld", SAME),
+     "facts withheld: scores with simulated users lie ±0.00 from a person's (1 trial): too few to tell"),
+    (of.SimulatedUsers("facts withheld", difference([])),
+     "facts withheld: no conversation that simulated users held was also held by a person"),
     (of.TrialsDiffer(5, 1), "A has 5 trials, B 1: only trials with the same number are paired"),
     (of.VerdictsReplaced(1, 2, False, ("j",), "A"), "A: 1 of 2 conversations judged again: the recorded verdicts count, the later ones are shown beside them"),
     (of.VerdictsReplaced(2, 2, True, ("j", "k")), "2 of 2 conversations judged again: the latest verdict of each counts (j, k), the recorded ones are shown beside them"),
