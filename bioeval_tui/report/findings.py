@@ -769,6 +769,18 @@ class TrialsDiffer:
     b: int
 
 
+JudgeFault = Literal["lenient", "strict", "drifting", "changed", "inventing"]
+"""What a judge gets wrong about conversations with known verdicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOnSentinels:
+    """What a judge gets wrong about so many conversations with known verdicts, and by how much."""
+
+    faults: tuple[tuple[JudgeFault, float], ...]
+    sentinels: int
+
+
 @dataclass(frozen=True, slots=True)
 class SimulatedUsers:
     """How far the scores with simulated users lie from those of the same cases with a person as user."""
@@ -1095,6 +1107,7 @@ NextFinding = WatchNext | RepeatNext | CompareNext | ReviewNext | RunNext
 Finding = (
     ConclusionFinding | RunFinding | LossFinding | Gain
     | TasksCompared | ChecksCorrected | FellBeyondChance | RegressionUndecided | Advice | RunNote
+    | JudgeOnSentinels
     | GateFinding | StopDecision | RanksBasis | AgentRanksBasis | BehindNext | MannerBasis | PartNeeded | IntervalExpected
     | Moment
 )  # fmt: skip

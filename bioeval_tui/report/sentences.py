@@ -543,6 +543,22 @@ def _(found: of.TrialsDiffer) -> str:
 
 
 @write.register
+def _(found: of.JudgeOnSentinels) -> str:
+    count = plural(found.sentinels, "conversation with a known verdict", "conversations with known verdicts")
+    if not found.faults:
+        return f"this judge gets nothing wrong about {count} beyond chance"
+    told = {
+        "lenient": "is too lenient (scores what is not met {:.2f}, right is 0)",
+        "strict": "is too strict (what is met lacks {:.2f}, right is 0)",
+        "drifting": "drifts ({:+.2f} from its first to its last calls)",
+        "changed": "has changed ({:+.2f} since the earlier test)",
+        "inventing": "invents quotations (in {:.0%} of the conversations)",
+    }
+    said = [told[fault].format(size).replace("-", "−") for fault, size in found.faults]
+    return f"on {count}, this judge {', '.join(said)}"
+
+
+@write.register
 def _(found: of.SimulatedUsers) -> str:
     apart, interval = found.difference.mean, found.difference.estimate.interval
     if apart is None:

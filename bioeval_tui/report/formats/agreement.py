@@ -21,8 +21,9 @@ from bioeval_tui.report.agreement import (
     RatedTask,
 )
 from bioeval_tui.report.correction import Correction
-from bioeval_tui.report.judge_test import Reaction
-from bioeval_tui.report.sentences import difference_words
+from bioeval_tui.report.findings import JudgeFault, JudgeOnSentinels
+from bioeval_tui.report.judge_test import Reaction, SentinelCheck
+from bioeval_tui.report.sentences import difference_words, p_words, sentence
 from bioeval_tui.report.statistics.agreement import Agreement, Figure, JudgeAgreement
 from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.judge_stability import Stability
@@ -354,6 +355,34 @@ def print_reactions(found: Mapping[str, Reaction], about: Mapping[str, str], con
         table.add_row(Text(f"{name}: {about.get(name, '')}"), f"{one.score:.2f}", f"{one.recorded:.2f}")
     console.print(table)
     console.print(Text(reaction_words(found)), soft_wrap=True)
+
+
+SENTINELS: dict[JudgeFault, str] = {
+    "lenient": "lenient: score of what is not met",
+    "strict": "strict: what the score of what is met lacks",
+    "drifting": "drifting: last minus first calls",
+    "changed": "changed: now minus the earlier test",
+    "inventing": "inventing: share with an invented quotation",
+}
+
+
+def print_sentinels(found: Sequence[SentinelCheck], console: Console) -> None:
+    """Print the size of each fault on conversations with known verdicts, and one sentence on those beyond chance."""
+    if not found:
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("sentinels", overflow="fold")
+    for title in ("size", "p"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("")
+    for one in found:
+        size = f"{one.size:.0%}" if one.fault == "inventing" else signed(one.size)
+        fault = Text("a fault", style="bold") if one.accused else ""
+        table.add_row(Text(SENTINELS[one.fault]), size, p_words(one.p), fault)
+    console.print(table)
+    faults = tuple((one.fault, one.size) for one in found if one.accused)
+    told = JudgeOnSentinels(faults, max(one.sentinels for one in found))
+    console.print(Text(sentence(told)), soft_wrap=True)
 
 
 def reaction_words(found: Mapping[str, Reaction]) -> str:

@@ -116,15 +116,20 @@ def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str
 
 def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     """Return the one-sided binomial p-value of the flips with the effective number of items, rounded cautiously."""
-    from scipy.stats import binom  # as for the signed ranks
-
     found = clustered_mean(grouped((one.cluster, float(_flipped(one))) for one in answers))
     assert found is not None
     if not found.mean or found.standard_error is None:
         return 1.0
     spread = found.mean * (1 - found.mean) / found.standard_error**2 if found.standard_error else 0.0
     n = min(found.values, floor(spread)) if spread else found.clusters
-    return float(binom.sf(floor(found.mean * n) - 1, n, TOLERATED_FLIPS))
+    return binomial_p(found.mean, n, TOLERATED_FLIPS)
+
+
+def binomial_p(share: float, n: int, tolerated: float) -> float:
+    """Return the one-sided p-value of a share of `n` (rounded down to whole ones) where `tolerated` would be right."""
+    from scipy.stats import binom  # as for the signed ranks
+
+    return float(binom.sf(floor(share * n + 1e-9) - 1, n, tolerated))
 
 
 def _signed_rank_of_clusters(shifts: Iterable[tuple[str, float]]) -> float:

@@ -198,6 +198,11 @@ EXAMPLES: list[tuple[Finding, str]] = [
     ),
     (of.RehearsalCompared(), "one of the runs is a rehearsal"),
     (of.TimingLeftOut(True), "scores here leave out the timing part on both sides, because the targets for response times differ"),
+    (of.JudgeOnSentinels((), 12), "this judge gets nothing wrong about 12 conversations with known verdicts beyond chance"),
+    (of.JudgeOnSentinels((("lenient", 0.35), ("strict", 0.4), ("drifting", -0.5), ("changed", 0.1), ("inventing", 0.25)), 12),
+     "on 12 conversations with known verdicts, this judge is too lenient (scores what is not met 0.35, right is 0), "
+     "is too strict (what is met lacks 0.40, right is 0), drifts (−0.50 from its first to its last calls), "
+     "has changed (+0.10 since the earlier test), invents quotations (in 25% of the conversations)"),
     (of.SimulatedUsers("facts withheld", FELL),
      f"facts withheld: simulated users score the agent 0.76 lower than a person, 95 % interval {interval_words(FELL.estimate.interval)} (6 trials)"),
     (of.SimulatedUsers("facts withheld", SAME),

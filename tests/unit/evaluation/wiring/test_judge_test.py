@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from bioeval_tui.cli.judge_test import judge_test
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.seams import JudgeView, TaskVerdict, Verdict
-from bioeval_tui.evaluation.wiring.judge_test import JudgeTester
+from bioeval_tui.evaluation.seams import Evidence, JudgeView, TaskVerdict, Verdict
+from bioeval_tui.evaluation.wiring.judge_test import JudgeTester, sentinels
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.settings import Settings
 
@@ -36,14 +36,33 @@ DEFECTS: dict[str, Scored] = {
 
 
 class Synthetic:
-    """Scores each task by what it is called, with some noise, and one defect."""
+    """Scores each task by what it is called, with some noise, and one defect; sentinels as they are, or as `known` says.
+
+    `known` takes whether a task is met, and the number of calls so far.
+    """
 
     identity = "synthetic"
 
-    def __init__(self, defect: Scored, noise: float = 0.03, *, reacts: bool = True) -> None:
+    def __init__(
+        self,
+        defect: Scored = lambda view, place, score: score,
+        noise: float = 0.03,
+        *,
+        reacts: bool = True,
+        known: Callable[[bool, int], float] = lambda met, calls: float(met),
+        quotes: str = "",
+    ) -> None:
         self.reacts, self.defect, self.noise, self.random = reacts, defect, noise, Random(5)
+        self.known, self.calls = known, 0
+        self.evidence = (Evidence(quotes, None),) if quotes else ()
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
+        self.calls += 1
+        for _, sentinel, met in sentinels(view.job):
+            if sentinel.transcript == view.transcript:
+                scores = [self.known(right, self.calls) for right in met]
+                tasks = (TaskVerdict(n, score, "so", self.evidence) for n, score in enumerate(scores, 1))
+                return [Verdict("synthetic", tuple(tasks))]
         if self.reacts and not any(m.role == "assistant" and "Hello" in m.content for m in view.transcript):
             return [Verdict("synthetic", tuple(TaskVerdict(n, 0.0, "no") for n in (1, 2, 3)))]
         first = view.transcript[0].content if view.transcript else ""
@@ -118,7 +137,7 @@ def test_a_judge_that_does_not_react_to_what_was_said_fails(
     sound = Synthetic(lambda view, place, score: score)
     done = test(run, monkeypatch, sound, "--conversations", "7")
     assert done.return_value == 0
-    assert "7 conversations, each asked up to 7 times, and 20 controls" in done.stderr
+    assert "7 conversations, each asked up to 7 times, 20 controls, and 12 sentinels, twice" in done.stderr
     assert "scores the controls clearly lower" in done.stdout
     blind = Synthetic(lambda view, place, score: 0.8, reacts=False)
     done = test(run, monkeypatch, blind, "--conversations", "7")
@@ -130,6 +149,57 @@ def test_a_judge_that_does_not_react_to_what_was_said_fails(
     done = test(run, monkeypatch, Synthetic(lambda view, place, score: 0.0, 0.0), "--conversations", "2")
     assert done.return_value == 3
     assert "too low to tell whether the judge reacts" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (lambda met, calls: 1.0, "is too lenient (scores what is not met 1.00, right is 0)"),
+        (lambda met, calls: min(1.0, met + 0.35), "is too lenient (scores what is not met 0.35, right is 0)"),
+        (lambda met, calls: 0.6 * met, "is too strict (what is met lacks 0.40, right is 0)"),
+        (lambda met, calls: met * max(0.0, 1 - calls / 50), "drifts (−0."),
+        (
+            lambda met, calls: 0.9 * met + 0.05,
+            "gets nothing wrong about 12 conversations with known verdicts",
+        ),
+    ],
+)
+def test_a_judge_that_gets_known_verdicts_wrong_is_named_with_the_size_of_its_fault(
+    run: Path, monkeypatch: pytest.MonkeyPatch, known: Callable[[bool, int], float], words: str
+) -> None:
+    done = test(run, monkeypatch, Synthetic(known=known), "--conversations", "6")
+    assert words in done.stdout
+    assert done.return_value == (0 if "nothing" in words else 1)
+
+
+def test_a_judge_that_invents_quotations_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = test(run, monkeypatch, Synthetic(quotes="I never said that"), "--conversations", "6")
+    assert "invents quotations (in 100% of the conversations)" in done.stdout
+    assert done.return_value == 1
+
+
+def test_a_judge_that_changed_since_an_earlier_test_is_named(
+    run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    few = ("--conversations", "6")
+    earlier = tmp_path / "earlier.json"
+    printed = test(run, monkeypatch, Synthetic(), *few, "--json").stdout
+    earlier.write_text(printed[printed.index("{") :], encoding="utf-8")
+    options = (*few, "--since", str(earlier))
+    assert "gets nothing wrong" in test(run, monkeypatch, Synthetic(), *options).stdout
+    milder = Synthetic(known=lambda met, calls: 1.0 if met else 0.15)
+    assert "has changed (+0.07 since the earlier test)" in test(run, monkeypatch, milder, *options).stdout
+    earlier.write_text("[]", encoding="utf-8")
+    refused = test(run, monkeypatch, Synthetic(), *options)
+    assert "no scores of sentinels" in str(refused.exception)
+
+
+def test_where_a_task_stands_shows_its_size(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Synthetic(lambda view, place, score: score - 0.3 * (place == 0), noise=0.0)
+    done = test(run, monkeypatch, first, "--json")
+    changes = json.loads(done.stdout[done.stdout.index("{") :])["changes"]
+    # Of three tasks the middle one keeps its place; at the edge of 0 a score falls by less.
+    assert -0.22 < changes["reordered"]["shift"] < -0.15
 
 
 def test_the_same_conversations_are_drawn_each_time(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
