@@ -14,6 +14,7 @@ from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
 from bioeval_tui.report.advice import advice
+from bioeval_tui.report.correction import people_say
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RunNote
 from bioeval_tui.report.judged_again import verdicts_replaced
@@ -334,8 +335,14 @@ def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
     times = times_not_compared(a, b)
     shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
     conditions = _corrected([_condition(a, b, condition, times is not None) for condition in shared])
-    notes = (*run_notes(a, b), *_by_person(a, b, conditions))
+    notes = (*run_notes(a, b), *_by_people("A", a), *_by_people("B", b), *_by_person(a, b, conditions))
     return Comparison(RunResult(a), RunResult(b), conditions, times, notes)
+
+
+def _by_people(name: str, run: LoadedRun) -> Iterator[of.PeopleWouldSay]:
+    """Yield what people would say about a run's verdicts, if they reviewed a sample."""
+    for said in people_say(run) if run.sampled else ():
+        yield replace(said, title=f"{name}, {said.title}" if said.title else name)
 
 
 def _by_person(

@@ -8,21 +8,24 @@ because skipping hard tasks is a choice.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Literal
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import Drawn, ReviewsDrawn
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.report.agreement import JudgeId, RatedTask, rated_tasks
+from bioeval_tui.report.findings import PeopleWouldSay
+from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.prediction_powered import (
     CorrectedMean,
     JudgedItem,
     NotCorrectable,
-    Sampling,
     corrected_mean,
     draw_reviews,
 )
@@ -135,9 +138,46 @@ def corrections(
         own = [item for item in items if name in item.judges]
         if not any(item.people for item in own):
             continue
+        scored = [(item, item.judges[name]) for item in own]
+        counted = _counted(own, found_draw)
         for what in ("score", "passes"):
-            found.append(_correct(name, what, own, found_draw, why))
+            try:
+                found.append(Correction(name, what, _corrected(what, scored, found_draw, why, counted)))
+            except NotCorrectable as problem:
+                found.append(Correction(name, what, None, str(problem)))
     return found
+
+
+def people_say(run: LoadedRun) -> tuple[PeopleWouldSay, ...]:
+    """Return what people would say about the verdicts that count in a run: in each condition or, with few reviews, in both.
+
+    Raises:
+        RecordingError: the recording or its overlay cannot be read.
+    """
+    items = rated_tasks([run.path], every=True)[0]
+    drawn, why = _draw_of([run.path], items)
+    counted = _counted(items, drawn)
+    scored = [(item, item.recorded if item.latest is None else item.latest) for item in items]
+    known = [(item, score) for item, score in scored if score is not None]
+
+    def estimated(title: str, some: Sequence[tuple[RatedTask, float]]) -> PeopleWouldSay:
+        try:
+            one = _corrected("score", some, drawn, why, counted)
+        except NotCorrectable as problem:
+            return PeopleWouldSay(title, fmean(score for _, score in some), refused=str(problem))
+        return PeopleWouldSay(title, one.judge, one.estimate, one.interval, one.reviews, one.items)
+
+    held = [name for name in CONDITIONS if any(item.key.condition == name for item, _ in known)]
+    each = [
+        estimated(
+            run.state.condition_title(name),
+            [(item, score) for item, score in known if item.key.condition == name],
+        )
+        for name in held
+    ]
+    if len(each) < 2 or all(one.estimate is not None for one in each):
+        return tuple(each)
+    return (estimated("", known),)
 
 
 def progress(paths: Sequence[Path]) -> str:
@@ -183,34 +223,33 @@ def _draw_of(paths: Sequence[Path], items: Sequence[RatedTask]) -> tuple[_Draw |
     return _Draw(tuple(sorted(places, key=places.__getitem__)), strata), ""
 
 
-def _correct(
-    name: JudgeId,
+def _corrected(
     what: Literal["score", "passes"],
-    items: Sequence[RatedTask],
+    scored: Sequence[tuple[RatedTask, float]],
     drawn: _Draw | None,
     why: str,
-) -> Correction:
+    counted: Container[str],
+) -> CorrectedMean:
+    """Return the correction of tasks with a judge's scores, from the reviews of those that are `counted`.
+
+    Raises:
+        NotCorrectable: `why` says so, or the reviews do not allow it.
+    """
     if why:
-        return Correction(name, what, None, why)
-    counted = _counted(items, drawn)
+        raise NotCorrectable(why)
     judged = []
-    for item in items:
+    for item, judge in scored:
         people = None
         if drawn is None:
             people = item.people_score if item.people else None
         elif _name(item) in counted:
             people = item.blind_score
-        judge = item.judges[name]
         if what == "passes":
             judge = float(item.passed(judge))
             people = None if people is None else float(item.passed(people))
         stratum = _stratum(item, drawn.strata) if drawn is not None else ""
         judged.append(JudgedItem(judge, people, item.cluster, stratum))
-    sampling: Sampling = "stratified" if drawn is not None and drawn.strata else "random"
-    try:
-        return Correction(name, what, corrected_mean(judged, sampling))
-    except NotCorrectable as problem:
-        return Correction(name, what, None, str(problem))
+    return corrected_mean(judged, "stratified" if drawn is not None and drawn.strata else "random")
 
 
 def _counted(items: Iterable[RatedTask], drawn: _Draw | None) -> set[str]:

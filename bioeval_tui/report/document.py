@@ -268,6 +268,8 @@ class RunDocument(_Part):
     """Tokens and cost of each model."""
     judged_again: list[dict[str, Any]]
     """Every verdict on conversations that were judged again, the recorded one first; `counts` marks the one in use."""
+    people_say: list[str]
+    """What people would say about the judge's verdicts, by a sample of reviews, or that there is none."""
     reviewed: dict[str, Any] | None
     """The scores with people's reviews."""
     reviews: list[dict[str, Any]]
@@ -319,6 +321,7 @@ def document_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]
         versions=dict(RunResult(run).versions) if run else {},
         cost=cost_dict(spent((run, talk) for talk in talks)) if run else None,
         judged_again=judged_again_dicts(run.judged_again) if run else [],
+        people_say=list(RunResult(run).people_say) if run else [],
         reviewed=run.reviewed.to_dict() if run and run.reviewed else None,
         reviews=[asdict(review) for review in run.reviews] if run else [],
         realism=manner_dicts(manners([run])) if run else {},

@@ -769,6 +769,27 @@ class TrialsDiffer:
     b: int
 
 
+@dataclass(frozen=True, slots=True)
+class PeopleWouldSay:
+    """What people would say about all of a judge's verdicts, estimated from a random sample of blind reviews.
+
+    `title` is the condition, or empty of both together. `refused` says why there is no estimate.
+    """
+
+    title: str
+    judge: float
+    estimate: float | None = None
+    interval: Interval | None = None
+    reviews: int = 0
+    verdicts: int = 0
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeNotCalibrated:
+    """A model's verdicts, of which people reviewed no random sample."""
+
+
 JudgeFault = Literal["lenient", "strict", "drifting", "changed", "inventing"]
 """What a judge gets wrong about conversations with known verdicts."""
 
@@ -827,7 +848,7 @@ class RunUnfinished:
 
 RunNote = (
     TimesNotCompared | JobsDiffer | IdentityDiffers | RehearsalCompared | TimingLeftOut | TrialsDiffer
-    | SimulatedUsers | VerdictsReplaced | RunOfOneCondition | UncleanRun | RunUnfinished
+    | SimulatedUsers | PeopleWouldSay | VerdictsReplaced | RunOfOneCondition | UncleanRun | RunUnfinished
 )  # fmt: skip
 
 
@@ -1107,7 +1128,7 @@ NextFinding = WatchNext | RepeatNext | CompareNext | ReviewNext | RunNext
 Finding = (
     ConclusionFinding | RunFinding | LossFinding | Gain
     | TasksCompared | ChecksCorrected | FellBeyondChance | RegressionUndecided | Advice | RunNote
-    | JudgeOnSentinels
+    | JudgeOnSentinels | JudgeNotCalibrated
     | GateFinding | StopDecision | RanksBasis | AgentRanksBasis | BehindNext | MannerBasis | PartNeeded | IntervalExpected
     | Moment
 )  # fmt: skip

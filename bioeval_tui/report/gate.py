@@ -25,6 +25,7 @@ from bioeval_tui.report.files import write_private
 from bioeval_tui.report.findings import GateFinding
 from bioeval_tui.report.formats.registry import format_of
 from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
 from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
 from bioeval_tui.report.summary import by_job, groups
@@ -198,8 +199,9 @@ def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
     if too_few:
         notes.append(of.ManyExcluded(counted, MOST_EXCLUDED) if counted.held else of.NothingHeld())
     notes += _unclean(runs)
+    people = [said for run in runs if run.sampled for said in RunResult(run).people_say]
     code = _exit_code({check.status for check in checks}, unmeasured=too_few)
-    return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys(map(sentence, notes))))
+    return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people])))
 
 
 def _exit_code(statuses: Collection[Status], *, unmeasured: bool) -> ExitCode:

@@ -10,7 +10,7 @@ from typing import Literal
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.evaluation.prices import Prices, shipped_prices
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.events import RunStarted, TranscriptScored
+from bioeval_tui.record.events import ReviewsDrawn, RunStarted, TranscriptScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.paths import SUFFIX
@@ -46,6 +46,9 @@ class LoadedRun:
     prices: Prices = field(default_factory=shipped_prices)
     people: Reviews = field(default_factory=Reviews)
     """People's current reviews. `state` has the judge's scores; `with_people` replaces them."""
+
+    sampled: bool = False
+    """Whether a random sample of its verdicts was drawn for people to review."""
 
     @property
     def run_id(self) -> str:
@@ -125,6 +128,7 @@ def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = Fa
         again,
         prices or shipped_prices(),
         fold_reviews(overlay.events, state),
+        any(isinstance(event, ReviewsDrawn) for event in overlay.events),
     )
 
 

@@ -33,8 +33,10 @@ from bioeval_tui.record.events import (
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.reviews import ReviewedScores
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
+from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
 from bioeval_tui.report.conclusion import Conclusion, conclude, no_mean, same_start
+from bioeval_tui.report.correction import people_say
 from bioeval_tui.report.findings import (
     ConditionLead,
     Gain,
@@ -526,6 +528,16 @@ class RunResult:
         """The scores after people's reviews; None without any."""
         return self._run.reviewed
 
+    @cached_property
+    def people_say(self) -> tuple[str, ...]:
+        """What people would say about the judge's verdicts, or that they have not looked; empty unless a model judged."""
+        run = self._run
+        if run.sampled:
+            return tuple(map(sentence, people_say(run)))
+        judged = any(talk.verdict and not talk.verdict.error for talk in run.talks)
+        by_model = run.started.source is None and run.kind_of("scorer") != "rules"
+        return (sentence(of.JudgeNotCalibrated()),) if judged and by_model else ()
+
     @property
     def reviewed_words(self) -> str:
         """The reviewed scores in one line; empty without reviews."""
@@ -543,6 +555,11 @@ class RunResult:
     def anchor(self, condition: Condition, trial: int, message: int) -> str:
         """Return the id of a message in a document."""
         return _anchor(self.run_id, condition, trial, message)
+
+
+def reviewed(run: LoadedRun) -> tuple[ReviewedScores | None, tuple[str, ...]]:
+    """Return a run's scores after reviews, if there are any, and what people would say about its verdicts."""
+    return run.reviewed, RunResult(run).people_say
 
 
 def results_of(runs: Sequence[LoadedRun], target: float = TARGET) -> list[RunResult]:

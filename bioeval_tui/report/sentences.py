@@ -543,6 +543,21 @@ def _(found: of.TrialsDiffer) -> str:
 
 
 @write.register
+def _(found: of.PeopleWouldSay) -> str:
+    where = f"{found.title}: " if found.title else ""
+    if found.estimate is None or found.interval is None:
+        return f"{where}what people would say about the tasks is unknown: {found.refused}"
+    span = f"[{found.interval.low:.2f}, {found.interval.high:.2f}]"
+    of_all = f"{found.reviews} of {found.verdicts:,} verdicts reviewed"
+    return f"{where}tasks: people would say {found.estimate:.2f} {span} ({of_all}; the judge said {found.judge:.2f})"
+
+
+@write.register
+def _(_found: of.JudgeNotCalibrated) -> str:
+    return "judge not calibrated: no sample of its verdicts was reviewed"
+
+
+@write.register
 def _(found: of.JudgeOnSentinels) -> str:
     count = plural(found.sentinels, "conversation with a known verdict", "conversations with known verdicts")
     if not found.faults:

@@ -321,10 +321,11 @@ class FakeServices:
             )
         )  # fmt: skip
 
-    async def reviewed(self, run_id: str) -> ReviewedScores | None:
+    async def reviewed(self, run_id: str) -> tuple[ReviewedScores | None, tuple[str, ...]]:
         """Return what follows for the run that was given."""
         state = self.reviewed_state
-        return reviewed_scores(state, fold_reviews(self.entries, state)) if state is not None else None
+        found = reviewed_scores(state, fold_reviews(self.entries, state)) if state is not None else None
+        return found, ()
 
     async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
         """Return what was said of each row's file."""

@@ -123,6 +123,8 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
             f"{who(brief.evaluator, 'evaluator')} · {who(brief.judge, 'judge')}{prompt}"
         )
     )
+    for said in result.people_say:
+        console.print(Text(said), soft_wrap=True)
     if result.no_uplift:
         console.print(Text(result.no_uplift))
     elif result.compared:

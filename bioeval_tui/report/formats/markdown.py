@@ -22,6 +22,7 @@ from bioeval_tui.report.result import RunResult, TrialResult, results_of, title_
 from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.words import summary_lines, tag_lines
+from bioeval_tui.text import upper_first
 
 _ESCAPED = str.maketrans(
     {character: f"\\{character}" for character in "\\`*_{}[]|~$#!"}
@@ -232,6 +233,7 @@ def _page(page: RunResult) -> list[str]:
         " · ".join([*heads, f"mean of both **{units.number(page.mean)}**"]),
         "",
         *([escape(page.why_no_mean), ""] if page.why_no_mean else []),
+        *(line for said in page.people_say for line in (escape(upper_first(said)), "")),
         *([f"Reviewed: {escape(page.reviewed_words)}", ""] if page.reviewed_words else []),
         escape(page.lead),
         "",

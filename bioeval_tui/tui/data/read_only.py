@@ -19,7 +19,7 @@ REFUSED = "this session is read-only: it shows recordings"
 
 ALLOWED = frozenset(
     {
-        "runs", "from_runs", "reviewed",  # of recordings in the runs folder
+        "runs", "from_runs",  # of recordings in the runs folder
         "in_progress",  # none: nothing can be started
         "preferences", "keep",  # changes last only for the session
         "close",

@@ -90,14 +90,6 @@ class ReviewDesk:
         """Append that an entry is undone; both stay on record. Raises as `give` does."""
         self._append(item, author, action="undo", undoes=entry)
 
-    def reviewed(self, path: Path) -> reviews.ReviewedScores | None:
-        """Return a recording's scores after its reviews; None without any."""
-        overlay = read_overlay(path)
-        if not any(isinstance(event, events.Reviewed) for event in overlay.events):
-            return None
-        state = in_force(self._state(path), overlay)
-        return reviews.reviewed_scores(state, reviews.fold_reviews(overlay.events, state))
-
     def marks(self, rows: Sequence[MedalRow]) -> list[reviews.Opinions]:
         """Return the reviews of each row's submission; none where it has no report file."""
         found: dict[Path, reviews.Reviews] = {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.task_report import Uncertainty
-    from bioeval_tui.record.reviews import Opinions, ReviewedScores
+    from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.report.run_summary import RunSummary
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.batch.batch_view import Glance
@@ -390,10 +390,6 @@ class AppServices:
     async def undo_review(self, item: ReviewItem, entry: str) -> None:
         """Undo one's own entry; both stay on record."""
         await asyncio.to_thread(lambda: self._desk.undo(item, entry, self.reviewer))
-
-    async def reviewed(self, run_id: str) -> ReviewedScores | None:
-        """Return a run's scores after its reviews; None without any."""
-        return await asyncio.to_thread(lambda: self._desk.reviewed(self._runs.find(run_id)))
 
     async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
         """Return the reviews of each submission, in the order of the rows."""

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Digits, Static
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.report.result import RunResult, result_of
+from bioeval_tui.report.result import RunResult, result_of, reviewed
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.items import ReviewSource
@@ -400,12 +400,12 @@ class ScoreCard(Dialog[CardEvidence]):
     @work(group="reviewed")
     async def _reviewed(self, run_id: str) -> None:
         try:
-            found = await self.bioeval.services.reviewed(run_id)
+            found, said = await self.bioeval.services.from_runs(reviewed, run_id)
         except (BioevalError, OSError):
             return  # the card stands as it was recorded; the review screen says what is wrong
         line = self.query_one("#reviewed", Static)
-        line.display = found is not None
-        words = score_card_view.reviewed_words(self._result, found, wide=self._wide) if found else []
+        words = score_card_view.reviewed_words(self._result, found, said, wide=self._wide)
+        line.display = bool(words)
         line.update(paint(*words))
 
     def action_again(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -207,14 +207,20 @@ def mean(result: RunResult, trial: TrialResult) -> str:
     return NEEDS_BOTH if result.only_condition else score(trial.mean)
 
 
-def reviewed_words(result: RunResult, found: ReviewedScores, *, wide: bool = True) -> list[Cell]:
-    """Return the run's scores after reviews: `ada, 1 of 4 tasks  withheld 0.41 → 0.55 (reviewed) …`.
+def reviewed_words(
+    result: RunResult, found: ReviewedScores | None, said: Sequence[str], *, wide: bool = True
+) -> list[Cell]:
+    """Return what people would say, and the scores after reviews: `ada, 1 of 4 tasks  withheld 0.41 → 0.55 (reviewed) …`.
 
     Unless it is `wide`, the scores stand on a line of their own.
     """
+    cells = [Cell("\n".join(said), "quiet")] if said else []
+    if found is None:
+        return cells
     scores = "   ".join(result.reviewed_scores_words(found))
     who = f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks"
-    cells = [Cell(f"{who}  " if wide else f"{who}\n", "quiet"), Cell(scores, "strong")]
+    start = "\n" if said else ""
+    cells += [Cell(f"{start}{who}  " if wide else f"{start}{who}\n", "quiet"), Cell(scores, "strong")]
     if found.disputed:
         cells.append(Cell(f"   reviewers differ on {found.disputed}", "warn"))
     return cells

@@ -19,6 +19,7 @@ from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
 from bioeval_tui.report.correction import corrections, draw, last_draw, progress
+from bioeval_tui.report.loading import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.reviews import ReviewDesk
 from bioeval_tui.tui.items import ReviewSource
@@ -72,6 +73,31 @@ def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_re
     (judge,) = json.loads(call("agreement", run.stem, "--json").stdout)["judges"]
     assert judge["corrected"]["score"]["reviews"] == 100
     assert judge["against_people"]["confusion"]["false_negatives"] == 0
+
+
+def test_what_people_would_say_stands_in_every_view_of_a_run_and_never_a_blend(
+    run: Path, tmp_path: Path
+) -> None:
+    for path, item in draw([run], 100, 7):
+        say(path, item)
+    (found,) = corrections([run], rated_tasks([run], every=True)[0])[:1]
+    assert found.found is not None
+    one = found.found
+    said = (
+        f"tasks: people would say {one.estimate:.2f} [{one.interval.low:.2f}, {one.interval.high:.2f}] "
+        f"(100 of 400 verdicts reviewed; the judge said {one.judge:.2f})"
+    )
+    page = tmp_path / "run.md"
+    assert call("report", run.stem, "--output", str(page)).exit_code == 0
+    assert said in page.read_text(encoding="utf-8").replace("\\", "")
+    assert said in call("show", run.stem).stdout
+    assert said in json.loads(call("show", run.stem, "--json").stdout)["people_say"][0]
+    assert said in call("gate", run.stem, "--fail-under", "supplied:0.1").stdout
+    assert f"A, {found_title(run)}{said}" in call("compare", run.stem, run.stem).stdout
+
+
+def found_title(run: Path) -> str:
+    return f"{load_run(run).state.condition_title('supplied')}: "
 
 
 def test_the_same_seed_draws_the_same_sample_and_records_it_once(run: Path) -> None:

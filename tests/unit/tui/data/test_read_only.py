@@ -13,6 +13,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.result import reviewed
 from bioeval_tui.report.run_summary import preview
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.read_only import REFUSED, ReadOnlyServices
@@ -23,7 +24,7 @@ from bioeval_tui.tui.read_only_app import ReadOnlyApp
 GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"
 GIVEN = {
-    "runs", "open_recording", "from_runs", "reviewed", "review_queue", "reviewer",
+    "runs", "open_recording", "from_runs", "review_queue", "reviewer",
     "preferences", "keep", "in_progress", "close",
 }  # fmt: skip
 
@@ -63,7 +64,7 @@ async def test_in_read_only_mode_every_change_is_refused(services: AppServices, 
         # Refused at the call, before anything is awaited or iterated.
         with pytest.raises(UsageError, match=REFUSED):
             getattr(services, name)("anything", "at all")
-    assert (services.reviewer, await services.reviewed(RUN)) == ("", None)
+    assert (services.reviewer, await services.from_runs(reviewed, RUN)) == ("", (None, ()))
     for source in (
         ReviewSource(run_ids=(str(tmp_path / "runs" / f"{RUN}.jsonl"),)),
         ReviewSource(reports=(tmp_path,)),
@@ -88,7 +89,7 @@ async def test_in_read_only_mode_only_recordings_of_the_runs_folder_are_read(
     services: AppServices, tmp_path: Path
 ) -> None:
     elsewhere = shutil.copy(GOLDEN, tmp_path / "other.jsonl")
-    for read in (services.from_runs(preview, str(elsewhere)), services.reviewed(str(elsewhere))):
+    for read in (services.from_runs(preview, str(elsewhere)), services.from_runs(reviewed, str(elsewhere))):
         with pytest.raises(UsageError, match="no such run"):
             await read
 
