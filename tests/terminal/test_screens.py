@@ -121,7 +121,7 @@ def test_ctrl_c_before_the_screen_is_there_stops_the_engine(tmp_path: Path) -> N
 @pytest.mark.long
 def test_space_pauses_a_demo_and_quitting_it_ends_its_engine(tmp_path: Path) -> None:
     with no_engine_left(tmp_path), Screen("demo", data_dir=tmp_path) as screen:
-        screen.sees("Does an agent do better")
+        screen.sees("Does an agent do what is right")
         screen.types(" ", "")  # also before the first message
         screen.types(" ", "› Live › medication_reminder", "the user knows no facts, and cannot answer")
         screen.types(" ", "‖ DEMO", "paused, space continues")

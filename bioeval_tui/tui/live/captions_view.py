@@ -31,7 +31,7 @@ def introduction(*, local_model: bool = False) -> list[Cell]:
             Cell("At the end rules, not a model, judge both conversations: a score from 0 to 1 each."),
         ]
     return [
-        Cell("Does an agent do better when its user can answer its questions?", "strong"),
+        Cell("Does an agent do what is right, whether or not its user can answer?", "strong"),
         Cell(""),
         Cell("A simulated user talks to the same agent twice."),
         Cell("First the user knows no facts. Then the user knows some, and shares them when asked."),
