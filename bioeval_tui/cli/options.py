@@ -53,7 +53,7 @@ _OPTIONS = (
         "--fail-under",
         multiple=True,
         metavar="SCORE",
-        help="Exit with 1 below this score: 0.8 (the mean of both conditions), or supplied:0.85,withheld:0.5; of a part or task: supplied.assertion:1,task2:0.7.",
+        help="Exit with 1 below this score: 0.8 (the mean of both conditions), or supplied:0.85,withheld:0.5; of a part or task: supplied.assertion:1,task2:0.7. --fail-slower p95:2s limits response times.",
     ),
     click.option("--fail-on-assertion", is_flag=True, help="Exit with 1 if an assertion fails at the end."),
     click.option(
@@ -62,14 +62,21 @@ _OPTIONS = (
         metavar="K:SHARE",
         help="Exit with 1 if pass^K is below this, such as 2:0.9.",
     ),
+    click.option(
+        "--fail-slower",
+        multiple=True,
+        metavar="PERCENTILE:TIME",
+        hidden=True,  # named by --fail-under: the help of `run` is long enough
+        help="Exit with 1 if a percentile of the response times is longer, such as p95:2s or supplied.p50:800ms.",
+    ),
 )
 
-THRESHOLDS = ("fail_under", "fail_on_assertion", "min_pass_k")
+THRESHOLDS = ("fail_under", "fail_on_assertion", "min_pass_k", "fail_slower")
 """The names of these options as parameters."""
 
 
 def with_thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `fail_under`, `fail_on_assertion` and `min_pass_k` to a command."""
+    """Add the options named in `THRESHOLDS` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

@@ -314,6 +314,7 @@ def gate(
     fail_under: tuple[str, ...],
     fail_on_assertion: bool,
     min_pass_k: tuple[str, ...],
+    fail_slower: tuple[str, ...],
     reviewed: bool,
     **files: Path | None,
 ) -> int:
@@ -322,9 +323,11 @@ def gate(
     Uses the judge's scores; with --reviewed, people's scores where there are reviews. RUN is a run's id, its beginning
     or end, or a recording file.
     """
-    rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
-    if not (rules.under or rules.parts or rules.pass_k or rules.on_assertion):
-        raise UsageError("give a threshold: --fail-under, --fail-on-assertion or --min-pass-k")
+    rules = GateRules.parse(
+        fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k, fail_slower=fail_slower
+    )
+    if not rules.given:
+        raise UsageError("give a threshold: --fail-under, --fail-on-assertion, --min-pass-k or --fail-slower")
     thresholds = Gate(rules, gate_files(files))
     thresholds.check_paths()
     runs = [load_run(path) for path in _paths(run)]

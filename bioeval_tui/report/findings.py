@@ -861,6 +861,15 @@ class PassShareBasis:
 
 
 @dataclass(frozen=True, slots=True)
+class TimesBasis:
+    """What a percentile of response times rests on; failed requests have none."""
+
+    percent: int
+    answers: int
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
 class AssertionMissed:
     """An assertion that does not hold at the end of a conversation."""
 
@@ -868,7 +877,9 @@ class AssertionMissed:
     reason: str
 
 
-GateFinding = ManyExcluded | NothingHeld | ScoreBasis | ConditionNotRun | PassShareBasis | AssertionMissed
+GateFinding = (
+    ManyExcluded | NothingHeld | ScoreBasis | ConditionNotRun | PassShareBasis | TimesBasis | AssertionMissed
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -590,6 +590,17 @@ def _(found: of.PassShareBasis) -> str:
 
 
 @write.register
+def _(found: of.TimesBasis) -> str:
+    if not found.answers:
+        return "no answer in a conversation that counts"
+    said = f"of {plural(found.answers, 'answer')} in conversations that count"
+    if found.answers * (100 - found.percent) < 100:
+        said += f", so few that p{found.percent} is the longest"
+    failed = plural(found.failures, "failed request")
+    return f"{said}; {failed} left out" if found.failures else said
+
+
+@write.register
 def _(found: of.AssertionMissed) -> str:
     return f"{found.trial}: {found.reason or 'failed'}"
 

@@ -186,8 +186,8 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
                 escape(f"{check.job} · {check.model}" if several and check.model else check.job),
                 check.condition or "both",
                 escape(check.rule),
-                units.DASH if check.bar is None else f"{check.bar:g}",
-                units.number(check.value),
+                check.bar_words,
+                check.value_words,
                 escape(check.words),
             ]
             for check in result.checks
