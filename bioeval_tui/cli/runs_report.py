@@ -133,6 +133,9 @@ def compare(
     if not as_json:
         print_comparison(found, plain_console(), texts=texts)
     if fail_on_regression:
+        if as_json:
+            for note in found.identity:
+                say(f"--fail-on-regression: {note}", err=True)
         # A regression is a finding, so it takes precedence over anything that was not measured.
         if found.regressions:
             return ExitCode.BELOW
