@@ -892,6 +892,11 @@ def concurrency_words(found: LatencySummary) -> str:
 # Parts of sentences
 
 
+def by_own_criteria(text: str) -> str:
+    """Return a conclusion that says that other things are right in each condition."""
+    return f"{text.removesuffix('.')}; each condition is scored by its own criteria."
+
+
 def in_rehearsal(text: str) -> str:
     """Return a sentence that says first that it is about a rehearsal; names of agents and models keep their capital."""
     return f"Rehearsal: {lower_first(text)}"

@@ -289,6 +289,7 @@ ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
     (sentences.concurrency_words, summarise([], [], []), "concurrency unknown"),
     (sentences.in_rehearsal, "Knowing two facts", "Rehearsal: knowing two facts"),
     (sentences.in_rehearsal, "GPT-4 does better", "Rehearsal: GPT-4 does better"),
+    (sentences.by_own_criteria, "It helps.", "It helps; each condition is scored by its own criteria."),
     (partial(sentences.seen_in, ["facts withheld, trial 1"]), "gone", "facts withheld, trial 1: gone"),
     (partial(sentences.seen_in, ["a", "b"]), "gone", "2 conversations: gone"),
     (partial(sentences.under, "facts withheld"), "One pair shows", "Facts withheld: one pair shows"),
