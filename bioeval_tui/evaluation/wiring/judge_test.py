@@ -74,7 +74,9 @@ def _renamed(view: JudgeView) -> JudgeView:
 
 
 def _reordered(view: JudgeView) -> JudgeView:
-    return replace(view, job=view.job.model_copy(update={"tasks": tuple(reversed(view.job.tasks))}))
+    # A rubric is judged instead of the tasks.
+    update = {"tasks": tuple(reversed(view.job.tasks)), "rubric": tuple(reversed(view.job.rubric))}
+    return replace(view, job=view.job.model_copy(update=update))
 
 
 def _padded(view: JudgeView) -> JudgeView:
@@ -98,7 +100,7 @@ CHANGES = (
     JudgeChange(REPEAT, "asked again, unchanged", lambda view: view),
     JudgeChange("renamed", "the speakers have other names", _renamed),
     JudgeChange(
-        "reordered", "the tasks are in reverse order", _reordered, lambda view: len(view.job.tasks) > 1
+        "reordered", "the tasks are in reverse order", _reordered, lambda view: len(view.job.judged) > 1
     ),
     JudgeChange("padded", "each answer has a meaningless line", _padded),
     JudgeChange("polite", "the last answer ends politely", lambda view: _with_tail(view, POLITE)),

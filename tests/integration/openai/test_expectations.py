@@ -137,6 +137,26 @@ async def test_a_judge_test_pairs_reordered_tasks_of_one_condition_with_themselv
     assert {each.task for each in asked} == {1}
 
 
+async def test_a_judge_test_pairs_reordered_rubric_items_with_themselves(tmp_path, monkeypatch):
+    class Judge(FakeJudge):
+        async def score(self, view):
+            judged = view.job.judged_in(view.condition)
+            return [Verdict("j", tuple(TaskVerdict(n, len(task.task) / 10) for n, task in judged.items()))]
+
+    rubric = "rubric: [{criterion: a, points: 1}, {criterion: bb, points: 1}, {criterion: ccc, points: 1}]\n"
+    text = JOB[: JOB.index("assertions:")] + rubric
+    async with srv.OpenAIServer() as server:
+        done = await hold(
+            text.replace("URL", server.url), tmp_path, settings=with_models(server.url), graph="none"
+        )
+    tester = JudgeTester(done.path, Settings(data_dir_override=str(tmp_path), openai_api_key=Secret("k")))
+    monkeypatch.setattr(tester, "make_judge", Judge)
+    (talk,) = [talk for talk in done.state.conversations.values() if talk.key.condition == "supplied"]
+    asked, _ = await tester.ask([talk], 0)
+    reordered = {each.task: each.score for each in asked if each.change == "reordered"}
+    assert reordered == {1: 0.1, 2: 0.2, 3: 0.3}
+
+
 async def test_tasks_are_printed_in_the_jobs_order_whichever_condition_has_them(tmp_path):
     changed = JOB.replace(", only: withheld}\nassertions", "}\nassertions")
     changed = changed.replace("- {task: Get a reminder,", "- {task: Get a reminder, only: supplied,")
