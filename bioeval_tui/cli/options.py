@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,18 @@ def find_run(run_id: str, *, least: int = 1) -> tuple[Settings, Path]:
     return settings, Catalogue(settings.runs_dir).find(run_id, least=least)
 
 
+class OutputFile(click.Path):
+    """A file to write. `-`, which many programs take for standard output, would otherwise become a file of that name."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the path."""
+        if str(value) == "-":
+            self.fail("- is not the name of a file; /dev/stdout is standard output", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 _OPTIONS = (
     click.option(
         "--fail-under",
@@ -89,7 +102,7 @@ def with_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
             f"--{found.name}",
             f"write_{found.name}",
             metavar="FILE",
-            type=click.Path(path_type=Path),
+            type=OutputFile(path_type=Path),
             help=f"Write {found.about}.",
         )(command)
     return command

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bioeval_tui import plugins
-from bioeval_tui.cli.options import complete_run, gate_files, with_gate_files, with_thresholds
+from bioeval_tui.cli.options import OutputFile, complete_run, gate_files, with_gate_files, with_thresholds
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
@@ -51,7 +51,7 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
         for one in (
             click.option(
                 "--output",
-                type=click.Path(path_type=Path),
+                type=OutputFile(path_type=Path),
                 help="The file or folder to write to [stdout].",
             ),
             click.option(
@@ -100,7 +100,7 @@ def report(
 @click.option("--texts", is_flag=True, help="Show the agent's messages turn by turn.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the JSON to this file."
+    "--output", type=OutputFile(path_type=Path, dir_okay=False), help="Write the JSON to this file."
 )
 @click.option(
     "--fail-on-regression",
@@ -248,7 +248,7 @@ def _load(names: tuple[str, ...], as_recorded: bool) -> list[LoadedRun]:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV with a row for each task and judge.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="The file to write [stdout].")
+@click.option("--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout].")
 def agreement(
     run: tuple[str, ...],
     judge: str,

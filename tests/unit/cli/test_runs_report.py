@@ -130,3 +130,14 @@ def test_export_writes_each_format(data_dir: Path, kind: str, starts: str) -> No
     assert call("export", "aaaa", "--to", kind).stdout.startswith(starts)
     assert call("export", "aaaa", "--to", kind, "--output", "out").return_value == 0
     assert (data_dir / "out").read_text(encoding="utf-8").startswith(starts)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["report", "aaaa", "--output", "-"], ["compare", "aaaa", "bbbb", "--output", "-"], ["gate", "aaaa", "--md", "-"]]
+)  # fmt: skip
+def test_a_dash_is_no_file(data_dir: Path, arguments: list[str]) -> None:
+    found = call(*arguments)
+    assert "- is not the name of a file; /dev/stdout is standard output" in str(found.stderr) + str(
+        found.exception
+    )
+    assert not Path("-").exists()
