@@ -312,7 +312,7 @@ def _(found: of.NeverAsked) -> str:
     why = {
         "user": "The user never asked for it, although there were turns left: not measured, the simulated user's fault",
         "turns": "The user had not asked for it when the turns were used up",
-        "agent": "The user had not asked for it when the agent failed",
+        "agent": "The user had not asked for it when the agent failed or said goodbye",
     }
     return why[found.kept_by]
 

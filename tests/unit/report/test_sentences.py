@@ -140,7 +140,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "The user never asked for it, although there were turns left: not measured, the simulated user's fault",
     ),
     (of.NeverAsked("turns"), "The user had not asked for it when the turns were used up"),
-    (of.NeverAsked("agent"), "The user had not asked for it when the agent failed"),
+    (of.NeverAsked("agent"), "The user had not asked for it when the agent failed or said goodbye"),
     (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
     (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
     (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),
