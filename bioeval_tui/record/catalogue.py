@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -118,8 +118,8 @@ class CataloguedRun(NamedTuple):
     """Whether the scores include later verdicts."""
     imported: bool = False
     """Whether it was imported with `runs import`."""
-    identity: str = "{}"
-    """Who was tested by whom, and with what, as JSON: most rows are listed without it."""
+    identity: Mapping[str, str] = {}
+    """Who was tested by whom, and with what."""
 
     @property
     def measured(self) -> bool:
@@ -134,7 +134,6 @@ class CataloguedRun(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, with the recording's path for its folder."""
         values = self._asdict()
-        values["identity"] = json.loads(self.identity)
         return values | {"path": f"{values.pop('folder')}{os.sep}{self.run_id}{SUFFIX}"}
 
 
@@ -312,7 +311,7 @@ class Catalogue:
                 clean == 1,
                 again == 1,
                 imported == 1,
-                identity,
+                loads(identity),
             )
             for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, clean, said, again, imported, identity in rows
         ]
@@ -424,6 +423,7 @@ class Catalogue:
             "ended": found.ended is not None,
             "started": datetime.fromisoformat(run.started_at).timestamp(),
             "scores": json.dumps(run.scores),
+            "identity": json.dumps(run.identity),
         }
         database.execute(_INSERT, row)
         self._take_overlay(database, run_id, anew=True)
@@ -487,5 +487,5 @@ def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
         folder=path.parent,
         clean=found.clean,
         imported=is_imported(path),
-        identity=json.dumps(started.identity | {"job file": started.job_sha256[:8]} if started else {}),
+        identity=started.identity | {"job file": started.job_sha256[:8]} if started else {},
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -40,8 +39,8 @@ class RunSummary:
     """Whether both conditions started from the same state; otherwise there is no uplift."""
     imported: bool = False
     """Whether it was imported with `runs import`."""
-    identity: str = "{}"
-    """Who was tested by whom, and with what, as JSON."""
+    identity: dict[str, str] = field(default_factory=dict)
+    """Who was tested by whom, and with what."""
 
     @property
     def uplift(self) -> float | None:
@@ -56,8 +55,8 @@ class RunSummary:
 
     def differs_from(self, other: RunSummary) -> list[str]:
         """Return in what the runs differ besides their results, such as `agent`; nothing of a run whose identity is unknown."""
-        mine, theirs = json.loads(self.identity), json.loads(other.identity)
-        return [name for name, told in mine.items() if name in theirs and theirs[name] != told]
+        theirs = other.identity
+        return [name for name, told in self.identity.items() if name in theirs and theirs[name] != told]
 
     @property
     def measured(self) -> bool:

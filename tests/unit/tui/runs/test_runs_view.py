@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -71,8 +70,8 @@ def test_a_card_shows_the_jobs_trend_and_the_runs_place_in_it() -> None:
 
 def test_a_trend_says_in_what_the_run_before_differs_besides_its_results() -> None:
     all_runs = history.history(NOW)
-    mine = json.dumps({"agent": "a", "agent's model": "m", "program": "2"})
-    theirs = json.dumps({"agent": "a", "agent's model": "n", "program": "1"})
+    mine = {"agent": "a", "agent's model": "m", "program": "2"}
+    theirs = {"agent": "a", "agent's model": "n", "program": "1"}
     all_runs[1] = replace(all_runs[1], identity=mine)
     assert "which differs in" not in text(runs_view.card(all_runs[1], all_runs, NOW, 40))
     all_runs[4] = replace(all_runs[4], identity=theirs)
