@@ -1041,12 +1041,12 @@ class EndsWithoutScore:
 
 @dataclass(frozen=True, slots=True)
 class EndsWithScore:
-    """A conversation's score, and how many assertions do not hold; `failed` is the first of them."""
+    """A conversation's score, and how many assertions do not hold; `first` is the first of these, or of all if all hold."""
 
     score: SideScore
     assertions: int
     fails: int
-    failed: str
+    first: str
 
 
 Moment = (

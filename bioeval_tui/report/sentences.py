@@ -768,9 +768,9 @@ def _(found: of.EndsWithScore) -> str:
 def _holds(found: of.EndsWithScore) -> str:
     if not found.assertions:
         return "it had no assertions"
-    count, first = plural(found.assertions, "assertion"), _title(found.failed)
+    count, first = plural(found.assertions, "assertion"), _title(found.first)
     if not found.fails:
-        return f"all {count} hold"
+        return f"all {count} hold, such as {first}" if found.first else f"all {count} hold"
     return (
         f"{first} does not hold"
         if found.fails == 1

@@ -123,14 +123,16 @@ def _end(state: RunState, conversation: ConversationState) -> Moment:
         return of.AwaitsVerdict(_is_local_model(state))
     if conversation.score.score is None:
         return of.EndsWithoutScore(conversation.score.reason)
-    failed = [check.title for check in conversation.latest_checks() if check.status == "failed"]
+    checks = sorted(conversation.latest_checks(), key=lambda check: check.index)
+    failed = [check.title for check in checks if check.status == "failed"]
+    named = failed or [check.title for check in checks]
     condition = conversation.key.condition
     side = of.Side(condition, state.condition_title(condition))
     return of.EndsWithScore(
         of.SideScore(side, conversation.score.score),
         len(conversation.final_checks),
         len(failed),
-        failed[0] if failed else "",
+        named[0] if named else "",
     )
 
 

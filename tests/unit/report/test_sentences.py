@@ -263,6 +263,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.EndsWithScore(LOW, 4, 3, "a reminder exists"), "Without the facts the agent scores 0.44: 3 of 4 assertions do not hold, such as “a reminder exists”."),
     (of.EndsWithScore(LOW, 4, 1, "a reminder exists"), "Without the facts the agent scores 0.44: “a reminder exists” does not hold."),
     (of.EndsWithScore(HIGH, 4, 0, ""), "With the facts the agent scores 1.00: all 4 assertions hold."),
+    (of.EndsWithScore(HIGH, 2, 0, "none is set"), "With the facts the agent scores 1.00: all 2 assertions hold, such as “none is set”."),
     (of.EndsWithScore(HIGH, 0, 0, ""), "With the facts the agent scores 1.00: it had no assertions."),
 ]  # fmt: skip
 
