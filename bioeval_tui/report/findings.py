@@ -980,7 +980,9 @@ class AssertionsSoFar:
     passed: int
     total: int
     missing: str
-    """The first that does not hold yet; empty if all do."""
+    """The first that does not hold; empty if all do."""
+    held: bool = False
+    """Whether it held before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -720,7 +720,8 @@ def _knows(found: of.Beginning) -> str:
 def _(found: of.AssertionsSoFar) -> str:
     verb = "holds" if found.passed == 1 else "hold"
     hold = f"{found.passed} of {plural(found.total, 'assertion')} {verb}"
-    missing = f", not yet {_title(found.missing)}" if found.missing else ""
+    yet = "no longer" if found.held else "not yet"
+    missing = f", {yet} {_title(found.missing)}" if found.missing else ""
     return f"Conversation {found.number} of {found.of}: after turn {found.turn}, {hold}{missing}."
 
 

@@ -112,9 +112,20 @@ def _checked(beginning: of.Beginning, conversation: ConversationState) -> of.Ass
     turns = {check.after_turn for check in checks}
     if turns <= {0, 1} or len(turns) > 1:
         return None
-    failed = [check.title for check in checks if check.status != "passed"]
-    passed, missing = len(checks) - len(failed), failed[0] if failed else ""
-    return of.AssertionsSoFar(beginning.number, beginning.of, turns.pop(), passed, len(checks), missing)
+    failed = [check for check in checks if check.status != "passed"]
+    held = [
+        check for check in failed if any(old.status == "passed" for old in conversation.checks[check.index])
+    ]
+    missing = next(iter(held or failed), None)
+    return of.AssertionsSoFar(
+        beginning.number,
+        beginning.of,
+        turns.pop(),
+        len(checks) - len(failed),
+        len(checks),
+        missing.title if missing else "",
+        bool(held),
+    )
 
 
 def _end(state: RunState, conversation: ConversationState) -> Moment:

@@ -250,6 +250,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.Beginning(2, 2, False, 2, False), "Conversation 2 of 2: the same user again, who now knows 2 facts and shares them when asked."),
     (of.Beginning(2, 2, False, 1, True),
      "Conversation 2 of 2: a script plays the user and names the medicine this time; the agent is a real language model."),
+    (of.AssertionsSoFar(1, 2, 3, 1, 2, "none", held=True), "Conversation 1 of 2: after turn 3, 1 of 2 assertions holds, no longer “none”."),
     (of.AssertionsSoFar(1, 2, 3, 1, 4, "a reminder exists"), "Conversation 1 of 2: after turn 3, 1 of 4 assertions holds, not yet “a reminder exists”."),
     (of.RequestJustFailed("agent", "503"), "A request to the agent failed (503); failures of the agent lower its score."),
     (of.NowTrue("a reminder exists", 2), "Now true: “a reminder exists” and 2 more. This is checked in the agent's state, not in its answers."),
