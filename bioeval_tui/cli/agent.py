@@ -35,6 +35,11 @@ from bioeval_tui.terminal import print_json, say
 @click.option("--neo4j", is_flag=True, help="Use Neo4j for the graph (NEO_URI, NEO_USERNAME, NEO_PASSWORD).")
 @click.option("--chaos", type=int, metavar="SEED", help="Add random latency and failures, with this seed.")
 @click.option(
+    "--guess",
+    is_flag=True,
+    help="Set reminders in UTC if the user does not say where they live, instead of setting none.",
+)
+@click.option(
     "--tokens-per-second",
     type=click.FloatRange(0),
     default=60.0,
@@ -47,6 +52,7 @@ def agent(
     graph: Path | None,
     neo4j: bool,
     chaos: int | None,
+    guess: bool,
     tokens_per_second: float,
     exit_with_stdin: bool,
 ) -> int:
@@ -58,7 +64,7 @@ def agent(
         raise UsageError("give --graph or --neo4j, not both")
     settings = Settings.from_environment()
     file = (graph or settings.graph_file).expanduser().absolute()
-    return asyncio.run(_serve(settings, file, neo4j, port, chaos, tokens_per_second, exit_with_stdin))
+    return asyncio.run(_serve(settings, file, neo4j, port, chaos, guess, tokens_per_second, exit_with_stdin))
 
 
 async def _serve(
@@ -67,6 +73,7 @@ async def _serve(
     neo4j: bool,
     port: int,
     chaos: int | None,
+    guess: bool,
     pace: float,
     exit_with_stdin: bool,
 ) -> int:
@@ -80,7 +87,9 @@ async def _serve(
             stack.push_async_callback(graph.aclose)
         try:
             running = await stack.enter_async_context(
-                run_sample_agent(graph, port=port, chaos_seed=chaos, tokens_per_second=pace, graph_id=key)
+                run_sample_agent(
+                    graph, port=port, chaos_seed=chaos, guesses=guess, tokens_per_second=pace, graph_id=key
+                )
             )
         except OSError as error:
             raise UsageError(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     type=click.Choice(["conversation", "batch", "failure"]),
     default="conversation",
     show_default=True,
-    help="conversation: run one now. batch: a recorded comparison of two models. failure: a recorded run in which the agent fails.",
+    help="conversation: run one now. batch: recorded, a careful agent beside one that guesses. failure: a recorded run in which the agent fails.",
 )
 @click.option(
     "--pace",

@@ -172,6 +172,7 @@ def run_headless(
     fail_under: Sequence[str] = (),
     fail_on_assertion: bool = False,
     min_pass_k: Sequence[str] = (),
+    fail_slower: Sequence[str] = (),
     files: Mapping[str, Path] | None = None,
 ) -> int:
     """Run the batch, print its result, check it against the thresholds, and return the exit code.
@@ -181,7 +182,9 @@ def run_headless(
     Raises:
         BioevalError: a job, setting or file name is wrong; nothing was sent.
     """
-    rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
+    rules = GateRules.parse(
+        fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k, fail_slower=fail_slower
+    )
     rules.require_held(spec.conditions)
     gate = Gate(rules, files or {})
     gate.check_paths()

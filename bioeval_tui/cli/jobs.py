@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval_tui import plugins
-from bioeval_tui.cli.options import with_options
+from bioeval_tui.cli.options import OutputFile, with_options
 from bioeval_tui.errors import ExitCode, ExpressionError, QueryError, UsageError
 from bioeval_tui.evaluation.assertions.expressions import caret, evaluate, explain, parse, scope
 from bioeval_tui.evaluation.job.schema import job_schema
@@ -206,7 +206,7 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
     epilog="\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline"
     "\n  bioeval-tui new healthbench.yml --cases 2025-05-07-06-14-12_oss_eval.jsonl"
 )
-@click.argument("job", type=click.Path(path_type=Path))
+@click.argument("job", type=OutputFile(path_type=Path))
 @click.option("--yes", is_flag=True, help="Ask nothing, and use the defaults.")
 @click.option("--offline", is_flag=True, help="Use a scripted user and a rules judge: no model, no API key.")
 @click.option(

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from bioeval_tui.cli.grade import ready_shipped
-from bioeval_tui.cli.options import BOARD, WHERE, settings_for, with_runs
+from bioeval_tui.cli.options import BOARD, WHERE, OutputFile, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
@@ -50,7 +50,7 @@ from bioeval_tui.tui.data.services import AppServices
     "--format", "kind", type=click.Choice(names("medals")),
     help="The format [by the extension of --output].",
 )  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="The file to write [stdout].")
+@click.option("--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout].")
 def medals(
     places: tuple[Path, ...],
     as_json: bool,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bioeval_tui import plugins
-from bioeval_tui.cli.options import complete_run, gate_files, with_gate_files, with_thresholds
+from bioeval_tui.cli.options import OutputFile, complete_run, gate_files, with_gate_files, with_thresholds
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
@@ -51,7 +51,7 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
         for one in (
             click.option(
                 "--output",
-                type=click.Path(path_type=Path),
+                type=OutputFile(path_type=Path),
                 help="The file or folder to write to [stdout].",
             ),
             click.option(
@@ -100,7 +100,7 @@ def report(
 @click.option("--texts", is_flag=True, help="Show the agent's messages turn by turn.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the JSON to this file."
+    "--output", type=OutputFile(path_type=Path, dir_okay=False), help="Write the JSON to this file."
 )
 @click.option(
     "--fail-on-regression",
@@ -133,6 +133,9 @@ def compare(
     if not as_json:
         print_comparison(found, plain_console(), texts=texts)
     if fail_on_regression:
+        if as_json:
+            for note in found.identity:
+                say(f"--fail-on-regression: {note}", err=True)
         # A regression is a finding, so it takes precedence over anything that was not measured.
         if found.regressions:
             return ExitCode.BELOW
@@ -245,7 +248,7 @@ def _load(names: tuple[str, ...], as_recorded: bool) -> list[LoadedRun]:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV with a row for each task and judge.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="The file to write [stdout].")
+@click.option("--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout].")
 def agreement(
     run: tuple[str, ...],
     judge: str,
@@ -314,6 +317,7 @@ def gate(
     fail_under: tuple[str, ...],
     fail_on_assertion: bool,
     min_pass_k: tuple[str, ...],
+    fail_slower: tuple[str, ...],
     reviewed: bool,
     **files: Path | None,
 ) -> int:
@@ -322,9 +326,11 @@ def gate(
     Uses the judge's scores; with --reviewed, people's scores where there are reviews. RUN is a run's id, its beginning
     or end, or a recording file.
     """
-    rules = GateRules.parse(fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k)
-    if not (rules.under or rules.parts or rules.pass_k or rules.on_assertion):
-        raise UsageError("give a threshold: --fail-under, --fail-on-assertion or --min-pass-k")
+    rules = GateRules.parse(
+        fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k, fail_slower=fail_slower
+    )
+    if not rules.given:
+        raise UsageError("give a threshold: --fail-under, --fail-on-assertion, --min-pass-k or --fail-slower")
     thresholds = Gate(rules, gate_files(files))
     thresholds.check_paths()
     runs = [load_run(path) for path in _paths(run)]

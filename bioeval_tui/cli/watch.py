@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from bioeval_tui.cli.open_screen import show
-from bioeval_tui.cli.options import complete_run
+from bioeval_tui.cli.options import OutputFile, complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
@@ -38,7 +38,7 @@ def watch(run_id: str) -> int:
 
 def _written(ending: str, about: str) -> Callable[[_Command], _Command]:
     """Return the option that writes the replay to a file with this ending."""
-    kind = click.Path(dir_okay=False, path_type=Path)
+    kind = OutputFile(dir_okay=False, path_type=Path)
     return click.option(f"--{ending}", type=kind, metavar=f"FILE.{ending}", help=about)
 
 

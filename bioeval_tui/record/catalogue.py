@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -39,12 +39,12 @@ TRUSTED_AFTER_NS = 2_000_000_000
 LOCKED_S = 5.0
 """How long to wait for another process that writes the list."""
 
-_VERSION = 6
+_VERSION = 7
 _SCHEMA = """
 create table runs (
     run_id text primary key, size integer, modified integer, ended integer,
     job text, status text, started_at text, started real, score real, fault text, scores text,
-    messages integer, model text, rehearsal integer, batch_id text, clean integer, imported integer
+    messages integer, model text, rehearsal integer, batch_id text, clean integer, imported integer, identity text
 ) without rowid;
 create index runs_started on runs (started);
 create index runs_open on runs (ended);
@@ -55,7 +55,7 @@ insert into folder values (0);
 _INSERT = """
 insert or replace into runs values (
     :run_id, :size, :modified, :ended, :job, :status, :started_at, :started, :score, :fault, :scores,
-    :messages, :model, :rehearsal, :batch_id, :clean, :imported
+    :messages, :model, :rehearsal, :batch_id, :clean, :imported, :identity
 )
 """
 _NOW = {
@@ -65,7 +65,7 @@ _NOW = {
 """Where transcripts were judged again, the latest verdicts count."""
 _COLUMNS = (
     f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']}, messages, model, "
-    "rehearsal, batch_id, clean, reviewed, judged_again is not null, imported"
+    "rehearsal, batch_id, clean, reviewed, judged_again is not null, imported, identity"
 )
 
 _AS_JSON = f"""
@@ -75,7 +75,8 @@ json_object(
     'rehearsal', json(case rehearsal when 1 then 'true' else 'false' end), 'batch_id', batch_id,
     'clean', json(case clean when 1 then 'true' else 'false' end),
     'imported', json(case imported when 1 then 'true' else 'false' end), 'reviewed', json(reviewed),
-    'judged_again', json(case when judged_again is null then 'false' else 'true' end), 'path', ? || run_id || ?
+    'judged_again', json(case when judged_again is null then 'false' else 'true' end),
+    'identity', json(identity), 'path', ? || run_id || ?
 )
 """
 
@@ -117,6 +118,8 @@ class CataloguedRun(NamedTuple):
     """Whether the scores include later verdicts."""
     imported: bool = False
     """Whether it was imported with `runs import`."""
+    identity: Mapping[str, str] = {}
+    """Who was tested by whom, and with what."""
 
     @property
     def measured(self) -> bool:
@@ -308,8 +311,9 @@ class Catalogue:
                 clean == 1,
                 again == 1,
                 imported == 1,
+                loads(identity),
             )
-            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, clean, said, again, imported in rows
+            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, clean, said, again, imported, identity in rows
         ]
 
     def _open(self) -> sqlite3.Connection:
@@ -419,6 +423,7 @@ class Catalogue:
             "ended": found.ended is not None,
             "started": datetime.fromisoformat(run.started_at).timestamp(),
             "scores": json.dumps(run.scores),
+            "identity": json.dumps(run.identity),
         }
         database.execute(_INSERT, row)
         self._take_overlay(database, run_id, anew=True)
@@ -482,4 +487,5 @@ def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
         folder=path.parent,
         clean=found.clean,
         imported=is_imported(path),
+        identity=started.identity | {"job file": started.job_sha256[:8]} if started else {},
     )

@@ -192,6 +192,19 @@ class RunStarted(EventBase):
     """The cases of the trials, in order and then again from the first; empty if the job has none."""
 
     @property
+    def identity(self) -> dict[str, str]:
+        """Who was to be tested by whom, and with what; empty where there is none."""
+        return {
+            "agent": self.agent,
+            "agent's model": (not self.rehearsal and self.model) or "",
+            "evaluator": self.evaluator,
+            "judge": self.judge,
+            "prompts": ", ".join(f"{name} {digest[:8]}" for name, digest in sorted(self.prompts.items())),
+            "graph": self.graph or "",
+            "program": self.program_version,
+        }
+
+    @property
     def judge_prompt(self) -> str:
         """The judge's prompt and its version, such as `eval/score 1a2b3c4d`; empty if no model judges."""
         name = (
@@ -245,6 +258,8 @@ class ConversationStarted(EventBase):
     case: Case | None = None
     agents_graph: AgentsGraph | None = None
     """Whether the agent says that it uses the knowledge graph of the run; None if the job does not query one."""
+    agent_identity: str = ""
+    """The name and version that the agent gave itself, such as in its A2A card; empty if it gave none."""
     record: dict[str, Any] | None = None
     """Data of an imported file about the conversation that no other field has."""
 

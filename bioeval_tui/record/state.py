@@ -116,6 +116,7 @@ class ConversationState:
     case: events.Case | None = None
     record: dict[str, Any] | None = None
     agents_graph: events.AgentsGraph | None = None
+    agent_identity: str = ""
     started_at: datetime | None = None
     ended_at: datetime | None = None
     max_messages: int = 0
@@ -263,6 +264,12 @@ class RunState:
         """The agent's model: `asked for X, served Y` where the names differ."""
         asked = self.asked_model
         return asked and with_served(asked, self.served.get("agent", {}))
+
+    @property
+    def agent_identity(self) -> str:
+        """The name and version that the agent gave itself; several if it changed during the run."""
+        names = (talk.agent_identity for talk in self.conversations.values())
+        return " and ".join(dict.fromkeys(filter(None, names)))
 
     @property
     def evaluator(self) -> str:
@@ -537,7 +544,7 @@ def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunE
         case events.ConversationStarted():
             talk.session_id = event.session_id
             talk.case, talk.record = event.case or talk.case, event.record
-            talk.agents_graph = event.agents_graph
+            talk.agents_graph, talk.agent_identity = event.agents_graph, event.agent_identity
             talk.started_at = event.at
             talk.max_messages = event.max_messages
         case events.RequestFailed():

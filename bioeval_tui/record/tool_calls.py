@@ -46,11 +46,16 @@ class ToolCall:
 
 
 def parse_arguments(written: str) -> Any:
-    """Return the arguments of a tool call: an object, or the text itself if it is no JSON object or exceeds the limits."""
+    """Return the arguments of a tool call: an object, or the text itself if it is no JSON object or exceeds the limits.
+
+    Models call a tool without parameters with an empty text or `null`, too.
+    """
     try:
-        read = parse_json(written) if written.strip() else {}
+        read = parse_json(written) if written.strip() else None
     except ValueError:
         return written
+    if read is None:
+        return {}
     return read if isinstance(read, Mapping) else written
 
 
@@ -59,6 +64,7 @@ def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
 
     They stand for arguments that cannot be read.
     """
+    arguments = {} if arguments is None else arguments
     is_read = isinstance(arguments, Mapping)
     given = dict(arguments) if is_read else {"arguments": arguments}
     request: dict[str, Any] = {"function": {"name": clean_line(name, 200)}, "arguments": given}

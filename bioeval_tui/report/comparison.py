@@ -73,14 +73,11 @@ def _setup_notes(a: LoadedRun, b: LoadedRun) -> Iterator[RunNote]:
 def _identity(run: LoadedRun) -> dict[str, str]:
     """Return who was tested by whom, with what, and when."""
     started = run.started
-    return {
-        "agent": started.agent,
+    return started.identity | {
+        "agent's own name": run.state.agent_identity,
         "agent's model": run.state.agent_model or "",
         "evaluator": run.state.evaluator,
         "judge": run.state.judge,
-        "prompts": ", ".join(f"{name} {digest[:8]}" for name, digest in sorted(started.prompts.items())),
-        "graph": started.graph or "",
-        "program": started.program_version,
         "seed": str(started.seed),
         "day": day(started.at),
     }
@@ -300,6 +297,11 @@ class Comparison:
     def notes(self) -> tuple[str, ...]:
         """How the runs differ besides their results, in words."""
         return tuple(map(sentence, self.differences))
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """In what the runs differ besides their job and results, in words."""
+        return tuple(sentence(note) for note in self.differences if isinstance(note, of.IdentityDiffers))
 
     @property
     def regressions(self) -> tuple[str, ...]:

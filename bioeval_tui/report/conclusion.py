@@ -38,6 +38,10 @@ _STANDINGS: dict[Outcome, Standing] = {
     ),
 }  # fmt: skip
 
+_EFFECTS = (
+    of.NothingToGain | of.NoEffectOfFacts | of.EffectOfFacts | of.EffectWithinChance | of.TooFewForEffect
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
@@ -46,6 +50,8 @@ class Conclusion:
     finding: ConclusionFinding
     rehearsal: bool = False
     """Whether all that it rests on is a rehearsal."""
+    own_criteria: bool = False
+    """Whether it compares two conditions in which other things are right."""
 
     @property
     def outcome(self) -> Outcome:
@@ -56,6 +62,8 @@ class Conclusion:
     def sentence(self) -> str:
         """The conclusion in words."""
         text = sentences.sentence(self.finding)
+        if self.own_criteria:
+            text = sentences.by_own_criteria(text)
         return sentences.in_rehearsal(text) if self.rehearsal else text
 
     @property
@@ -77,9 +85,12 @@ def conclude(state: RunState) -> Conclusion:
     found = _without_end(run)
     if found is not None:
         return Conclusion(found)
-    return Conclusion(
-        _missing_score(run) or _broken_by_agent(run) or _about_facts(run), run.started.rehearsal
-    )
+    found = _missing_score(run) or _broken_by_agent(run)
+    if found is not None:
+        return Conclusion(found, run.started.rehearsal)
+    about = _about_facts(run)
+    own = isinstance(about, _EFFECTS) and rows.has_own_criteria(run)
+    return Conclusion(about, run.started.rehearsal, own)
 
 
 def conclude_batch(runs: Sequence[LoadedRun]) -> Conclusion:

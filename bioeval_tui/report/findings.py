@@ -894,6 +894,15 @@ class PassShareBasis:
 
 
 @dataclass(frozen=True, slots=True)
+class TimesBasis:
+    """What a percentile of response times rests on; failed requests have none."""
+
+    percent: int
+    answers: int
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
 class AssertionMissed:
     """An assertion that does not hold at the end of a conversation."""
 
@@ -901,7 +910,9 @@ class AssertionMissed:
     reason: str
 
 
-GateFinding = ManyExcluded | NothingHeld | ScoreBasis | ConditionNotRun | PassShareBasis | AssertionMissed
+GateFinding = (
+    ManyExcluded | NothingHeld | ScoreBasis | ConditionNotRun | PassShareBasis | TimesBasis | AssertionMissed
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -1002,7 +1013,9 @@ class AssertionsSoFar:
     passed: int
     total: int
     missing: str
-    """The first that does not hold yet; empty if all do."""
+    """The first that does not hold; empty if all do."""
+    held: bool = False
+    """Whether it held before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1063,12 +1076,12 @@ class EndsWithoutScore:
 
 @dataclass(frozen=True, slots=True)
 class EndsWithScore:
-    """A conversation's score, and how many assertions do not hold; `failed` is the first of them."""
+    """A conversation's score, and how many assertions do not hold; `first` is the first of these, or of all if all hold."""
 
     score: SideScore
     assertions: int
     fails: int
-    failed: str
+    first: str
 
 
 Moment = (

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.text import Text
 
-from bioeval_tui import score
+from bioeval_tui import score, units
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import CONDITIONS, Condition
@@ -28,6 +28,7 @@ from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
 from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
+from bioeval_tui.report.statistics.latency import percentile
 from bioeval_tui.report.summary import by_job, groups
 from bioeval_tui.report.words import reviewed_words
 from bioeval_tui.text import plural
@@ -35,6 +36,9 @@ from bioeval_tui.text import plural
 MOST_EXCLUDED = 0.10
 _PART = re.compile(
     r"(?:(?P<condition>withheld|supplied)\.)?(?P<part>timing|task|assertion)(?:(?<=task) ?(?P<task>[1-9][0-9]{0,3}))?"
+)
+_SLOWER = re.compile(
+    r"(?:(?P<condition>withheld|supplied)\.)?p(?P<percent>[1-9][0-9]?):(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?) ?(?P<unit>ms|s)"
 )
 Status = Literal["passed", "failed", "not_measured"]
 
@@ -55,6 +59,20 @@ class PartRule:
 
 
 @dataclass(frozen=True, slots=True)
+class SlowRule:
+    """The longest time that a percentile of the response times may take, in one condition or in each."""
+
+    condition: Condition | None
+    percent: int
+    limit_ms: float
+
+    @property
+    def name(self) -> str:
+        """What the limit is of: `p95 of response times`."""
+        return f"p{self.percent} of response times"
+
+
+@dataclass(frozen=True, slots=True)
 class GateRules:
     """The thresholds. `under` has one for `mean` or a condition; `pass_k` has pairs of k and threshold."""
 
@@ -62,6 +80,12 @@ class GateRules:
     parts: tuple[PartRule, ...] = ()
     on_assertion: bool = False
     pass_k: tuple[tuple[int, float], ...] = ()
+    slower: tuple[SlowRule, ...] = ()
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any threshold."""
+        return bool(self.under or self.parts or self.on_assertion or self.pass_k or self.slower)
 
     @classmethod
     def parse(
@@ -70,8 +94,10 @@ class GateRules:
         *,
         fail_on_assertion: bool = False,
         min_pass_k: Sequence[str] = (),
+        fail_slower: Sequence[str] = (),
     ) -> GateRules:
-        """Read the options as given: `0.8`, `supplied:0.85,withheld:0.5`, `task2:0.8`, `supplied.assertion:1`; `2:0.9,3:0.8`.
+        """Read the options as given: `0.8`, `supplied:0.85,withheld:0.5`, `task2:0.8`, `supplied.assertion:1`; `2:0.9,3:0.8`;
+        `p95:2s`, `supplied.p50:800ms`.
 
         Raises:
             UsageError: an option cannot be parsed; the message says what is expected.
@@ -104,7 +130,8 @@ class GateRules:
             if not k.strip().isdecimal() or int(k) < 1 or not number:
                 raise UsageError(f"--min-pass-k {part}: use K:SHARE, such as 2:0.9")
             wanted.append((int(k), _bar("--min-pass-k", part, number)))
-        return cls(under, tuple(parts), fail_on_assertion, tuple(wanted))
+        slower = tuple(map(_slower, _parts(fail_slower)))
+        return cls(under, tuple(parts), fail_on_assertion, tuple(wanted), slower)
 
     def require_held(self, held: Collection[Condition], who: str = "the run") -> None:
         """Reject a threshold that the conditions of `who` can never meet: for one that is not run, or for the mean of only one.
@@ -117,6 +144,10 @@ class GateRules:
             if rule.condition not in (None, *held):
                 asked = f"{rule.condition}.{rule.name}:{rule.bar:g}"
                 raise UsageError(f"--fail-under {asked}: {who} has facts {only} only")
+        for limit in self.slower:
+            if limit.condition not in (None, *held):
+                asked = f"{limit.condition}.p{limit.percent}"
+                raise UsageError(f"--fail-slower {asked}: {who} has facts {only} only")
         for name, bar in self.under.items():
             asked = f"{name}:{bar:g} needs facts {name}"
             if name == "mean":
@@ -150,6 +181,20 @@ class GateCheck:
     value: float | None = None
     bar: float | None = None
     condition: Condition | None = None
+    unit: Literal["", "ms"] = ""
+    """`ms` for response times, where `bar` is the most that is allowed; for the rest it is the least."""
+
+    @property
+    def value_words(self) -> str:
+        """The value, such as `0.75` or `2.13 s`; a dash if it could not be measured."""
+        return units.latency(self.value) if self.unit else units.number(self.value)
+
+    @property
+    def bar_words(self) -> str:
+        """The threshold, such as `0.8` or `2.00 s`; a dash without one."""
+        if self.bar is None:
+            return units.DASH
+        return units.latency(self.bar) if self.unit else f"{self.bar:g}"
 
     @property
     def words(self) -> str:
@@ -158,7 +203,7 @@ class GateCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check for JSON."""
-        names = ("job", "model", "rule", "status", "words", "value", "bar", "condition")
+        names = ("job", "model", "rule", "status", "words", "value", "bar", "condition", "unit")
         return {name: getattr(self, name) for name in names}
 
 
@@ -192,6 +237,7 @@ def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
             checks += _under(same, rules)
             checks += _of_parts(same, rules)
             checks += _pass_k(same, rules)
+            checks += _slow(same, rules)
             if rules.on_assertion:
                 checks += _assertions(same)
     too_few = counted.excluded_share > MOST_EXCLUDED or not counted.used
@@ -232,6 +278,18 @@ def _bar(option: str, part: str, number: str) -> float:
     if not 0 <= bar <= 1:
         raise UsageError(f"{option} {part}: a threshold is between 0 and 1")
     return bar
+
+
+def _slower(part: str) -> SlowRule:
+    """Read a limit such as `p95:2s`."""
+    found = _SLOWER.fullmatch(part)
+    if found is None or not float(found["number"]):
+        raise UsageError(
+            f"--fail-slower {part}: use a percentile from p1 to p99 and a time in s or ms, such as p95:2s or supplied.p50:800ms"
+        )
+    limit_ms = float(found["number"]) * (1000 if found["unit"] == "s" else 1)
+    condition = next((each for each in CONDITIONS if each == found["condition"]), None)
+    return SlowRule(condition, int(found["percent"]), limit_ms)
 
 
 def _planned(run: LoadedRun, only: Condition | None = None) -> list[Sample]:
@@ -331,6 +389,37 @@ def _pass_k(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     return found
 
 
+def _slow(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
+    """Check the response times of the conversations that count."""
+    first = runs[0].started
+    found = []
+    for rule in rules.slower:
+        for condition in rows.conditions(runs):
+            if rule.condition not in (None, condition):
+                continue
+            held = [talk for _, talk in rows.talks(runs, condition) if not rows.why_excluded(talk)]
+            times = [ms for talk in held for ms in talk.latencies_ms]
+            value = percentile(times, rule.percent / 100)
+            status: Status = (
+                "not_measured" if value is None else "passed" if value <= rule.limit_ms else "failed"
+            )
+            basis = of.TimesBasis(rule.percent, len(times), sum(talk.failures for talk in held))
+            found.append(
+                GateCheck(
+                    first.job_name,
+                    first.model,
+                    rule.name,
+                    status,
+                    basis,
+                    value,
+                    rule.limit_ms,
+                    condition,
+                    "ms",
+                )
+            )
+    return found
+
+
 def _assertions(runs: list[LoadedRun]) -> list[GateCheck]:
     found = []
     for run in runs:
@@ -413,14 +502,11 @@ def print_checks(result: GateResult, console: Console) -> None:
     for check in result.checks:
         where = f" · {check.model}" if several and check.model else ""
         where += f" · facts {check.condition}" if check.condition else ""
-        value = "" if check.bar is None else f" {_number(check.value)}, the threshold is {check.bar:g}"
+        limit = "limit" if check.unit else "threshold"
+        value = "" if check.bar is None else f" {check.value_words}, the {limit} is {check.bar_words}"
         console.print(
             Text(f"{SIGNS[check.status]} {check.job}{where}: {check.rule}{value} ({check.words})"),
             soft_wrap=True,
         )
     for note in result.notes:
         console.print(Text(f"note: {note}"), soft_wrap=True)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"

@@ -80,6 +80,8 @@ class Brief:
     job: str
     agent: str
     """What the job or its address calls the agent."""
+    agent_identity: str
+    """The name and version that the agent gave itself; empty if it gave none."""
     model: str | None
     """The agent's model, if somebody asked for one or its server named one: `asked for X, served Y` where they differ."""
     served_model: str | None
@@ -304,6 +306,7 @@ class RunResult:
         return Brief(
             job=started.job_name,
             agent=started.agent,
+            agent_identity=state.agent_identity,
             model=state.agent_model,
             served_model=state.served_model,
             evaluator=state.evaluator,
@@ -818,6 +821,7 @@ def _versions(result: RunResult) -> list[tuple[str, str]]:
         ("program", f"bioeval-tui {started.program_version}"),
         ("recording schema", started.schema_version),
         ("agent", brief.agent),
+        ("agent's own name", brief.agent_identity),
         ("model", brief.model),
         ("evaluator", brief.evaluator),
         ("judge", brief.judge),

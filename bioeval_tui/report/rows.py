@@ -34,6 +34,10 @@ class TaskRow:
     only: str | None = None
     """The only condition in which it counts; None for both."""
 
+    def counts_in(self, condition: Condition) -> bool:
+        """Return whether it counts in a condition."""
+        return self.only in (None, condition)
+
 
 @dataclass(frozen=True, slots=True)
 class AssertionRow:
@@ -44,6 +48,14 @@ class AssertionRow:
     weight: float
     timelines: dict[Condition, tuple[AssertionChecked, ...]]
     finals: dict[Condition, AssertionChecked | None]
+    only: str | None = None
+    """The only condition in which it counts; None for both."""
+
+    def outcome(self, condition: Condition) -> str:
+        """Return its status at the end: `passed`, `failed`, `not_measured`, `elsewhere` (it counts in the other condition), or nothing."""
+        if (final := self.finals[condition]) is not None:
+            return final.status
+        return "" if self.only in (None, condition) else "elsewhere"
 
 
 def run_conditions(state: RunState) -> tuple[Condition, ...]:
@@ -158,9 +170,24 @@ def assertion_titles(
     return dict(sorted(found.items()))
 
 
+def has_own_criteria(run: LoadedRun) -> bool:
+    """Return whether the job, or the job of a case, says that other things are right in each condition."""
+    jobs = [run.state.job, *(run.state.job_of(trial) for trial in run.trials if run.started.cases)]
+    listed = [
+        item for job in jobs for key in ("tasks", "assertions", "rubric") for item in job.get(key) or ()
+    ]
+    items = [item for item in listed if isinstance(item, dict)]
+    rules = [rule for item in items for rule in item.get("rules") or () if isinstance(rule, dict)]
+    return any(item.get("only") or item.get("withheldCriteria") for item in (*items, *rules))
+
+
 def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
     """Return the assertions of a trial with every check of them so far."""
     both = trial_talks(state, trial)
+    only = [
+        item.get("only") if isinstance(item, dict) else None
+        for item in state.job_of(trial).get("assertions") or ()
+    ]
     return [
         AssertionRow(
             index,
@@ -168,6 +195,7 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
             weight,
             {c: tuple(talk.checks.get(index, ())) if talk else () for c, talk in both.items()},
             {c: talk.final_checks.get(index) if talk else None for c, talk in both.items()},
+            only[index] if index < len(only) else None,
         )
         for index, (title, weight) in assertion_titles(state, trial).items()
     ]

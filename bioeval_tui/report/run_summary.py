@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -39,6 +39,8 @@ class RunSummary:
     """Whether both conditions started from the same state; otherwise there is no uplift."""
     imported: bool = False
     """Whether it was imported with `runs import`."""
+    identity: dict[str, str] = field(default_factory=dict)
+    """Who was tested by whom, and with what."""
 
     @property
     def uplift(self) -> float | None:
@@ -50,6 +52,11 @@ class RunSummary:
     def only_condition(self) -> str | None:
         """Its only condition; None if it has both, or never started."""
         return next(iter(self.scores)) if len(self.scores) == 1 else None
+
+    def differs_from(self, other: RunSummary) -> list[str]:
+        """Return in what the runs differ besides their results, such as `agent`; nothing of a run whose identity is unknown."""
+        theirs = other.identity
+        return [name for name, told in self.identity.items() if name in theirs and theirs[name] != told]
 
     @property
     def measured(self) -> bool:

@@ -312,7 +312,7 @@ def _(found: of.NeverAsked) -> str:
     why = {
         "user": "The user never asked for it, although there were turns left: not measured, the simulated user's fault",
         "turns": "The user had not asked for it when the turns were used up",
-        "agent": "The user had not asked for it when the agent failed",
+        "agent": "The user had not asked for it when the agent failed or said goodbye",
     }
     return why[found.kept_by]
 
@@ -621,6 +621,17 @@ def _(found: of.PassShareBasis) -> str:
 
 
 @write.register
+def _(found: of.TimesBasis) -> str:
+    if not found.answers:
+        return "no answer in a conversation that counts"
+    said = f"of {plural(found.answers, 'answer')} in conversations that count"
+    if found.answers * (100 - found.percent) < 100:
+        said += f", so few that p{found.percent} is the longest"
+    failed = plural(found.failures, "failed request")
+    return f"{said}; {failed} left out" if found.failures else said
+
+
+@write.register
 def _(found: of.AssertionMissed) -> str:
     return f"{found.trial}: {found.reason or 'failed'}"
 
@@ -740,7 +751,8 @@ def _knows(found: of.Beginning) -> str:
 def _(found: of.AssertionsSoFar) -> str:
     verb = "holds" if found.passed == 1 else "hold"
     hold = f"{found.passed} of {plural(found.total, 'assertion')} {verb}"
-    missing = f", not yet {_title(found.missing)}" if found.missing else ""
+    yet = "no longer" if found.held else "not yet"
+    missing = f", {yet} {_title(found.missing)}" if found.missing else ""
     return f"Conversation {found.number} of {found.of}: after turn {found.turn}, {hold}{missing}."
 
 
@@ -788,9 +800,9 @@ def _(found: of.EndsWithScore) -> str:
 def _holds(found: of.EndsWithScore) -> str:
     if not found.assertions:
         return "it had no assertions"
-    count, first = plural(found.assertions, "assertion"), _title(found.failed)
+    count, first = plural(found.assertions, "assertion"), _title(found.first)
     if not found.fails:
-        return f"all {count} hold"
+        return f"all {count} hold, such as {first}" if found.first else f"all {count} hold"
     return (
         f"{first} does not hold"
         if found.fails == 1
@@ -910,6 +922,11 @@ def concurrency_words(found: LatencySummary) -> str:
 
 
 # Parts of sentences
+
+
+def by_own_criteria(text: str) -> str:
+    """Return a conclusion that says that other things are right in each condition."""
+    return f"{text.removesuffix('.')}; each condition is scored by its own criteria."
 
 
 def in_rehearsal(text: str) -> str:

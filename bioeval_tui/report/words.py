@@ -30,17 +30,20 @@ if TYPE_CHECKING:
 SHOWN_K = 5
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 STATUS = {"passed": "passed", "failed": "failed", "not_measured": "could not be measured"}
+NOT_HERE = "not for this condition"
+"""Said of a task or assertion that counts in the other condition only."""
 FINAL = {
     "passed": "✓ passed",
     "failed": "✗ failed",
     "not_measured": "? not measured",
+    "elsewhere": f"– {NOT_HERE}",
     "": "– not checked",
 }
 TONE = "tone (not in the score)"
 UNPROVED = "the judge quotes words that are not in the transcript"
 """The label of the judge's rating of tone, which is not part of any score."""
 
-TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "": "quiet"}
+TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "elsewhere": "quiet", "": "quiet"}
 ENDS = {
     "signed_off": "signed off",
     "max_turns": "message limit reached",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import io
 import re
 import shutil
 import sys
@@ -16,13 +17,18 @@ from typing import Any
 
 import pytest
 from a2a.helpers.proto_helpers import new_data_part, new_text_part
-from a2a.types import APIKeySecurityScheme, SecurityScheme
+from a2a.types import AgentCard, APIKeySecurityScheme, SecurityScheme
+from rich.console import Console
 
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.seams import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluation.wiring.endpoints import may_call
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.formats.comparison_console import print_comparison
+from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.report.loading import load_run
 from tests.servers.a2a_agent import Teller, a2a_agent
 from tests.servers.whole_runs import hold
 
@@ -391,6 +397,26 @@ async def test_a_job_runs_with_the_strangers_agent_its_key_and_its_headers(
     assert server.headers[-1]["authorization"] == "Bearer s3cret"
     assert server.headers[-1]["x-tenant"] == "t1"
     assert "s3cret" not in run.path.read_text(encoding="utf-8")
+
+
+async def test_a_comparison_says_that_the_agents_card_has_another_version(tmp_path: Path) -> None:
+    def newer(card: AgentCard) -> None:
+        card.name, card.version = "Test\x1b[2J agent", "1.1"
+
+    job = JOB.replace("strange-a2a, apiKeyEnv: STRANGE_KEY", "a2a").replace(", headers: {X-Tenant: t1}", "")
+    runs = []
+    for change in (lambda card: None, newer):
+        async with a2a_agent(streams_an_artifact, change=change) as server:
+            runs.append(await hold(job, tmp_path, agent_url=server.url, graph="none"))
+    assert [run.state.agent_identity for run in runs] == ["Test agent 1.0", "Test␛ agent 1.1"]
+    first, second = (load_run(run.path) for run in runs)
+    found = compare(first, second)
+    assert "agent's own name: A Test agent 1.0, B Test␛ agent 1.1" in " ".join(found.notes)
+    said = io.StringIO()
+    print_comparison(found, Console(file=said, width=200))
+    print_score_card(found.b, Console(file=said, width=200))
+    assert said.getvalue().count(" · Test␛ agent 1.1 · ") == 2
+    assert dict(found.a.versions)["agent's own name"] == "Test agent 1.0"
 
 
 def test_the_stranger_imports_only_what_the_documentation_names() -> None:

@@ -52,14 +52,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path
     return json.loads(done.stdout), data_dir
 
 
-def test_the_demo_scores_both_conditions_and_the_facts_matter(demo: tuple[dict[str, Any], Path]) -> None:
+def test_the_demo_scores_what_is_right_in_each_condition(demo: tuple[dict[str, Any], Path]) -> None:
     result, _ = demo
     assert result["status"] == "completed"
     assert result["clean"]
     assert result["rehearsal"]
     withheld, supplied = result["conditions"]["withheld"], result["conditions"]["supplied"]
     assert result["score"] == pytest.approx((withheld["score"] + supplied["score"]) / 2, abs=0.0051)
-    assert withheld["score"] < supplied["score"]
+    assert withheld["score"] == supplied["score"] == 1.0
     assert withheld["facts"] == []
     assert [(fact["fact"], fact["asked"]) for fact in supplied["facts"]] == [(1, True), (2, True)]
     for condition in (withheld, supplied):
@@ -68,9 +68,22 @@ def test_the_demo_scores_both_conditions_and_the_facts_matter(demo: tuple[dict[s
         assert {check["status"] for check in condition["assertions"]} <= {"passed", "failed"}
         assert all(entry["latency_ms"] > entry["first_token_ms"] for entry in condition["latencies"])
         assert condition["parts"].keys() == {"timing", "task", "assertion"}
-    assert "a reminder exists" in [
-        check["title"] for check in supplied["assertions"] if check["status"] == "passed"
-    ]
+    passed = [{check["title"] for check in held["assertions"]} for held in (withheld, supplied)]
+    assert passed[0] - passed[1] == {"no reminder is set without a time zone"}
+    assert "a reminder exists" in passed[1] - passed[0]
+
+
+def test_an_agent_that_guesses_the_time_zone_scores_lower_than_one_that_does_not(tmp_path: Path) -> None:
+    with sample_agent(tmp_path, "--tokens-per-second", "0", "--guess") as url:
+        job = str(JOBS / "medication_reminder.yml")
+        done = run("run", job, "--agent-url", url, "--headless", "--json", data_dir=tmp_path)
+    assert done.returncode == 0, done.stderr
+    held = json.loads(done.stdout)["conditions"]
+    assert {name: one["score"] for name, one in held.items()} == {"withheld": 0.5, "supplied": 1.0}
+    (failed,) = [check for check in held["withheld"]["assertions"] if check["status"] == "failed"]
+    assert failed["title"] == "no reminder is set without a time zone"
+    task = held["withheld"]["tasks"][0]
+    assert "Not met: set no reminder in a time zone that nobody named" in task["reason"]
 
 
 def test_a_finished_run_can_be_listed_shown_and_explained(demo: tuple[dict[str, Any], Path]) -> None:
@@ -117,9 +130,10 @@ def test_each_sample_job_runs_against_an_agent_in_another_process(job: str, tmp_
     result = json.loads(done.stdout)
     assert result["clean"], result["warnings"]
     scores = {name: held["score"] for name, held in result["conditions"].items()}
-    assert scores["withheld"] < scores["supplied"], (
-        "the fact that only the second condition may give must matter"
-    )
+    if job == "medication_reminder":  # where the facts are withheld, it is right to do nothing
+        assert scores == {"withheld": 1.0, "supplied": 1.0}
+    else:
+        assert scores["withheld"] < scores["supplied"], "the fact that only the second may give must matter"
     statuses = [c["status"] for held in result["conditions"].values() for c in held["assertions"]]
     assert "not_measured" not in statuses, "the agent in the other process uses the same graph"
     assert not [

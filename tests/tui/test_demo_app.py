@@ -67,7 +67,7 @@ async def test_the_demo_ends_with_score_card_medals_and_next_steps(tmp_path: Pat
 
 async def test_space_pauses_the_demo_even_before_the_first_message_and_says_so(tmp_path: Path) -> None:
     async with demo(tmp_path, speed=1.0) as (app, pilot):
-        await until(pilot, lambda: "Does an agent do better" in screen_text(app))
+        await until(pilot, lambda: "Does an agent do what is right" in screen_text(app))
         await pilot.press("space")
         assert app.held
         assert app._run_shown.paused

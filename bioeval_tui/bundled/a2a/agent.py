@@ -128,6 +128,8 @@ class A2AAgent:
         self._state_url = StateUrl(terms.target.object_context_url, self._timeouts)
         self._connection = self._connected("Authorization", VERSION)
         self._interface: _Interface | None = None
+        self.identity = ""
+        """The name and version in its card."""
         # Not every agent accepts an id from us; it must if its state is read by that id.
         self._context = str(uuid.uuid4()) if self._state_url.names_session else ""
         self._open_task = ""
@@ -149,6 +151,8 @@ class A2AAgent:
         """Read the agent's card; return the id of the context, empty until the agent has given one."""
         url = self._base if self._base.endswith(".json") else self._base + CARD
         card = await self._card(url)
+        told = (card.get(name) for name in ("name", "version"))
+        self.identity = " ".join(text.strip() for text in told if isinstance(text, str))
         self._interface = self._chosen(card, host_of_url(url))
         header = _key_header(card)
         if header is not None or self._interface.is_old:

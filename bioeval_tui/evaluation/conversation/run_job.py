@@ -420,6 +420,7 @@ class _Conversation:
             greeting=greeting,
             max_messages=self.plan.job.max_messages,
             agents_graph=agents_graph,
+            agent_identity=clean_line(str(getattr(talk.agent, "identity", "") or ""), 120),
         )
         self.held.start = await talk.observer.start(self.transcript.session_id)
         for title in await talk.observer.already_holding(self.transcript, self.held.start):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, RubricItem
+from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.judges.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.models.prompting import states_shown
 from bioeval_tui.evaluation.seams import (
@@ -205,9 +207,30 @@ def _one_line(text: str) -> str:
 def _kept_by(view: JudgeView, ended: EndReason) -> Literal["user", "turns", "agent"] | None:
     if ended in ("agent_failed", "timed_out"):
         return "agent"
+    if ended == "signed_off" and _agent_ended(view):
+        return "agent"
     if ended == "max_turns" or len(view.transcript) + 2 > view.job.max_messages:
         return "turns"
     return "user" if ended == "signed_off" and view.job.compat != "embabel" else None
+
+
+_ENDS = re.compile(
+    r"\b(?:good\s?bye|bye|farewell)\b|\b(?:conversation|chat|session) (?:is|has been) (?:now )?(?:over|closed|ended|finished)\b",
+    re.IGNORECASE,
+)
+
+
+def _agent_ended(view: JudgeView) -> bool:
+    """Return whether the agent said goodbye before the user did, so that a user who is polite says it, too."""
+    said = [message for message in view.transcript if message.role == "assistant"]
+    if not said:
+        return False
+    last, goodbye = said[-1], view.job.evaluator.signoff
+    before = (
+        message for message in view.transcript if message.role == "user" and message.message < last.message
+    )
+    ends = bool(_ENDS.search(last.content) or without_signoff(last.content, goodbye) is not None)
+    return ends and not any(_ENDS.search(message.content) for message in before)
 
 
 def score_fields(

@@ -19,7 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from bioeval_tui import plugins
 from bioeval_tui.record.events import LONGEST_CONDITION_NAME, MET_ABOVE
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.text import clean_line
 
@@ -359,7 +359,18 @@ class Setup(JobPart):
     """A Cypher statement that prepares the graph; it may write."""
 
 
-class RuleConfig(JobPart):
+class OfCondition(JobPart):
+    """What can be meant for one of the two conditions."""
+
+    only: Condition | None = None
+    """The only condition in which it counts: withheld or supplied; the default is both."""
+
+    def applies(self, condition: Condition) -> bool:
+        """Return whether it counts in a condition."""
+        return self.only in (None, condition)
+
+
+class RuleConfig(OfCondition):
     """One thing the rules judge looks for in the transcript.
 
     `pattern` is searched (ignoring case) in messages of `who`. With `absent`, the rule passes if the pattern is not
@@ -378,15 +389,11 @@ class RuleConfig(JobPart):
     """The reason given in the verdict."""
 
 
-class OfCondition(JobPart):
-    """What can be meant for one of the two conditions."""
-
-    only: Condition | None = None
-    """The only condition in which it counts: withheld or supplied; the default is both."""
-
-    def applies(self, condition: Condition) -> bool:
-        """Return whether it counts in a condition."""
-        return self.only in (None, condition)
+def _count_where_judged(rules: tuple[RuleConfig, ...], judged: OfCondition) -> None:
+    """Raise `PydanticCustomError` if there are rules, but none for a condition in which they are to judge."""
+    for condition in CONDITIONS:
+        if rules and judged.applies(condition) and not any(rule.applies(condition) for rule in rules):
+            raise PydanticCustomError("rules", f"no rule counts where the facts are {condition}")
 
 
 class JobTask(OfCondition):
@@ -406,6 +413,11 @@ class JobTask(OfCondition):
     """The task passes above this score."""
     weight: Positive = 1.0
     """The weight of its score in the mean of the tasks."""
+
+    @model_validator(mode="after")
+    def _judged_by_rules(self) -> JobTask:
+        _count_where_judged(self.rules, self)
+        return self
 
     def criteria(self, condition: Condition) -> str:
         """Return the criteria of a condition."""
@@ -431,6 +443,7 @@ class RubricItem(OfCondition):
             raise PydanticCustomError(
                 "points", "`points` must not be 0: such an item would count for nothing"
             )
+        _count_where_judged(self.rules, self)
         return self
 
 

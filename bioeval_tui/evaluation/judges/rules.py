@@ -25,8 +25,7 @@ class RulesJudge:
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
         """Return one verdict. Raises `NotMeasuredError` if a task has no rules or a pattern fails."""
         tasks = tuple(
-            _judge_task(number, task, view.transcript)
-            for number, task in view.job.judged_in(view.condition).items()
+            _judge_task(number, task, view) for number, task in view.job.judged_in(view.condition).items()
         )
         return (Verdict(judge=self.identity, tasks=tasks),)
 
@@ -34,8 +33,9 @@ class RulesJudge:
         """Nothing to close."""
 
 
-def _judge_task(number: int, task: JobTask, transcript: Sequence[TranscriptMessage]) -> TaskVerdict:
-    if not task.rules:
+def _judge_task(number: int, task: JobTask, view: JudgeView) -> TaskVerdict:
+    rules = [rule for rule in task.rules if rule.applies(view.condition)]
+    if not rules:
         raise NotMeasuredError(
             f"task {number} ({shorten(clean_line(task.task), 60)}) has no rules; add `rules` with a `pattern`"
             " to the task, or set `scorer.kind: llm`"
@@ -43,9 +43,9 @@ def _judge_task(number: int, task: JobTask, transcript: Sequence[TranscriptMessa
     met: list[RuleConfig] = []
     missed: list[RuleConfig] = []
     evidence: list[Evidence] = []
-    for rule in task.rules:
+    for rule in rules:
         try:
-            place = _find(rule, transcript)
+            place = _find(rule, view.transcript)
         except (InputError, NotMeasuredError) as problem:
             raise NotMeasuredError(f"task {number}: {problem}") from problem
         if (place is None) == rule.absent:
@@ -54,7 +54,7 @@ def _judge_task(number: int, task: JobTask, transcript: Sequence[TranscriptMessa
             missed.append(rule)
         if place:
             evidence.append(_quote(*place))
-    points, most = (sum(rule.weight for rule in rules) for rules in (met, task.rules))
+    points, most = (sum(rule.weight for rule in one) for one in (met, rules))
     reason = f"{points:g} of {most:g} points = {points / most:.2f}"
     reason += f": {_listed(met)}" if met else ""
     reason += f". Not met: {_listed(missed)}" if missed else ""

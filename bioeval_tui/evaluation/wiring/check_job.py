@@ -277,6 +277,7 @@ def check_job(
             *(() if agent_is_given else model_option_problems(source, "target")),
             *_language_problems(source),
             *_persona_problems(source),
+            *_unpublished_keys(source),
             *_name_problems(source, agent_is_given),
         ][:MAX_PROBLEMS]
 
@@ -439,6 +440,25 @@ def _persona_problems(source: JobSource) -> Iterator[Problem]:
     if personas and scripted and "persona." not in str(evaluator.get("lines")):
         message = "a scripted user says the same lines for every persona; use lines with {{ persona.name }}, or a model"
         yield source.warning(("personas",), message)
+
+
+_UNPUBLISHED = {
+    "tasks": ("only", "withheldCriteria", "weight"), "assertions": ("only", "medal", "toolCalls"),
+}  # fmt: skip
+"""What changes a score, and the published program does not know."""
+
+
+def _unpublished_keys(source: JobSource) -> Iterator[Problem]:
+    """Yield a warning for each key of a job with `compat: embabel` by which its score is not the published one."""
+    if source.data.get("compat") != "embabel":
+        return
+    found: list[FieldPath] = [("rubric",)] if source.data.get("rubric") else []
+    for part, keys in _UNPUBLISHED.items():
+        for index, item in items_of(source.data.get(part)):
+            found += [(part, index, key) for key in keys if item.get(key) is not None]
+    for path in found:
+        message = f"embabel-agent-eval does not know `{path[-1]}`, so with compat: embabel the score is still another"
+        yield source.warning(path, message)
 
 
 def _language_problems(source: JobSource) -> Iterator[Problem]:

@@ -96,7 +96,9 @@ def _renamed(view: JudgeView) -> JudgeView:
 
 
 def _reordered(view: JudgeView) -> JudgeView:
-    return replace(view, job=view.job.model_copy(update={"tasks": tuple(reversed(view.job.tasks))}))
+    # A rubric is judged instead of the tasks.
+    update = {"tasks": tuple(reversed(view.job.tasks)), "rubric": tuple(reversed(view.job.rubric))}
+    return replace(view, job=view.job.model_copy(update=update))
 
 
 def _padded(view: JudgeView) -> JudgeView:
@@ -120,7 +122,7 @@ CHANGES = (
     JudgeChange(REPEAT, "asked again, unchanged", lambda view: view),
     JudgeChange("renamed", "the speakers have other names", _renamed),
     JudgeChange(
-        REORDERED, "a task stands earlier instead of later", _reordered, lambda view: len(view.job.tasks) > 1
+        REORDERED, "a task stands earlier instead of later", _reordered, lambda view: len(view.job.judged) > 1
     ),
     JudgeChange("padded", "each answer has a meaningless line", _padded),
     JudgeChange("polite", "the last answer ends politely", lambda view: _with_tail(view, POLITE)),

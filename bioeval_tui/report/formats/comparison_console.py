@@ -23,7 +23,8 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
         brief = run.brief
         rehearsal = " · rehearsal" if brief.rehearsal else ""
         model = f" · {brief.model}" if brief.model else ""
-        line = f"{name}  {run.run_id}  {brief.job} · {brief.agent}{model}{rehearsal}"
+        agent = " · ".join(filter(None, (brief.agent, brief.agent_identity)))
+        line = f"{name}  {run.run_id}  {brief.job} · {agent}{model}{rehearsal}"
         console.print(Text(line), soft_wrap=True)
     console.print()
     for side in found.conditions:

@@ -115,7 +115,9 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
     brief = result.brief
     console.print(Text(result.conclusion.sentence, style="bold"), soft_wrap=True)
     console.print(Text(score_line(result)))
-    agent = " · ".join(filter(None, (brief.agent, brief.model if brief.served_model else None)))
+    agent = " · ".join(
+        filter(None, (brief.agent, brief.agent_identity, brief.model if brief.served_model else None))
+    )
     prompt = f", prompt {brief.judge_prompt}" if brief.judge_prompt else ""
     console.print(
         Text(

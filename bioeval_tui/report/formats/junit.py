@@ -170,9 +170,9 @@ def _gate_cases(held: GateResult) -> list[JUnitCase]:
         if check.bar is not None and (check.condition is None or check.rule != "score"):
             model = f" · {check.model}" if check.model else ""
             where = f", facts {check.condition}" if check.condition else ""
-            value = "–" if check.value is None else f"{check.value:.2f}"
-            name = f"{check.job}{model}{where}: {check.rule} at least {check.bar:g}"
-            found.append(JUnitCase(name, outcomes[check.status], f"{value}; {check.words}"))
+            least = "at most" if check.unit else "at least"
+            name = f"{check.job}{model}{where}: {check.rule} {least} {check.bar_words}"
+            found.append(JUnitCase(name, outcomes[check.status], f"{check.value_words}; {check.words}"))
     return found
 
 

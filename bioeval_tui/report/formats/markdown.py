@@ -187,8 +187,8 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
                 escape(f"{check.job} · {check.model}" if several and check.model else check.job),
                 check.condition or "both",
                 escape(check.rule),
-                units.DASH if check.bar is None else f"{check.bar:g}",
-                units.number(check.value),
+                check.bar_words,
+                check.value_words,
                 escape(check.words),
             ]
             for check in result.checks
@@ -265,6 +265,8 @@ def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
         for task in trial.tasks:
             cells = [
                 f"{_verdict(v)}{_people(page, condition, trial.trial, task.number, v)}"
+                if v is not None or task.counts_in(condition)
+                else words.FINAL["elsewhere"]
                 for condition, v in task.verdicts.items()
             ]
             rows.append([escape(task.title), *cells, units.signed(task.uplift)])
@@ -281,7 +283,7 @@ def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
             for condition, checks in assertion.timelines.items():
                 final = assertion.finals[condition]
                 turns = "".join({"passed": "●", "failed": "○"}.get(check.status, "?") for check in checks)
-                cells.append(f"{turns} {words.FINAL[final.status if final else '']}".strip())
+                cells.append(f"{turns} {words.FINAL[assertion.outcome(condition)]}".strip())
                 if final and final.reason:
                     where = escape(page.condition_title(condition))
                     reasons.append(f"- {escape(assertion.title)}, {where}: {escape(final.reason)}")

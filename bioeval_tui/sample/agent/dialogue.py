@@ -50,9 +50,16 @@ class Dialogue:
     """A conversation with one user. Answers one message at a time."""
 
     def __init__(
-        self, user: str, knowledge: Knowledge, records: Records, clock: Callable[[], datetime]
+        self,
+        user: str,
+        knowledge: Knowledge,
+        records: Records,
+        clock: Callable[[], datetime],
+        *,
+        guesses: bool = False,
     ) -> None:
         self.user = user
+        self._guesses = guesses
         self._knowledge = knowledge
         self._records = records
         self._clock = clock
@@ -62,8 +69,9 @@ class Dialogue:
     async def answer(self, text: str) -> Answer:
         """Return the answer to one message. Raises what the records raise."""
         turn = DialogueTurn(
-            read(text, self._knowledge), self.user, self._state, self._knowledge, self._records, self._clock
-        )
+            read(text, self._knowledge), self.user, self._state, self._knowledge, self._records, self._clock,
+            self._guesses,
+        )  # fmt: skip
         if not self._said_anything:
             turn.events.append({"systemPrompt": manners.SYSTEM_PROMPT})
         content = await self._respond(turn)
@@ -187,8 +195,14 @@ class Sessions:
     """All sessions by id."""
 
     def __init__(
-        self, records: Records, clock: Callable[[], datetime], chaos_seed: int | None = None
+        self,
+        records: Records,
+        clock: Callable[[], datetime],
+        chaos_seed: int | None = None,
+        *,
+        guesses: bool = False,
     ) -> None:
+        self._guesses = guesses
         self.records = records
         self._clock = clock
         self._chaos_seed = chaos_seed
@@ -204,7 +218,7 @@ class Sessions:
         knowledge = await self.records.knowledge()
         chaos = None if self._chaos_seed is None else Chaos(self._chaos_seed, self._opened)
         self._opened += 1
-        dialogue = Dialogue(user, knowledge, self.records, self._clock)
+        dialogue = Dialogue(user, knowledge, self.records, self._clock, guesses=self._guesses)
         session = ChatSession(str(uuid.uuid4()), user, chatbot, dialogue, chaos)
         self._sessions[session.id] = session
         if len(self._sessions) > MAX_SESSIONS:

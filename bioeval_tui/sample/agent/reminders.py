@@ -87,8 +87,10 @@ async def go_on(turn: DialogueTurn) -> str:
         return await _list(turn)
     if awaiting == "reminder.zone" and turn.said.declines and not turn.said.zone:
         turn.state.awaiting = None
-        return _NO_ZONE
-    if awaiting == "reminder.zone" and not turn.said.zone:
+        if not turn.guesses:
+            return _NO_ZONE
+        draft.zone = "UTC"
+    if awaiting == "reminder.zone" and not draft.zone and not turn.said.zone:
         return turn.ask(
             "reminder.zone", "I don't know that place. Which larger city is in the same time zone?"
         )

@@ -45,13 +45,14 @@ class SampleAgentService:
         records: Records,
         *,
         chaos_seed: int | None = None,
+        guesses: bool = False,
         tokens_per_second: float = TOKENS_PER_SECOND,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         graph_id: str = "",
     ) -> None:
         self._graph_id = graph_id
         self._records = records
-        self._sessions = Sessions(records, clock, chaos_seed)
+        self._sessions = Sessions(records, clock, chaos_seed, guesses=guesses)
         self._graphs: dict[str, str] = {}
         self._tokens_per_second = tokens_per_second
         self.admission: Admission | None = None
@@ -201,6 +202,7 @@ async def run_sample_agent(
     *,
     port: int = 0,
     chaos_seed: int | None = None,
+    guesses: bool = False,
     tokens_per_second: float = TOKENS_PER_SECOND,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     graph_id: str = "",
@@ -208,14 +210,16 @@ async def run_sample_agent(
     """Serve the sample agent on 127.0.0.1 while the block runs. Port 0 chooses a free one.
 
     It stores its records in `graph`, or in memory if that is None; the caller closes the graph.
+    With `guesses`, it sets reminders in UTC if the user does not say where they live.
     `graph_id` is the graph's id under `/api/v1/about`.
     Raises `OSError` when the port is taken, and what the graph raises when it cannot be written.
     """
     records: Records = MemoryRecords() if graph is None else GraphRecords(graph)
     await records.knowledge()
     service = SampleAgentService(
-        records, chaos_seed=chaos_seed, tokens_per_second=tokens_per_second, clock=clock, graph_id=graph_id
-    )
+        records, chaos_seed=chaos_seed, guesses=guesses, tokens_per_second=tokens_per_second,
+        clock=clock, graph_id=graph_id,
+    )  # fmt: skip
     listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
     # It must serve many conversations at once: only idle or incomplete connections are dropped.
     limits = AdmissionLimits(admitted=100_000)

@@ -95,6 +95,8 @@ class DialogueTurn:
     knowledge: Knowledge
     records: Records
     clock: Callable[[], datetime]
+    guesses: bool = False
+    """Whether it sets a reminder in UTC if the user does not say where they live."""
     events: list[Mapping[str, Any]] = field(default_factory=list)
 
     def called(self, function: str, arguments: Mapping[str, Any], output: Any, why: str = "") -> None:

@@ -121,4 +121,5 @@ def summary_of(run: CataloguedRun) -> RunSummary:
         batch_id=run.batch_id,
         clean=run.clean,
         imported=run.imported,
+        identity=dict(run.identity),
     )

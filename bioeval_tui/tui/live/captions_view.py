@@ -31,7 +31,7 @@ def introduction(*, local_model: bool = False) -> list[Cell]:
             Cell("At the end rules, not a model, judge both conversations: a score from 0 to 1 each."),
         ]
     return [
-        Cell("Does an agent do better when its user can answer its questions?", "strong"),
+        Cell("Does an agent do what is right, whether or not its user can answer?", "strong"),
         Cell(""),
         Cell("A simulated user talks to the same agent twice."),
         Cell("First the user knows no facts. Then the user knows some, and shares them when asked."),
@@ -112,9 +112,20 @@ def _checked(beginning: of.Beginning, conversation: ConversationState) -> of.Ass
     turns = {check.after_turn for check in checks}
     if turns <= {0, 1} or len(turns) > 1:
         return None
-    failed = [check.title for check in checks if check.status != "passed"]
-    passed, missing = len(checks) - len(failed), failed[0] if failed else ""
-    return of.AssertionsSoFar(beginning.number, beginning.of, turns.pop(), passed, len(checks), missing)
+    failed = [check for check in checks if check.status != "passed"]
+    held = [
+        check for check in failed if any(old.status == "passed" for old in conversation.checks[check.index])
+    ]
+    missing = next(iter(held or failed), None)
+    return of.AssertionsSoFar(
+        beginning.number,
+        beginning.of,
+        turns.pop(),
+        len(checks) - len(failed),
+        len(checks),
+        missing.title if missing else "",
+        bool(held),
+    )
 
 
 def _end(state: RunState, conversation: ConversationState) -> Moment:
@@ -123,14 +134,16 @@ def _end(state: RunState, conversation: ConversationState) -> Moment:
         return of.AwaitsVerdict(_is_local_model(state))
     if conversation.score.score is None:
         return of.EndsWithoutScore(conversation.score.reason)
-    failed = [check.title for check in conversation.latest_checks() if check.status == "failed"]
+    checks = sorted(conversation.latest_checks(), key=lambda check: check.index)
+    failed = [check.title for check in checks if check.status == "failed"]
+    named = failed or [check.title for check in checks]
     condition = conversation.key.condition
     side = of.Side(condition, state.condition_title(condition))
     return of.EndsWithScore(
         of.SideScore(side, conversation.score.score),
         len(conversation.final_checks),
         len(failed),
-        failed[0] if failed else "",
+        named[0] if named else "",
     )
 
 

@@ -278,7 +278,7 @@ def _task_detail(
 ) -> list[Cell]:
     task = row.verdicts[condition]
     if task is None and row.only not in (None, condition):
-        return [Cell("does not count in this condition", "quiet")]
+        return [Cell(words.NOT_HERE, "quiet")]
     if task is None:
         why = held.judge_error if held else None
         return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]
@@ -320,7 +320,7 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
         for condition in both:
             check = row.finals[condition] or next(reversed(row.timelines[condition]), None)
             cells[condition] = panels.final_mark(row.finals[condition]) or Cell("–", "quiet")
-            said = Cell("not checked", "quiet")
+            said = Cell(words.NOT_HERE if row.outcome(condition) == "elsewhere" else "not checked", "quiet")
             if check is not None:
                 said = Cell(check.error, "bad") if check.error else _since(row, condition, check)
             details[condition] = [said]

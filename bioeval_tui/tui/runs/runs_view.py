@@ -237,11 +237,13 @@ def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> l
         best, worst = max(known), min(known)
         lines.append([Cell(f"best {score(best)}   worst {score(worst)}   last {score(known[-1])}")])
     before = _before(history, run)
-    if before is not None and run.score is not None:
-        lines.append([Cell(f"{signed(run.score - before)} since the previous run")])
+    if before is not None and before.score is not None and run.score is not None:
+        lines.append([Cell(f"{signed(run.score - before.score)} since the previous run")])
+        if other := run.differs_from(before):
+            lines.append([Cell(f"which differs in {', '.join(other)}", "warn")])
     return lines
 
 
-def _before(history: Sequence[RunSummary], run: RunSummary) -> float | None:
-    earlier = [one.score for one in history if one.started_at < run.started_at and one.score is not None]
+def _before(history: Sequence[RunSummary], run: RunSummary) -> RunSummary | None:
+    earlier = [one for one in history if one.started_at < run.started_at and one.score is not None]
     return earlier[-1] if earlier else None

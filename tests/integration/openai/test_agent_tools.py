@@ -161,7 +161,7 @@ async def test_a_retry_of_a_request_never_runs_the_jobs_tools_again(
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("written", ['{"drug": "warf', "[1]", "null", '"warfarin"'])
+@pytest.mark.parametrize("written", ['{"drug": "warf', "[1]", '"warfarin"'])
 @pytest.mark.parametrize("tools", [(LOOK,), ()], ids=["the job's tool", "an unknown tool"])
 async def test_malformed_arguments_are_never_sent_back(
     server: OpenAIServer, connect: Connect, written: str, tools: tuple[ToolConfig, ...]
@@ -178,6 +178,17 @@ async def test_malformed_arguments_are_never_sent_back(
     if tools:
         (call,) = calls_of([{"role": "assistant", "events": reply.generation}])
         assert call.failed
+
+
+@pytest.mark.parametrize("written", ["", "null", " null\n", "{}"])
+async def test_a_call_without_arguments_is_an_ordinary_call(
+    server: OpenAIServer, connect: Connect, written: str
+) -> None:
+    called = {"id": "c1", "type": "function", "function": {"name": "listAll", "arguments": written}}
+    server.will(srv.say("", finish="tool_calls", tool_calls=[{"index": 0, **called}]), srv.say("None."))
+    _, reply = await say(connect(ToolConfig(name="listAll", template="nothing")))
+    (call,) = calls_of([{"role": "assistant", "events": reply.generation}])
+    assert (call.name, call.arguments, call.failed, call.result) == ("listAll", {}, False, "nothing")
 
 
 async def test_an_agent_that_never_stops_calling_tools_is_stopped(

@@ -32,6 +32,10 @@ async def test_the_demo_with_models_is_not_a_rehearsal(tmp_path: Path) -> None:
         "withheld": "signed_off",
         "supplied": "signed_off",
     }
-    assert result["conditions"]["withheld"]["score"] < result["conditions"]["supplied"]["score"] == 1.0
-    assert len(models.judge_prompts) == 2
+    assert {name: held["score"] for name, held in result["conditions"].items()} == {
+        "withheld": 1.0,
+        "supplied": 1.0,
+    }
+    judged = sorted("sets no reminder without it" in prompt for prompt in models.judge_prompts)
+    assert judged == [False, True], "the criteria of each condition are judged there"
     assert KEY not in (out + err).decode()

@@ -11,8 +11,14 @@ from rich.console import Console
 
 from bioeval_tui.evaluation.seams import TaskVerdict, Verdict
 from bioeval_tui.evaluation.wiring.judge_test import JudgeTester
+from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.report.formats.html import html_report
+from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.frames import to_frame
+from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.result import result_of
+from bioeval_tui.sample.paths import sample_recordings
 from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
@@ -131,6 +137,26 @@ async def test_a_judge_test_pairs_reordered_tasks_of_one_condition_with_themselv
     assert {each.task for each in asked} == {1}
 
 
+async def test_a_judge_test_pairs_reordered_rubric_items_with_themselves(tmp_path, monkeypatch):
+    class Judge(FakeJudge):
+        async def score(self, view):
+            judged = view.job.judged_in(view.condition)
+            return [Verdict("j", tuple(TaskVerdict(n, len(task.task) / 10) for n, task in judged.items()))]
+
+    rubric = "rubric: [{criterion: a, points: 1}, {criterion: bb, points: 1}, {criterion: ccc, points: 1}]\n"
+    text = JOB[: JOB.index("assertions:")] + rubric
+    async with srv.OpenAIServer() as server:
+        done = await hold(
+            text.replace("URL", server.url), tmp_path, settings=with_models(server.url), graph="none"
+        )
+    tester = JudgeTester(done.path, Settings(data_dir_override=str(tmp_path), openai_api_key=Secret("k")))
+    monkeypatch.setattr(tester, "make_judge", Judge)
+    (talk,) = [talk for talk in done.state.conversations.values() if talk.key.condition == "supplied"]
+    asked, _ = await tester.ask([talk], 0)
+    reordered = {each.task: each.score for each in asked if each.change == "reordered"}
+    assert reordered == {1: 0.1, 2: 0.2, 3: 0.3}
+
+
 async def test_tasks_are_printed_in_the_jobs_order_whichever_condition_has_them(tmp_path):
     changed = JOB.replace(", only: withheld}\nassertions", "}\nassertions")
     changed = changed.replace("- {task: Get a reminder,", "- {task: Get a reminder, only: supplied,")
@@ -146,3 +172,37 @@ async def test_tasks_are_printed_in_the_jobs_order_whichever_condition_has_them(
     print_score_card(result_of(done.state), Console(file=said, width=200))
     told_text = said.getvalue()
     assert told_text.index("1 Get a reminder") < told_text.index("2 Learn how")
+
+
+async def test_a_conclusion_says_that_each_condition_has_its_own_criteria(tmp_path):
+    told = "each condition is scored by its own criteria."
+    done, _ = await run(tmp_path, CAREFUL)
+    assert conclude(done.state).sentence.endswith(f": nothing is left to gain; {told}")
+    careful, guessing = (conclude(load_run(path).state).sentence for path in sample_recordings("batch"))
+    assert careful.endswith(f": nothing is left to gain; {told}")
+    assert guessing.startswith(
+        "Rehearsal: knowing two facts lifts the agent from 0.50 to 1.00 in each of 5 trials: "
+    )
+    assert guessing.endswith(f" is not done in any trial; {told}")
+    alike = JOB.replace(", only: withheld", "").replace(", only: supplied", "")
+    async with srv.OpenAIServer() as server:
+        job = alike.replace(", withheldCriteria: ASKS AND SETS NOTHING", "").replace("URL", server.url)
+        done = await hold(job, tmp_path, settings=with_models(server.url), graph="none")
+    assert told not in conclude(done.state).sentence
+
+
+async def test_documents_say_what_is_not_for_a_condition_and_frames_what_a_task_weighs(tmp_path):
+    done, _ = await run(tmp_path, CAREFUL)
+    loaded = load_run(done.path)
+    text = markdown_report([loaded])
+    assert [
+        line.count("– not for this condition") for line in text.splitlines() if line.startswith("| done |")
+    ] == [1]
+    assert text.count("– not for this condition") == 3, "two assertions and a task"
+    assert "not checked" not in text
+    page = html_report([loaded])
+    assert page.count("– not for this condition") == 3
+    assert "not checked" not in page
+    frame = to_frame([loaded], "tasks")
+    assert list(frame["weight"]) == [1.0, 1.0, 1.0]
+    assert list(frame["kept_by"].isna()) == [True, True, True]

@@ -143,3 +143,27 @@ async def test_an_inspect_sample_names_what_counts_in_its_condition(tmp_path):
     done = await run(tmp_path, changed.replace("it costs, rules", "it costs, only: supplied, rules"))
     (sample,) = json.loads(inspect_log(load_run(done.path)))["samples"]
     assert (sample["input"], sample["target"]) == ("Get a reminder for nine", ["ASKED"])
+
+
+@pytest.mark.parametrize(
+    ("says", "kept_by"),
+    [
+        ("Done. This chat is now closed. Goodbye!", "agent"),
+        ("So long, and thanks for all the fish", "agent"),
+        ("Done. Have a nice day!", "user"),
+    ],
+)
+async def test_an_agent_that_says_goodbye_first_is_not_left_out(tmp_path, says, kept_by):
+    done = await run(tmp_path, JOB.replace("WHEN", NEVER), agent=srv.say(says))
+    (scored,) = done.of("conversation_scored")
+    task = second_task(done)
+    assert (task["asked"], task["kept_by"]) == (0, kept_by)
+    assert (scored.score is not None, scored.fault) == (
+        (True, "none") if kept_by == "agent" else (False, "evaluator")
+    )
+
+
+async def test_a_user_who_says_goodbye_first_stays_the_one_who_ended(tmp_path):
+    text = JOB.replace("WHEN", NEVER).replace("remind me at nine.", "remind me at nine. Bye.")
+    done = await run(tmp_path, text, agent=srv.say("Goodbye!"))
+    assert second_task(done)["kept_by"] == "user"

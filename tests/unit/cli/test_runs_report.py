@@ -97,6 +97,18 @@ def test_compare_cannot_tell_from_one_trial_whether_it_is_a_regression(data_dir:
     assert call("compare", "cccc", "cccc", "--fail-on-regression").return_value == 3
 
 
+def test_a_regression_gate_says_in_what_the_runs_differ_besides_their_results(data_dir: Path) -> None:
+    talks = [scoring(0.9)] * 5
+    for name, agent in (("cccc", "old"), ("dddd", "new")):
+        run = Recorded(talks, talks, run_id=f"20260102-030405-{name}", started={"agent": agent})
+        run.write(data_dir / "runs")
+    differs = "the runs differ in more than their results (agent: A old, B new)"
+    assert f"note: {differs}\n" in call("compare", "cccc", "dddd", "--fail-on-regression").stdout
+    found = call("compare", "cccc", "dddd", "--fail-on-regression", "--json")
+    assert found.stderr == f"--fail-on-regression: {differs}\n"
+    assert differs in json.loads(found.stdout)["notes"]
+
+
 def test_compare_prints_json_alone_when_asked(data_dir: Path) -> None:
     data = json.loads(call("compare", "aaaa", "bbbb", "--json").stdout)
     assert (data["a"], data["b"]) == ("20260102-030405-aaaa", "20260102-030405-bbbb")
@@ -118,3 +130,14 @@ def test_export_writes_each_format(data_dir: Path, kind: str, starts: str) -> No
     assert call("export", "aaaa", "--to", kind).stdout.startswith(starts)
     assert call("export", "aaaa", "--to", kind, "--output", "out").return_value == 0
     assert (data_dir / "out").read_text(encoding="utf-8").startswith(starts)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["report", "aaaa", "--output", "-"], ["compare", "aaaa", "bbbb", "--output", "-"], ["gate", "aaaa", "--md", "-"]]
+)  # fmt: skip
+def test_a_dash_is_no_file(data_dir: Path, arguments: list[str]) -> None:
+    found = call(*arguments)
+    assert "- is not the name of a file; /dev/stdout is standard output" in str(found.stderr) + str(
+        found.exception
+    )
+    assert not Path("-").exists()

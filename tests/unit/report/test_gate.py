@@ -8,11 +8,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import gate_markdown
-from bioeval_tui.report.gate import GateResult, GateRules, evaluate
+from bioeval_tui.report.gate import GateResult, GateRules, evaluate, print_checks
 from bioeval_tui.report.loading import from_state
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
@@ -45,6 +46,50 @@ def test_a_threshold_can_be_of_one_part_or_task_in_each_condition_or_in_one(bar:
     talks = [Talk(tasks=(0.2, 0.6))], [Talk(tasks=(1.0, 0.6))]
     result = gate(Recorded(*talks), bar)
     assert result.exit_code == code, [check.to_dict() for check in result.checks]
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [("p95:900ms", 0), ("p95:899.9ms", 1), ("p50:0.2s", 0), ("p50:199ms", 1), ("supplied.p50:0.1s", 0), ("withheld.p50:0.1 s", 1),
+     ("p99:1s,p1:99ms", 1)],
+)  # fmt: skip
+def test_a_limit_can_be_of_a_percentile_of_the_response_times(limit: str, code: int) -> None:
+    run = Recorded([Talk(latencies_ms=(100.0, 200.0, 900.0), failures=1)], [Talk(latencies_ms=(100.0,))])
+    result = gate(run, fail_slower=[limit])
+    assert result.exit_code == code, [check.to_dict() for check in result.checks]
+
+
+def test_a_limit_that_is_not_met_is_said_in_one_sentence_and_its_unit_in_json(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result = gate(Recorded([Talk(latencies_ms=(100.0, 2130.0))]), fail_slower=["p95:2s"])
+    print_checks(result, plain_console())
+    assert capsys.readouterr().out == (
+        "✗ job · facts withheld: p95 of response times 2.13 s, the limit is 2.00 s (of 2 answers in conversations that count, "
+        "so few that p95 is the longest)\n"
+    )
+    (check,) = result.to_dict()["checks"]
+    assert (check["value"], check["bar"], check["unit"]) == (2130.0, 2000.0, "ms")
+
+
+def test_only_answers_in_conversations_that_count_have_a_limit() -> None:
+    slow = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None, latencies_ms=(9000.0,))
+    run = Recorded([Talk(latencies_ms=(100.0,))] * 9 + [slow])
+    assert gate(run, fail_slower=["p99:1s"]).exit_code == 0
+    assert gate(Recorded([slow]), fail_slower=["p99:1s"]).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "limit", ["2s", "p95", "p95:2", "p0:1s", "p100:1s", "p95:-1s", "p95:0s", "p95:nan s", "max:1s", "p95:1e9s", "other.p95:1s"]
+)  # fmt: skip
+def test_a_limit_that_makes_no_sense_is_refused(limit: str) -> None:
+    with pytest.raises(UsageError, match="use a percentile from p1 to p99 and a time in s or ms"):
+        GateRules.parse(fail_slower=[limit])
+
+
+def test_a_limit_for_a_condition_that_is_not_run_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"--fail-slower supplied\.p95: the run has facts withheld only"):
+        GateRules.parse(fail_slower=["supplied.p95:2s"]).require_held(("withheld",))
 
 
 def test_a_part_that_one_condition_lacks_is_no_threshold_there() -> None:

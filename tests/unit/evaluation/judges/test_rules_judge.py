@@ -1,5 +1,7 @@
 """Rules give the same score for the same transcript, and say why."""
 
+from dataclasses import replace
+
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
@@ -51,6 +53,31 @@ async def test_absent_inverts_a_rule_and_who_selects_the_speaker():
     assert (await verdict([{"pattern": "8:15", "absent": True}], "8:15", "Done.")).score == 1
     assert (await verdict([{"pattern": "8:15", "who": "user"}], "8:15", "Done.")).score == 1
     assert (await verdict([{"pattern": "8:15", "absent": True}], "Hi", "At 8:15.")).score == 0
+
+
+async def test_a_rule_of_one_condition_counts_there_only():
+    rules = [
+        {"pattern": "done", "only": "supplied", "reason": "set it"},
+        {"pattern": "done", "absent": True, "only": "withheld", "reason": "set none"},
+    ]
+    asked = view(rules, "Hi", "Which time zone?")
+    done = view(rules, "Hi", "Done.")
+    scores = {}
+    for name, one in (("asked", asked), ("done", done)):
+        for condition in ("withheld", "supplied"):
+            (found,) = await RulesJudge().score(replace(one, condition=condition))
+            scores[name, condition] = found.tasks[0].score
+    assert scores == {
+        ("asked", "withheld"): 1.0,
+        ("asked", "supplied"): 0.0,
+        ("done", "withheld"): 0.0,
+        ("done", "supplied"): 1.0,
+    }
+
+
+def test_rules_that_leave_out_a_condition_are_refused():
+    with pytest.raises(ValueError, match="no rule counts where the facts are withheld"):
+        view([{"pattern": "done", "only": "supplied"}], "Hi", "Done.")
 
 
 async def test_a_rules_own_reason_is_used():

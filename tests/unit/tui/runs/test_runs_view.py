@@ -68,6 +68,17 @@ def test_a_card_shows_the_jobs_trend_and_the_runs_place_in_it() -> None:
     assert pointer.index("▲") == len(bars) - 1
 
 
+def test_a_trend_says_in_what_the_run_before_differs_besides_its_results() -> None:
+    all_runs = history.history(NOW)
+    mine = {"agent": "a", "agent's model": "m", "program": "2"}
+    theirs = {"agent": "a", "agent's model": "n", "program": "1"}
+    all_runs[1] = replace(all_runs[1], identity=mine)
+    assert "which differs in" not in text(runs_view.card(all_runs[1], all_runs, NOW, 40))
+    all_runs[4] = replace(all_runs[4], identity=theirs)
+    said = text(runs_view.card(all_runs[1], all_runs, NOW, 40))
+    assert "+0.07 since the previous run\nwhich differs in agent's model, program" in said
+
+
 def test_a_card_says_why_points_were_lost_above_the_scores() -> None:
     lost = Loss("“a reminder”: it has no time zone.", 2, "Done.")
     found = RunPreview("It failed.", "withheld, trial 3", (lost,), (("task “a reminder” to 1.0", "+0.20"),))
