@@ -78,9 +78,6 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
         wrong = [f"{place}{what}" for place, some in scopes for what in _wrong(asked, some)]
     except ExpressionError as error:
         return CheckResult(False, observed, expected, error=clean_line(str(error)))
-    if wrong and isinstance(asked.turn, int) and asked.turn > turns and view.evaluation.get("done"):
-        why = f"turn {asked.turn} did not take place: the user ended the conversation after {plural(turns, 'turn')}"
-        return CheckResult(None, observed, expected, error=why, fault="none")
     if wrong:
         return CheckResult(False, observed, expected, error=clean_line("; ".join(wrong), 2_000))
     if asked.no_errors and looked_at and not any(call.told for call in looked_at):

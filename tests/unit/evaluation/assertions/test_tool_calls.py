@@ -156,22 +156,6 @@ def test_tool_calls_are_checked_per_turn_or_over_all_turns() -> None:
     assert check({"mustNotCall": ["lookUp"], "turn": 4}, *turns).passed is True
 
 
-@pytest.mark.parametrize(
-    ("asked", "passed"), [({"mustCall": ["lookUp"]}, None), ({"calls": ["lookUp"]}, None), ({"mustNotCall": ["lookUp"]}, True)]
-)  # fmt: skip
-def test_a_turn_that_the_user_never_began_is_not_the_agents_failure(
-    asked: dict[str, Any], passed: bool | None
-) -> None:
-    ended = view([LOOK], [])
-    ended = replace(ended, evaluation={**ended.evaluation, "done": True})
-    found = check_tool_calls(ToolCallsConfig.model_validate({**asked, "turn": 3}, strict=False), ended)
-    assert (found.passed, found.fault) == (passed, "none" if passed is None else "infrastructure")
-    if passed is None:
-        assert found.error == "turn 3 did not take place: the user ended the conversation after 2 turns"
-    held = check_tool_calls(ToolCallsConfig.model_validate({**asked, "turn": 2}, strict=False), ended)
-    assert held.passed is bool(passed)
-
-
 def test_an_order_names_each_tool_once() -> None:
     with pytest.raises(ValidationError, match="names a tool twice"):
         ToolCallsConfig.model_validate({"order": ["a", "b", "b"]}, strict=False)
