@@ -22,6 +22,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import providers
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -86,7 +87,12 @@ def pytest_configure(config: pytest.Config) -> None:
     What is ignored stays ignored in every program that a test starts and then interrupts.
     """
     profile = "fixed" if config.getoption("everything") else "quick"
-    hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+    profile = os.environ.get("HYPOTHESIS_PROFILE", profile)
+    hypothesis.settings.load_profile(profile)
+    if profile != "search":
+        # By default examples also come from the constants of all modules that are loaded: other tests in the same process
+        # would change what is tried, and each process would parse the whole package.
+        providers._get_local_constants = lambda: providers._local_constants
     # Tests start hundreds of Python processes: without bytecode each would compile what it imports.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
