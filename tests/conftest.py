@@ -13,6 +13,7 @@ package was not there.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import signal
 from collections.abc import AsyncIterator, Generator
@@ -21,6 +22,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import providers
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -85,7 +87,14 @@ def pytest_configure(config: pytest.Config) -> None:
     What is ignored stays ignored in every program that a test starts and then interrupts.
     """
     profile = "fixed" if config.getoption("everything") else "quick"
-    hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+    profile = os.environ.get("HYPOTHESIS_PROFILE", profile)
+    hypothesis.settings.load_profile(profile)
+    if profile != "search":
+        # By default examples also come from the constants of all modules that are loaded: other tests in the same process
+        # would change what is tried, and each process would parse the whole package.
+        providers._get_local_constants = lambda: providers._local_constants
+    # Tests start hundreds of Python processes: without bytecode each would compile what it imports.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -101,8 +110,8 @@ def pytest_runtest_setup() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Run more tests at once than there are cores: many of them wait for servers, timeouts and terminals."""
-    return 2 * (os.cpu_count() or 1)
+    """Run one test more at once than there are cores: some wait for servers and terminals; each process collects all."""
+    return 1 + (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True)
@@ -134,9 +143,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in set(long)]
     for item in items:
-        for path, group in IN_ONE_PROCESS.items():
-            if item.nodeid.startswith(path):
-                item.add_marker(pytest.mark.xdist_group(group))
+        groups = [group for path, group in IN_ONE_PROCESS.items() if item.nodeid.startswith(path)]
+        if not groups and isinstance(item, pytest.Function) and _shares_something(item):
+            groups = [item.nodeid.partition("::")[0]]
+        for group in groups:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _shares_something(item: pytest.Function) -> bool:
+    """Whether a fixture of the tests' own serves all tests of the module: each process would prepare it again."""
+    definitions = itertools.chain.from_iterable(item._fixtureinfo.name2fixturedefs.values())
+    return any(found.scope == "module" and found.baseid.startswith("tests/") for found in definitions)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

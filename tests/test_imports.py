@@ -66,6 +66,11 @@ def test_the_screens_and_their_services_wait_for_no_event_model() -> None:
     subprocess.run([sys.executable, "-c", probe], check=True, timeout=60)
 
 
+def test_a_grading_worker_loads_what_every_task_needs() -> None:
+    """The rest waits for a task that needs it: a batch starts a worker for each core, and one for each that ended."""
+    assert loaded_after("import bioeval_tui.grade.batch.item_grader") == {"pandas", "pyarrow"}
+
+
 def test_starting_an_engine_loads_no_http_client() -> None:
     """The first paint of `demo` and `run` waits for it."""
     assert loaded_after("import bioeval_tui.cli.show_run, bioeval_tui.cli.demo") == set()

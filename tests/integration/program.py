@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.forked import completed
 from tests.leftovers import MARK
 
 Found = TypeVar("Found")
@@ -32,10 +33,7 @@ def environment(data_dir: Path) -> dict[str, str]:
 
 def run(*arguments: str, data_dir: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the program to its end; `variables` are added to its environment."""
-    return subprocess.run(
-        [sys.executable, "-m", "bioeval_tui", *arguments],
-        capture_output=True, text=True, timeout=PATIENCE_S, env={**environment(data_dir), **variables},
-    )  # fmt: skip
+    return completed(*arguments, env={**environment(data_dir), **variables}, timeout=PATIENCE_S)
 
 
 async def run_job(
@@ -43,21 +41,10 @@ async def run_job(
 ) -> subprocess.CompletedProcess[str]:
     """Run a job, facts withheld, from `folder`; its data goes to `folder/data`."""
     (folder / "job.yml").write_text(json.dumps(job))
-    command = [
-        sys.executable,
-        "-m",
-        "bioeval_tui",
-        "run",
-        "job.yml",
-        "--headless",
-        "--json",
-        "--graph",
-        "none",
-    ]
+    command = ("run", "job.yml", "--headless", "--json", "--graph", "none", "--condition", "withheld")
     return await asyncio.to_thread(
-        subprocess.run, [*command, "--condition", "withheld", *options],
-        cwd=folder, env={**environment(folder / "data"), **variables}, capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
+        completed, *command, *options, cwd=folder, env={**environment(folder / "data"), **variables}
+    )
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from bioeval_tui.record.live import process_start, read_live
 from bioeval_tui.record.paths import new_run_id, recording_path
 from tests.integration.program import (
     children_of,
-    environment,
     events_of,
     kinds_of,
     recording_in,
@@ -247,14 +246,8 @@ def test_an_interrupted_headless_run_exits_130(tmp_path: Path) -> None:
 
 
 def test_credentials_reach_no_file(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     secrets = {"OPENAI_API_KEY": "marker-openai", "NEO_PASSWORD": "", "BIOEVAL_AGENT_API_KEY": "marker-agent"}
-    done = subprocess.run(
-        [sys.executable, "-m", "bioeval_tui", "demo", "--headless", "--json"],
-        capture_output=True, text=True, timeout=60, env={**environment(tmp_path), **secrets},
-    )  # fmt: skip
+    done = run("demo", "--headless", "--json", data_dir=tmp_path, **secrets)
     assert done.returncode == 0, done.stderr
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert written

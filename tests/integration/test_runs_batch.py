@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.forked import completed
 from tests.integration.program import environment, events_of, of_kind
 from tests.servers.rest_agent import RestAgentServer
 
@@ -43,14 +43,8 @@ def job(tmp_path: Path) -> Path:
 async def run(
     server: RestAgentServer, data_dir: Path, *arguments: object
 ) -> subprocess.CompletedProcess[str]:
-    return await asyncio.to_thread(
-        subprocess.run,
-        [
-            sys.executable, "-m", "bioeval_tui", "run", *map(str, arguments),
-            "--agent-url", server.url, "--graph", "none", "--headless",
-        ],
-        capture_output=True, text=True, timeout=100, env=environment(data_dir), check=False,
-    )  # fmt: skip
+    words = ("run", *map(str, arguments), "--agent-url", server.url, "--graph", "none", "--headless")
+    return await asyncio.to_thread(completed, *words, env=environment(data_dir))
 
 
 def recordings(data_dir: Path) -> list[list[dict[str, Any]]]:
@@ -161,10 +155,8 @@ async def test_max_calls_stops_the_run_and_it_can_be_resumed(job: Path, tmp_path
         run_id = next((tmp_path / "runs").glob("*.jsonl")).stem
         assert f"runs resume {run_id}" in " ".join(done.stderr.split())
         resumed = await asyncio.to_thread(
-            subprocess.run,
-            [sys.executable, "-m", "bioeval_tui", "runs", "resume", run_id[-4:], "--json"],
-            capture_output=True, text=True, timeout=100, env=environment(tmp_path), check=False,
-        )  # fmt: skip
+            completed, "runs", "resume", run_id[-4:], "--json", env=environment(tmp_path)
+        )
     assert resumed.returncode == 0, resumed.stderr
     result = json.loads(resumed.stdout)
     assert (result["status"], result["score"]) == ("completed", 1.0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.settings import read_env_file
+from tests.forked import completed
 from tests.integration.program import environment, sample_agent
 
 JOB = Path(__file__).resolve().parents[2] / "sample_jobs" / "medication_reminder.yml"
@@ -18,10 +18,7 @@ NEEDS_A_KEY = ("demo", "--llm", "--headless")
 
 
 def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "bioeval_tui", *arguments], capture_output=True, text=True, timeout=60, cwd=folder,
-        env={**environment(folder / "data"), **variables},
-    )  # fmt: skip
+    return completed(*arguments, env={**environment(folder / "data"), **variables}, cwd=folder)
 
 
 def test_an_env_file_in_the_working_folder_is_mentioned_but_not_read(tmp_path: Path) -> None:

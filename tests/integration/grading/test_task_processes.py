@@ -123,36 +123,24 @@ def test_on_the_command_line_too(tasks, evil, tmp_path: Path, arguments: list[st
     assert [item["score"] for item in report["task_reports"]] == [0.25, 0.125, 0.25, 0.125, 0.25]
 
 
+CHANGED = f"import json\ndumps = json.dumps\njson.dumps = lambda answer, **how: dumps(answer, separators=(',', ':'))\n{GOOD}"
+
+
 @posix
-@pytest.mark.parametrize(
-    "writes",
-    [
-        "lambda answer, **how: dumps(answer, separators=(',', ':'))",
-        "lambda answer, **how: '[]'",
-        "lambda answer, **how: '{\"report\": 1}'",
-        "lambda answer, **how: dumps(answer, **how).replace('lab/evil', 'lab/good').replace('0.25', '0.0')",
-        "lambda answer, **how: '[' * 100_000",
-    ],
-)
-def test_a_grader_that_changes_what_its_process_writes_is_not_graded_and_the_others_are(
-    tasks, tmp_path: Path, writes: str
-) -> None:
+def test_a_grader_that_changes_what_its_process_writes_is_not_graded_and_the_others_are(tasks) -> None:
     tasks.add("lab/good", code=GOOD, answers=ANSWERS)
-    tasks.add(
-        "lab/evil", code=f"import json\ndumps = json.dumps\njson.dumps = {writes}\n{GOOD}", answers=ANSWERS
-    )
+    tasks.add("lab/evil", code=CHANGED, answers=ANSWERS)
     file = tasks.submit(ANSWERS.replace(",0", ",0.5").replace(",1\n", ",0.5\n"))
     names = ("good", "evil", "good")
     with GraderPool(tasks.registry, workers=1) as pool:
         found = dict(pool.grade_many([(f"lab/{name}", file) for name in names]))
-        alone = pool.grade(file, "lab/evil")
-        views = dict(explanations([replace(found[0], task_id="lab/evil")], pool, show_answers=True))
-        sure = dict(uncertainties([replace(found[0], task_id="lab/evil")], pool, call_code=True))
+        again = replace(found[0], task_id="lab/evil")
+        views = dict(explanations([again], pool, show_answers=True))
+        sure = dict(uncertainties([again], pool, call_code=True))
         (checked,) = pool.check(["lab/evil"])
     assert [found[number].score for number in (0, 2)] == [0.25, 0.25]
-    for outcome in (found[1], alone):
-        assert isinstance(outcome, NotGraded)
-        assert "the grader wrote into the worker's output" in outcome.reason
+    assert isinstance(found[1], NotGraded)
+    assert "the grader wrote into the worker's output" in found[1].reason
     assert views[0]
     assert sure[0]
     assert checked.task_id == "lab/evil"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 
 from bioeval_tui.evaluation.job.loading import load_job
+from tests.forked import completed
 from tests.integration.program import environment
 from tests.servers.models import StandIns
 from tests.servers.openai_server import OpenAIServer
@@ -19,14 +19,12 @@ KEY = "anything"
 async def test_the_demo_with_models_is_not_a_rehearsal(tmp_path: Path) -> None:
     models = StandIns(load_job(JOB).job, score=1.0)
     async with OpenAIServer(otherwise=models) as server:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bioeval_tui", "demo", "--llm", "--headless", "--json",
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        done = await asyncio.to_thread(
+            completed, "demo", "--llm", "--headless", "--json",
             env={**environment(tmp_path), "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": KEY},
         )  # fmt: skip
-        out, err = await process.communicate()
-    assert process.returncode == 0, err.decode()
-    result = json.loads(out)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
     assert not result["rehearsal"]
     assert {name: held["end_reason"] for name, held in result["conditions"].items()} == {
         "withheld": "signed_off",
@@ -38,4 +36,4 @@ async def test_the_demo_with_models_is_not_a_rehearsal(tmp_path: Path) -> None:
     }
     judged = sorted("sets no reminder without it" in prompt for prompt in models.judge_prompts)
     assert judged == [False, True], "the criteria of each condition are judged there"
-    assert KEY not in (out + err).decode()
+    assert KEY not in done.stdout + done.stderr

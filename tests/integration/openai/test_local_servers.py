@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from tests.forked import completed
 from tests.integration.program import environment, events_of, run_job
 from tests.servers import openai_server as srv
 
@@ -36,9 +36,8 @@ def job(url: str, *, judge: str | None = None, **target: Any) -> dict[str, Any]:
 async def program(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the program on the data of `run_job`."""
     return await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-m", "bioeval_tui", *arguments], cwd=folder, text=True, capture_output=True,
-        env={**environment(folder / "data"), **variables}, timeout=100,
-    )  # fmt: skip
+        completed, *arguments, cwd=folder, env={**environment(folder / "data"), **variables}
+    )
 
 
 def named(model: str) -> srv.Answer:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.evaluation.job.loading import load_job
+from tests.forked import completed
 from tests.integration.program import environment, events_of, of_kind, recording_in
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
@@ -49,19 +50,9 @@ async def _run(folder: Path, models: StandIns) -> subprocess.CompletedProcess[st
         try:
             assert agent.stdout is not None
             url = json.loads(await agent.stdout.readline())["url"]
-            command = [
-                sys.executable, "-m", "bioeval_tui", "run", str(folder / "job.yml"),
-                "--agent-url", url, "--headless", "--json", "--seed", "7", "--model", "gpt-4.1-mini",
-            ]  # fmt: skip
-            return await asyncio.to_thread(
-                subprocess.run,
-                command,
-                capture_output=True,
-                text=True,
-                timeout=100,
-                env=variables,
-                check=False,
-            )
+            command = ("run", str(folder / "job.yml"), "--agent-url", url, "--headless", "--json")
+            options = ("--seed", "7", "--model", "gpt-4.1-mini")
+            return await asyncio.to_thread(completed, *command, *options, env=variables)
         finally:
             agent.kill()
             await agent.wait()

@@ -15,15 +15,13 @@ from click.testing import CliRunner
 from bioeval_tui.cli.jobs import assert_
 from bioeval_tui.cli.main import COMMANDS, app
 from bioeval_tui.evaluation.graphs.embedded import available
+from tests.forked import completed
 
 
 def run(*arguments: str, data_dir: Path) -> subprocess.CompletedProcess[str]:
     """Run the real program as a user does."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(data_dir), "BIOEVAL_DATA_DIR": str(data_dir / "data")}
-    return subprocess.run(
-        [sys.executable, "-m", "bioeval_tui", *arguments],
-        capture_output=True, text=True, timeout=60, env=environment, cwd=data_dir, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    return completed(*arguments, env=environment, cwd=data_dir)
 
 
 def leaf_commands() -> list[list[str]]:

@@ -1,0 +1,69 @@
+"""What a worker writes is an answer only if the program itself could have written it about this very submission."""
+
+from __future__ import annotations
+
+import json
+import queue
+from typing import Any
+
+import pytest
+
+from bioeval_tui.grade import TaskReport
+from bioeval_tui.grade.batch.feeding import BatchItem, GradingBatch, GradingLimits, SubmissionFeed
+from bioeval_tui.grade.batch.run import InProcess
+from bioeval_tui.grade.batch.wire import IDLE
+from bioeval_tui.grade.batch.worker_process import WorkerDied
+from bioeval_tui.grade.outcomes import outcome_from_dict
+
+
+class Worker:
+    """Answers with a text, whatever it is sent."""
+
+    def __init__(self, text: str) -> None:
+        self.block = f"0\t{text}\n".encode()
+        self.killed = False
+
+    def send(self, items: Any) -> None:
+        """Take the items."""
+
+    def receive(self, wait_s: float) -> bytes:
+        return self.block
+
+    def may_grade(self, task_id: str) -> bool:
+        return True
+
+    def current(self) -> tuple[int, float]:
+        return IDLE, 0.0
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+def fed(item: BatchItem, text: str) -> tuple[Worker, list[Any]]:
+    """Feed an item to a worker that answers with the text; return the worker and the results."""
+    worker, results = Worker(text), queue.Queue[Any]()
+    feed = SubmissionFeed(worker, GradingBatch([], results), 1, GradingLimits(60, None))  # type: ignore[arg-type]
+    feed.run([item])
+    return worker, results.get_nowait()
+
+
+def test_answers_that_the_program_did_not_write_as_they_stand_end_the_worker(tasks, good) -> None:
+    item = BatchItem(0, tasks.add(), str(good()))
+    ((_, text),) = InProcess(tasks.registry).stream([item])
+    worker, results = fed(item, text)
+    assert not worker.killed
+    assert [number for number, _ in results] == [0]
+    report = outcome_from_dict(json.loads(text))
+    assert isinstance(report, TaskReport)
+    assert report.score == 0.5
+    for written in (
+        json.dumps(json.loads(text), separators=(",", ":")),
+        "[]",
+        '{"report": 1}',
+        text.replace("lab/numbers", "lab/other"),
+        "[" * 100_000,
+        text + " ",
+        "",
+    ):
+        with pytest.raises(WorkerDied, match="the grader wrote into the worker's output"):
+            fed(item, written)
