@@ -245,10 +245,13 @@ def conditions(runs: Sequence[LoadedRun]) -> list[Condition]:
 
 def assertion_share(runs: Sequence[LoadedRun], condition: Condition, index: int) -> tuple[Proportion, int]:
     """Return how often an assertion passed at the end, and in how many conversations it was not measured."""
-    finals = [talk.final_checks.get(index) for _, talk in talks(runs, condition)]
-    known = [check.status for check in finals if check is not None]
-    unknown = known.count("not_measured")
-    return proportion(known.count("passed"), len(known) - unknown), unknown
+    finals = [
+        ((run.started.job_name, case_of(talk)), check.status)
+        for run, talk in talks(runs, condition)
+        if (check := talk.final_checks.get(index)) is not None
+    ]
+    known = [(where, status == "passed") for where, status in finals if status != "not_measured"]
+    return proportion(known), len(finals) - len(known)
 
 
 def why_excluded(talk: ConversationState) -> str:
@@ -317,16 +320,16 @@ def task_tries(runs: Sequence[LoadedRun], condition: Condition) -> list[Tries]:
 
     A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
     """
-    counts: dict[tuple[str, str, str], list[bool]] = {}
-    for run, talk in talks(runs, condition):
+    counts: dict[tuple[str, str, str], dict[int, bool]] = {}
+    for number, (run, talk) in enumerate(talks(runs, condition)):
         lost = bool(why_excluded(talk))
         case = talk.case.words if talk.case is not None else ""
-        for number, title in task_titles(run.state, talk.key.trial, condition).items():
-            tries = counts.setdefault((run.started.job_name, case, title), [])
-            task = task_of(talk, number)
+        for place, title in task_titles(run.state, talk.key.trial, condition).items():
+            tries = counts.setdefault((run.started.job_name, case, title), {})
+            task = task_of(talk, place)
             if task is not None and task.measured and not lost:
-                tries.append(task.passed)
+                tries[number] = task.passed
     return [
-        Tries(f"{case}: {title}" if case else title, sum(tries), len(tries))
-        for (_, case, title), tries in counts.items()
+        Tries(f"{case}: {title}" if case else title, passed, f"{job} {case}")
+        for (job, case, title), passed in counts.items()
     ]

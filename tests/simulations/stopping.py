@@ -8,8 +8,8 @@ from math import sqrt
 from random import Random
 from statistics import median
 
-from bioeval_tui.report.statistics.estimates import t_quantile
 from bioeval_tui.report.statistics.sequential import ConfidenceSequence
+from bioeval_tui.uncertainty import t_quantile
 
 Round = Callable[[Random, float], list[float]]
 

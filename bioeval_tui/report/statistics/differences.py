@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from math import comb
+from math import comb, inf
 from typing import Literal, TypeVar
 
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.estimates import LEVEL, Estimate, Sample, estimate
+from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
+from bioeval_tui.uncertainty import CHANGE, LEVEL
 
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]
 Name = TypeVar("Name", bound=Hashable)
@@ -81,7 +82,7 @@ class Difference:
         """What can be said: `better` and `worse` only if chance alone would rarely do it."""
         if self.mean is None:
             return "not measured"
-        if self.estimate.interval is None or self.units < FEWEST:
+        if self.units < FEWEST:
             return "too few"
         if self.p is None:
             return "same"
@@ -102,12 +103,12 @@ class Difference:
 
 def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit: bool = True) -> Difference:
     """Sum up paired differences. `unit` says that the values lie in [0, 1], their differences in [−1, 1]."""
-    found = estimate(samples, (-1.0, 1.0) if unit else None)
+    found = estimate(samples, CHANGE if unit else (-inf, inf), paired=True)
     sides = [sample.sides for sample in samples if sample.value is not None]
     known = [side for side in sides if side is not None]
     of_trials = found.clusters == 1 and len(known) == len(sides)
     tested = Difference(found, of_trials=of_trials, higher_is_better=higher_is_better)
-    if found.interval is None or tested.units < FEWEST or not any(abs(x) > TINY for x in found.points):
+    if tested.units < FEWEST or not any(abs(x) > TINY for x in found.points):
         return tested
     return replace(tested, p=_p_value(tested, known if of_trials else ()))
 
@@ -178,7 +179,7 @@ def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
     return {name: adjusted[name] for name in p_values}
 
 
-def t_test_p(t: float, degrees: int) -> float:
+def t_test_p(t: float, degrees: float) -> float:
     """Return the two-sided p-value of Student's t test."""
     from scipy.special import stdtr  # commands start without it, as for t_quantile
 

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from math import exp, log, log1p, sqrt
 from typing import Literal
 
-from bioeval_tui.report.statistics.estimates import LEVEL, Interval
+from bioeval_tui.uncertainty import LEVEL, Interval
 
 HORIZONS = (15, 60, 240)
 """Number of values for which a stake is optimal."""

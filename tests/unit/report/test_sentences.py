@@ -18,10 +18,11 @@ from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding
 from bioeval_tui.report.sentences import next_step, sentence
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
-from bioeval_tui.report.statistics.estimates import Counted, Interval, Sample, estimate
+from bioeval_tui.report.statistics.estimates import Counted, Sample, estimate
 from bioeval_tui.report.statistics.latency import summarise
 from bioeval_tui.report.statistics.ranks import AgentRank
 from bioeval_tui.tui.live import captions_view
+from bioeval_tui.uncertainty import Interval
 
 WITHOUT, WITH = of.Side("withheld", "facts withheld"), of.Side("supplied", "facts supplied")
 NAMED = of.Side("supplied", "has the card")
