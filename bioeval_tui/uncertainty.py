@@ -181,16 +181,22 @@ def bounded(value: float, variance: float, bounds: Bounds, degrees: float = inf)
 
 
 def share_interval(
-    share: float, n: float, bounds: Bounds = UNIT, method: str = "Clopper-Pearson", tails: float = TAIL
+    share: float, n: float, bounds: Bounds = UNIT, method: str = "Clopper-Pearson"
 ) -> Interval:
     """Return Clopper and Pearson's interval of a share of `n` independent values, moved to `bounds`."""
+    least, most = share_ends(share, n, TAIL)
+    low, high = bounds
+    return Interval(low + float(least) * (high - low), low + float(most) * (high - low), method=method)
+
+
+def share_ends(share: float, n: float, tail: Any) -> tuple[Any, Any]:
+    """Return both ends of Clopper and Pearson's interval of a share with `tail` on each side, which may be an array."""
     from scipy.special import betaincinv  # as for t_quantile
 
     yes, no = share * n, n - share * n
-    least = 0.0 if yes <= TINY * n else float(betaincinv(yes, no + 1, tails))
-    most = 1.0 if no <= TINY * n else float(betaincinv(yes + 1, no, 1 - tails))
-    low, high = bounds
-    return Interval(low + least * (high - low), low + most * (high - low), method=method)
+    least = 0.0 * tail if yes <= TINY * n else betaincinv(yes, no + 1, tail)
+    most = 1.0 + 0.0 * tail if no <= TINY * n else betaincinv(yes + 1, no, 1 - tail)
+    return least, most
 
 
 def statistic_of(

@@ -638,8 +638,8 @@ def _(found: of.BehindNext) -> str:
         return ""
     verdict = found.behind.verdict
     shown = f"{signed(mean, 1)} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
-    if interval is None or verdict == "too few":
-        return f"{shown}: {VERDICTS['too few']}"
+    if interval is None:
+        return f"{shown}: {VERDICTS[verdict]}"
     low, high = signed(interval.low, 1), signed(interval.high, 1)
     return f"{shown}, 95 % interval {low} to {high}: {VERDICTS[verdict]}"
 

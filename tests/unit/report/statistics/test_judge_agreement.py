@@ -19,6 +19,7 @@ from bioeval_tui.report.statistics.agreement import (
     weighted_kappa,
 )
 from bioeval_tui.report.statistics.estimates import proportion
+from bioeval_tui.uncertainty import Interval
 from tests.simulations.agreeing import agreement_coverage, rated
 
 KRIPPENDORFF_2011 = (
@@ -85,16 +86,20 @@ def test_kappa_of_verdicts_equals_cohens_kappa() -> None:
 def test_sensitivity_and_specificity_have_exact_intervals_where_nothing_is_clustered() -> None:
     said = [(True, True)] * 40 + [(False, True)] * 10 + [(True, False)] * 5 + [(False, False)] * 45
     ratings = [RatedTwice(f"c{i}", float(j), j, float(p), p) for i, (j, p) in enumerate(said)]
+
+    def whole(right: int) -> Interval | None:
+        return proportion(((str(i), i < right) for i in range(50)), unit="conversation").interval
+
     found = judge_agreement(ratings)
     assert found.confusion == confusion(said) == Confusion(40, 5, 10, 45)
     assert found.confusion.total == found.clusters == 100
     assert (found.sensitivity.value, found.sensitivity.interval) == (
         0.8,
-        proportion((str(i), i < 40) for i in range(50)).interval,
+        whole(40),
     )
     assert (found.specificity.value, found.specificity.interval) == (
         0.9,
-        proportion((str(i), i < 45) for i in range(50)).interval,
+        whole(45),
     )
     assert found.kappa.value == pytest.approx(0.7)
 
