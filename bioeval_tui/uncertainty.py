@@ -34,7 +34,10 @@ FEWEST_CURVED = 30
 """The same for AUC, F1, Matthews and kappa, which are no means."""
 
 PILED = 2.0
-"""If all values lie at a bound, the error is taken as if so many more values had varied as much as values can."""
+"""If all values lie close to a bound, their error is taken as if so many more varied as much as values can."""
+
+FEW_PILED = 0.25
+"""Of most distributions, as many values lie close to the bound. No more error is added for them."""
 
 TINY = 1e-12
 
@@ -136,18 +139,37 @@ def _of_mean(
     alone = fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)
     variance = max(error**2, alone) / span**2
     piled = PILED * _piled([fmean(each) for each in clusters], high if share >= 0.5 else low)
-    units = found.units
-    variance = ((units - 1) * variance + piled * most / units) / (units - 1 + piled)
+    variance = padded(variance, most, found.units, piled)
     return bounded(mean, variance * span**2, bounds, degrees)
 
 
+def left_out(value: float, left: Sequence[float], bounds: Bounds, draws: float) -> Interval:
+    """Return the interval of a statistic from its values without one unit each; `draws` is how often it was drawn as a whole."""
+    size = len(left)
+    variance = _spread(left, value) ** 2
+    if variance < TINY**2:
+        return unvaried(value, bounds, draws)
+    low, high = bounds
+    share = (value - low) / (high - low)
+    alone = [size * value - (size - 1) * each for each in left]  # what each unit says by itself
+    piled = PILED * _piled(alone, high if share >= 0.5 else low)
+    variance = padded(variance / (high - low) ** 2, share * (1 - share), size, piled)
+    return bounded(value, variance * (high - low) ** 2, bounds, size - 1)
+
+
+def padded(variance: float, most: float, units: int, more: float) -> float:
+    """Return the squared error of `units` values as if `more` had a variance of `most`."""
+    return ((units - 1) * variance + more * most / units) / (units - 1 + more)
+
+
 def _piled(values: Sequence[float], bound: float) -> float:
-    """Return the share of values that lie at a bound, compared with how far from it they are on average.
+    """Return how far values are piled up at a bound, 0 to 1: closer than a tenth of their mean distance.
 
     What is rarely far from there decides the mean, and may not have been drawn.
     """
     distances = [abs(value - bound) for value in values]
-    return sum(each <= 0.1 * fmean(distances) for each in distances) / len(distances)
+    share = sum(each <= 0.1 * fmean(distances) for each in distances) / len(distances)
+    return max(0.0, (share - FEW_PILED) / (1 - FEW_PILED))
 
 
 def _jackknife(mean: float, clusters: Sequence[Sequence[float]], n: int) -> float:
@@ -191,11 +213,9 @@ def share_interval(
 
 def share_ends(share: float, n: float, tail: Any) -> tuple[Any, Any]:
     """Return both ends of Clopper and Pearson's interval of a share with `tail` on each side, which may be an array."""
-    from scipy.special import betaincinv  # as for t_quantile
-
     yes, no = share * n, n - share * n
-    least = 0.0 * tail if yes <= TINY * n else betaincinv(yes, no + 1, tail)
-    most = 1.0 + 0.0 * tail if no <= TINY * n else betaincinv(yes + 1, no, 1 - tail)
+    least = 0.0 * tail if yes <= TINY * n else special().betaincinv(yes, no + 1, tail)
+    most = 1.0 + 0.0 * tail if no <= TINY * n else special().betaincinv(yes + 1, no, 1 - tail)
     return least, most
 
 
@@ -271,9 +291,13 @@ def t_quantile(share: float, degrees: float) -> float:
     Raises:
         ValueError: `share` is not in (0, 1) or `degrees` is below 1.
     """
-    # What scipy.stats.t calls; scipy.stats itself takes three times as long to load. Commands start without both.
-    from scipy.special import stdtrit
-
     if not 0 < share < 1 or degrees < 1:
         raise ValueError(f"no t quantile for {share} with {degrees} degrees of freedom")
-    return float(stdtrit(degrees, share))
+    return float(special().stdtrit(degrees, share))
+
+
+def special() -> Any:
+    """Return `scipy.special`, which `scipy.stats` calls."""
+    from scipy import special  # commands start without it; scipy.stats takes three times as long to load
+
+    return special

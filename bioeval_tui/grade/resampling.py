@@ -31,6 +31,7 @@ from bioeval_tui.uncertainty import (
     Z,
     share_ends,
     share_interval,
+    special,
     t_quantile,
 )
 
@@ -83,10 +84,8 @@ def drawn(scores: Floats, method: str, rows: int, skew: float = 0.0) -> Draws:
     Raises:
         CannotResampleError: all scores are the same.
     """
-    from scipy.special import ndtr  # half of what loading a grader takes; means alone need it
-
     z = t_quantile(1 - TAIL, rows - 1) * np.sqrt(rows / (rows - 1))
-    shares = [float(ndtr(skew + (skew + side) / (1 - skew * (skew + side)))) for side in (-z, z)]
+    shares = [float(special().ndtr(skew + (skew + side) / (1 - skew * (skew + side)))) for side in (-z, z)]
     low, high = (float(each) for each in np.quantile(scores, shares))
     if not high > low:
         raise CannotResampleError(
@@ -291,9 +290,9 @@ def mean_percentiles(strata: Sequence[Floats]) -> Floats:
     root = np.sign(tilts) * np.sqrt(np.maximum(2 * (tilts * (at - centre) - generating), 1e-300))
     z = root + np.log(tilts * np.sqrt(curvature) / root) / root
     order = np.argsort(at)
-    from scipy.special import ndtri  # as above
-
-    percentiles: Floats = np.interp(ndtri(_PROBABILITIES), np.maximum.accumulate(z[order]), at[order])
+    percentiles: Floats = np.interp(
+        special().ndtri(_PROBABILITIES), np.maximum.accumulate(z[order]), at[order]
+    )
     return percentiles
 
 

@@ -251,7 +251,7 @@ def assertion_share(runs: Sequence[LoadedRun], condition: Condition, index: int)
         if (check := talk.final_checks.get(index)) is not None
     ]
     known = [(where, status == "passed") for where, status in finals if status != "not_measured"]
-    return proportion(known), len(finals) - len(known)
+    return proportion(known, stopped=any(map(could_stop, runs))), len(finals) - len(known)
 
 
 def why_excluded(talk: ConversationState) -> str:
@@ -270,7 +270,12 @@ def score_sample(run: LoadedRun, talk: ConversationState | None) -> Sample | Non
     if talk is None:
         return None
     value = talk.score.score if talk.score else None
-    return Sample(run.started.job_name, value, why_excluded(talk), case_of(talk))
+    return Sample(run.started.job_name, value, why_excluded(talk), case_of(talk), stopped=could_stop(run))
+
+
+def could_stop(run: LoadedRun) -> bool:
+    """Return whether the run was to stop as soon as its results decided something (`--until-decided`)."""
+    return bool(run.started.options.get("until_decided"))
 
 
 def case_of(talk: ConversationState) -> str:
@@ -292,7 +297,7 @@ def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> 
         return None
     task = task_of(talk, number)
     if task is not None and task.measured:
-        return Sample(run.started.job_name, task.score, case=case_of(talk))
+        return Sample(run.started.job_name, task.score, case=case_of(talk), stopped=could_stop(run))
     return Sample(run.started.job_name, None, why_excluded(talk) or "judge", case_of(talk))
 
 
@@ -311,7 +316,8 @@ def tag_samples(runs: Sequence[LoadedRun], condition: Condition) -> dict[str, li
         for tag in {tag for _, tags in items for tag in tags}:
             value = rubric_score([item for item, tags in items if tag in tags])
             if value is not None:  # only what must not be done has this tag here
-                found.setdefault(tag, []).append(Sample(run.started.job_name, value, case=case_of(talk)))
+                sample = Sample(run.started.job_name, value, case=case_of(talk), stopped=could_stop(run))
+                found.setdefault(tag, []).append(sample)
     return dict(sorted(found.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
 
 

@@ -193,7 +193,15 @@ def _tasks(runs: Sequence[LoadedRun], condition: Condition) -> list[TaskSummary]
                     scored.append(sample)
                 if task is not None and task.measured:
                     passed.append((rows.case_of(talk), task.passed))
-            found.append(TaskSummary(job, number, title, estimate(scored), proportion(passed)))
+            found.append(
+                TaskSummary(
+                    job,
+                    number,
+                    title,
+                    estimate(scored),
+                    proportion(passed, stopped=any(map(rows.could_stop, same))),
+                )
+            )
     return found
 
 

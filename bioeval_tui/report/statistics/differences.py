@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
-from bioeval_tui.uncertainty import CHANGE, LEVEL
+from bioeval_tui.uncertainty import CHANGE, LEVEL, special
 
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]
 Name = TypeVar("Name", bound=Hashable)
@@ -37,7 +37,8 @@ def differences(
             found.append(Sample(job, None, missing.reason if missing else "", case))
         else:
             sides = (first.value, second.value) if independent else None
-            found.append(Sample(job, second.value - first.value, case=case, sides=sides))
+            stopped = first.stopped or second.stopped
+            found.append(Sample(job, second.value - first.value, case=case, sides=sides, stopped=stopped))
     return found
 
 
@@ -110,6 +111,10 @@ def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit
     tested = Difference(found, of_trials=of_trials, higher_is_better=higher_is_better)
     if tested.units < FEWEST or not any(abs(x) > TINY for x in found.points):
         return tested
+    if any(sample.stopped for sample in samples):
+        # Chance stops a batch where it looks like a difference; its interval says whether there is one.
+        apart = found.interval is not None and not found.interval.low <= 0 <= found.interval.high
+        return replace(tested, p=FOUND_AT if apart else 1.0)
     return replace(tested, p=_p_value(tested, known if of_trials else ()))
 
 
@@ -181,6 +186,4 @@ def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
 
 def t_test_p(t: float, degrees: float) -> float:
     """Return the two-sided p-value of Student's t test."""
-    from scipy.special import stdtr  # commands start without it, as for t_quantile
-
-    return 2 * float(stdtr(degrees, -abs(t)))
+    return 2 * float(special().stdtr(degrees, -abs(t)))

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, fsum
+from math import comb, fsum, inf
 from statistics import fmean
 from typing import TypeVar
 
-from bioeval_tui.uncertainty import FEWEST_UNITS, UNIT, Bounds, Interval, bounded, mean_of, unvaried
+from bioeval_tui.report.statistics.sequential import stopped_interval
+from bioeval_tui.uncertainty import FEWEST_UNITS, UNIT, Bounds, Interval, left_out, mean_of
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -32,6 +33,8 @@ class Sample:
     case: str = ""
     sides: tuple[float, float] | None = None
     """Of a difference between two independent conversations: their values."""
+    stopped: bool = False
+    """Whether its batch could stop before its last trial, as soon as the results said enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +115,13 @@ def estimate(samples: Sequence[Sample], bounds: Bounds = UNIT, *, paired: bool =
     found = mean_of(groups, bounds, unit=unit, within="trial", paired=paired)
     if found is None:
         return Estimate(None, None, None, (), counted, 0.0 if samples else None)
+    interval = found.interval
+    if inf not in bounds and any(sample.stopped for sample in samples):
+        interval = stopped_interval(groups.values(), bounds)
     return Estimate(
         found.value,
         found.standard_error,
-        found.interval,
+        interval,
         tuple(values),
         counted,
         fsum(values) / counted.held,
@@ -135,14 +141,17 @@ class Proportion:
     interval: Interval | None
 
 
-def proportion(held: Iterable[tuple[Hashable, bool]], *, unit: str = "case") -> Proportion:
-    """Return the share of successes; each is given with the case (or conversation) that it belongs to."""
+def proportion(
+    held: Iterable[tuple[Hashable, bool]], *, unit: str = "case", stopped: bool = False
+) -> Proportion:
+    """Return the share of successes; each is given with the case (or conversation) that it belongs to, and `stopped` as of a sample."""
     groups = grouped((where, float(yes)) for where, yes in held)
     found = mean_of(groups, UNIT, unit=unit, within="trial")
     if found is None:
         return Proportion(0, 0, None, None)
     successes = round(fsum(value for group in groups.values() for value in group))
-    return Proportion(successes, found.values, found.value, found.interval)
+    interval = stopped_interval(groups.values(), UNIT) if stopped else found.interval
+    return Proportion(successes, found.values, found.value, interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +245,6 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
     if len(talks) < FEWEST_UNITS or any(value is None for values in left for value in values):
         return None
     size = len(talks)
-    gaps = (fmean(value for value in values if value is not None) - whole for values in left)
-    variance = (size - 1) / size * fsum(gap**2 for gap in gaps)
-    # k trials are one draw of "all succeed": nothing varies in size / k independent ones.
-    one = bounded(whole, variance, UNIT, size - 1) if variance > 1e-24 else unvaried(whole, UNIT, size / k)
+    without = [fmean(value for value in values if value is not None) for values in left]
+    one = left_out(whole, without, UNIT, size / k)  # k trials are one draw of "all succeed"
     return Interval(one.low, one.high, f"these tasks only, {size} conversations", one.method)
