@@ -33,7 +33,7 @@ FEWEST_UNITS = 10
 FEWEST_CURVED = 30
 """The same for AUC, F1, Matthews and kappa, which are no means."""
 
-PILED = 2.0
+PILED = 4.0
 """If all values lie close to a bound, their error is taken as if so many more varied as much as values can."""
 
 FEW_PILED = 0.25

@@ -469,9 +469,9 @@ def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[Val
 
 
 def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComparison, ...]:
-    """Return the conditions with p-values corrected over all of them: scores and gated parts, tasks and assertions, the rest."""
+    """Return the conditions with p-values corrected over all of them: scores and gated parts, then everything else."""
     found: dict[tuple[str, str, str], Difference] = {}
-    for family in ("score", "detail", "rest"):
+    for family in ("score", "detail"):
         found |= corrected(
             {
                 (one.condition, kind, title): tested
@@ -502,7 +502,7 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
 def _family(kind: str, title: str) -> str:
     if kind == "score" or (kind == "part" and title in GATED):
         return "score"
-    return "detail" if kind in ("task", "assertion") else "rest"
+    return "detail"
 
 
 def _tested(found: ConditionComparison) -> list[tuple[str, str, Difference | None]]:

@@ -232,8 +232,8 @@ def kappa(random: Random, conversations: int, truth: float, errors: float) -> Dr
     return judge_agreement(units).kappa.interval, None
 
 
-def cells(count: int, seed: int, only: str = "") -> Iterator[Cell]:
-    """Simulate every cell with `count` draws (a tenth for corrected scores and kappa); `only` limits them to one kind."""
+def cells(count: int, seed: int, only: str = "", most: int = UNITS[-1]) -> Iterator[Cell]:
+    """Simulate every cell with `count` draws (a tenth for corrected scores and kappa); `only` limits them to one kind, `most` to few units."""
     kinds: list[tuple[str, Callable[[Random, int, float, float], Drawn], str, Sequence[float], Sequence[float]]] = [
         ("share of passes", share, "correlation {:g}", TRUTHS, CORRELATIONS),
         ("mean of scores", scores, "beta, spread {:g}", TRUTHS, (1.0, 3.0, 30.0)),
@@ -250,7 +250,7 @@ def cells(count: int, seed: int, only: str = "") -> Iterator[Cell]:
         if only not in ("", what):
             continue
         some = max(1, count // 10) if what in ("corrected score", "judge's kappa") else count
-        for units in UNITS:
+        for units in (each for each in UNITS if each <= most):
             for truth in truths:
                 for detail in details:
                     random = Random(f"{seed} {what} {units} {truth} {detail}")
@@ -282,6 +282,6 @@ def _cell(what: str, units: int, truth: float, detail: str, count: int, draw: Ca
             both.append((high - low, reference[1] - reference[0]))
         # One that does not vary has no reference, and would hold the truth only if it were known.
         reference_held += reference is not None and reference[0] - 1e-9 <= truth <= reference[1] + 1e-9
-    valid = bool(both) and reference_held >= LEAST * len(both)
+    valid = 2 * len(both) > len(widths) and reference_held >= LEAST * len(both)
     ratio = median(x for x, _ in both) / median(y for _, y in both) if valid else None
     return Cell(what, units, truth, detail, count, len(widths), held, median(widths or [0.0]), ratio)
