@@ -118,8 +118,10 @@ def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit
     return replace(tested, p=_p_value(tested, known if of_trials else ()))
 
 
-def corrected(found: Mapping[Name, Difference]) -> dict[Name, Difference]:
+def corrected(found: Mapping[Name, Difference], times: int = 1) -> dict[Name, Difference]:
     """Return differences that are looked at together, with p-values corrected by Holm's method.
+
+    Corrected p-values are multiplied by `times`, for what is looked at beside more important tests.
 
     A difference of 0 in every pair is no test: no assignment of its values to the two sides shows anything.
     """
@@ -127,7 +129,11 @@ def corrected(found: Mapping[Name, Difference]) -> dict[Name, Difference]:
     adjusted = holm(p_values)
     return {
         # Any that have too few pairs yet may become a test with more.
-        name: replace(one, p=adjusted.get(name), tests=len(found if one.p is None else p_values))
+        name: replace(
+            one,
+            p=None if one.p is None else min(1.0, times * adjusted[name]),
+            tests=times * len(found if one.p is None else p_values),
+        )
         for name, one in found.items()
     }
 

@@ -243,7 +243,7 @@ def test_an_assertion_that_passed_before_and_fails_now_is_a_regression() -> None
     changes = {check.title: check.change for check in found.conditions[0].assertions}
     assert changes == {"check 1": "broken", "check 2": "fixed"}
     assert found.regressions == (
-        "facts withheld: assertion “check 1” fell, −1.00 in each of 5 pairs: worse (p 0.004)",
+        "facts withheld: assertion “check 1” fell, −1.00 in each of 5 pairs: worse (p 0.016)",
     )
     once = against(Recorded([Talk(holds=(True, False))]), Recorded([Talk(holds=(False, True))]))
     assert (once.regressions, bool(once.undecided)) == ((), True)
