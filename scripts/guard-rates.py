@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from bioeval_tui.evaluation.guards.transcripts import Hit, check_transcripts
-from bioeval_tui.report.statistics.estimates import proportion
+from bioeval_tui.uncertainty import share_interval
 
 DATA = Path(__file__).parent.parent / "tests" / "golden" / "guards"
 CRAFT = DATA / "craft-md-gpt4.jsonl"
@@ -91,8 +91,7 @@ class RoleRates:
         return f"| {self.label} | {self._share(self.void)} | {self._share(self.noticed)} |"
 
     def _share(self, count: int) -> str:
-        interval = proportion(count, self.messages).interval
-        assert interval is not None
+        interval = share_interval(count / self.messages, self.messages)
         return f"{count} of {self.messages} ({count / self.messages:.0%}, {interval.low:.0%} to {interval.high:.0%})"
 
 

@@ -7,6 +7,7 @@ resampled tables, if the user asks for it, with new row ids, so that a row drawn
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from bioeval_tui.grade.resampling import (
     RESAMPLES,
     CannotResampleError,
     Draws,
+    drawn,
     draws,
     mean_percentiles,
     resample,
@@ -28,7 +30,7 @@ from bioeval_tui.grade.resampling import (
 )
 from bioeval_tui.grade.rounding import to_score
 from bioeval_tui.grade.scorers import H5AD, CodeScorer
-from bioeval_tui.grade.task_report import LEVEL, Uncertainty
+from bioeval_tui.grade.task_report import Uncertainty
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -80,11 +82,11 @@ def score_uncertainty(submission: Path, task: Task, *, call_code: bool = False) 
 def from_draws(found: Draws, board: Leaderboard) -> Uncertainty:
     """Return the interval of resampled scores, the share of them that earns each medal, and the interval's places."""
     scores = np.round(found.scores, 5)
-    low, high = (float(np.quantile(scores, share)) for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    low, high = found.ends
     marks = board.rank(None)
     lower = board.is_lower_better
     reached = [
-        float(np.mean(scores <= mark if lower else scores >= mark))
+        min(float(np.mean(scores <= mark if lower else scores >= mark)), 1 - 1 / len(scores))
         for mark in (marks.gold_threshold, marks.silver_threshold, marks.bronze_threshold)
     ]
     gold, silver, bronze = np.diff([0.0, *np.maximum.accumulate(reached)])
@@ -141,11 +143,11 @@ def _of_proteingym(scorer: CodeScorer, path: Path) -> Draws | None:
         raise CannotResampleError(f"{len(true)} test rows are too few, {FEWEST_ROWS} are needed")
     of_splits = f" on the mean over {splits} splits" * (splits > 1)
     if len(true) > RESAMPLES:
-        influence = np.mean([spearman_influence(*pair)[0] for pair in pairs], axis=0)
+        influence = np.mean([spearman_influence(*pair) for pair in pairs], axis=0)
         method = f"bootstrap of the rows' influence{of_splits} (saddlepoint)"
-        return Draws(mean_percentiles([influence]) + score, method, len(true))
+        return drawn(mean_percentiles([influence]) + score, method, len(true))
     found = draws(spearman, pairs)
-    return Draws(found.scores, found.method + f", for {splits} splits at once" * (splits > 1), found.rows)
+    return replace(found, method=found.method + f", for {splits} splits at once" * (splits > 1))
 
 
 def _of_code(scorer: CodeScorer, path: Path, time_limit_s: float) -> Draws:
@@ -174,7 +176,7 @@ def _of_code(scorer: CodeScorer, path: Path, time_limit_s: float) -> Draws:
         raise CannotResampleError("its grader's score depends on the ids of the rows")
     random = np.random.default_rng(0)
     scores = resample(rows, [np.arange(rows)], once, random, time_limit_s, fewest=FEWEST_CALLS)
-    return Draws(scores, f"bootstrap, {len(scores):,} calls of the grader on resampled rows", rows)
+    return drawn(scores, f"bootstrap, {len(scores):,} calls of the grader on resampled rows", rows)
 
 
 def _id_column(submission: pd.DataFrame, answers: pd.DataFrame) -> str:

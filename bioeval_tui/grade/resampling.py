@@ -1,9 +1,11 @@
 """The distribution of a metric over resampled rows: the scores on other, similar test rows.
 
-Rows are drawn with replacement 2,000 times and the metric is computed each time. Metrics that are means over rows
-(errors and losses) need no drawing: their percentiles come from the saddlepoint approximation, with a relative error of
-about 1 / rows. With more than `LARGE` rows ROC AUC, Spearman's and Pearson's correlation and R² are replaced by the
-mean of the rows' influence, also with an error of about 1 / rows.
+Shares, bounded means, ROC AUC and what is computed from counts of right and wrong labels have an interval of some width
+also where every row is right: `bioeval_tui.uncertainty` makes it. For other metrics rows are drawn with replacement
+2,000 times and the metric is computed each time. Means of unbounded losses need no drawing: their percentiles come from
+the saddlepoint approximation, with a relative error of about 1 / rows, corrected for skewness (BCa; Efron 1987). With
+more than `LARGE` rows Spearman's and Pearson's correlation and R² are replaced by the mean of the rows' influence, also
+with an error of about 1 / rows. Percentiles are widened like Student's t for so many rows (Hesterberg 2015).
 
 Sources: Davison and Hinkley, Bootstrap Methods and their Application (1997), 2.7, 3.2 and 9.5; Davison and Hinkley,
 Saddlepoint approximations in resampling methods, Biometrika 75 (1988); DeLong and others, Biometrics 44 (1988).
@@ -19,6 +21,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval_tui.grade.metrics import Metric, average_ranks, counts_metric
+from bioeval_tui.uncertainty import (
+    CHANGE,
+    FEWEST_CURVED,
+    FEWEST_UNITS,
+    TAIL,
+    UNIT,
+    Bounds,
+    Z,
+    share_ends,
+    share_interval,
+    special,
+    t_quantile,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +41,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 RESAMPLES = 2_000
-FEWEST_ROWS = 10
+FEWEST_ROWS = FEWEST_UNITS
 """With fewer test rows there is no interval, because they do not represent other rows."""
 
 LARGE = 2_000
@@ -45,6 +60,9 @@ _REACH = 4.5
 
 _PROBABILITIES = (np.arange(RESAMPLES) + 0.5) / RESAMPLES
 
+_STEP = 1e-4
+"""A part of a row, added to a cell of a table to see what it changes."""
+
 
 class CannotResampleError(Exception):
     """There is no interval; the message is the reason."""
@@ -52,11 +70,38 @@ class CannotResampleError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """Scores on resampled rows, shape (2000,), ascending, and a description of the method."""
+    """Scores on resampled rows, shape (2000,), ascending, with the 95 % interval and a description of the method."""
 
     scores: Floats
     method: str
     rows: int
+    ends: tuple[float, float]
+
+
+def drawn(scores: Floats, method: str, rows: int, skew: float = 0.0) -> Draws:
+    """Return resampled scores with their interval: percentiles, widened for few rows; `skew` is BCa's acceleration.
+
+    Raises:
+        CannotResampleError: all scores are the same.
+    """
+    z = t_quantile(1 - TAIL, rows - 1) * np.sqrt(rows / (rows - 1))
+    shares = [float(special().ndtr(skew + (skew + side) / (1 - skew * (skew + side)))) for side in (-z, z)]
+    low, high = (float(each) for each in np.quantile(scores, shares))
+    if not high > low:
+        raise CannotResampleError(
+            "every draw of these rows scores the same, which says nothing of other rows"
+        )
+    return Draws(scores, method, rows, (low, high))
+
+
+def _of_share(share: float, n: float, bounds: Bounds, rows: int, method: str) -> Draws:
+    """Return the scores that a share of an effective number of rows makes credible."""
+    low, high = bounds
+    half = _PROBABILITIES[: RESAMPLES // 2]
+    least, most = share_ends(share, n, half)
+    scores = low + np.concatenate([least, most[::-1]]) * (high - low)
+    found = share_interval(share, n, bounds)
+    return Draws(scores, method, rows, (found.low, found.high))
 
 
 def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None = None) -> Draws:
@@ -79,8 +124,13 @@ def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None
     random = np.random.default_rng(0)
     if metric.name in _ROW_LOSSES:
         return _of_means(metric, pairs)
-    if metric.kind == "label" and len(pairs) == 1 and counts_metric(metric.name) is not None:
-        return _of_confusion(metric, *pairs[0], random)
+    of_counts = counts_metric(metric.name)
+    if (metric.name == "roc_auc" or of_counts is not None) and rows < FEWEST_CURVED:
+        raise CannotResampleError(f"{rows} test rows are too few, {FEWEST_CURVED} are needed for this metric")
+    if of_counts is not None and len(pairs) == 1:
+        return _of_confusion(of_counts, metric.name, *pairs[0])
+    if metric.name == "roc_auc" and len(pairs) == 1:
+        return _of_auc(np.asarray(pairs[0][0]) > 0, pairs[0][1])
     if metric.name == "concordance_index" and len(pairs) == 1 and event is not None and rows <= _MOST_PAIRS:
         return _of_comparable_pairs(*pairs[0], event, random)
     if rows > LARGE and metric.name in _INFLUENCE:
@@ -93,7 +143,7 @@ def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None
         return float(np.mean([metric.function(true[drawn], guess[drawn], *more) for true, guess in pairs]))
 
     scores = resample(rows, strata, once, random, TIME_LIMIT_S)
-    return Draws(scores, _words(len(scores), "rows", len(strata) > 1), rows)
+    return drawn(scores, _words(len(scores), "rows", len(strata) > 1), rows)
 
 
 def resample(
@@ -170,23 +220,43 @@ def _of_means(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
 def of_row_losses(name: str, losses: Sequence[Floats]) -> Draws:
     """Return the distribution of a metric that is a mean of `losses`, shape (rows,) for each target (`rmse`: its root)."""
     rows = len(losses[0])
-    if name in ("accuracy", "f1_micro") and len(losses) == 1:
-        from scipy.stats import binom  # half of what loading a grader takes; means alone need it
-
-        scores = binom.ppf(_PROBABILITIES, rows, losses[0].mean()) / rows
-        return Draws(np.asarray(scores, np.float64), "exact percentiles of the bootstrap (binomial)", rows)
+    if name in ("accuracy", "f1_micro", "brier"):
+        mean = np.mean(losses, axis=0)
+        if ((mean == 0) | (mean == 1)).all():
+            return _of_share(float(mean.mean()), rows, UNIT, rows, "exact (Clopper-Pearson)")
+        error = max(float(mean.std(ddof=1)) / np.sqrt(rows), 1e-9)
+        return _effective(float(mean.mean()), error, UNIT, rows, rows - 1, rows)
     if name == "rmse":
         if len(losses) == 1:
-            return Draws(np.sqrt(np.maximum(0, mean_percentiles([losses[0]]))), _EXACT, rows)
+            roots = np.sqrt(np.maximum(0, mean_percentiles([losses[0]])))
+            return drawn(roots, _EXACT, rows, _skew(losses[0]))
         # The mean of several roots, each taken as linear about its mean.
-        roots = [np.sqrt(each.mean()) for each in losses]
+        means = [np.sqrt(each.mean()) for each in losses]
         losses = [
             root + (each - root**2) / (2 * root) if root else each
-            for root, each in zip(roots, losses, strict=True)
+            for root, each in zip(means, losses, strict=True)
         ]
-    return Draws(mean_percentiles([np.mean(losses, axis=0)]), _EXACT, rows)
+    whole = np.mean(losses, axis=0)
+    return drawn(mean_percentiles([whole]), _EXACT, rows, _skew(whole))
 
 
+def _skew(values: Floats) -> float:
+    """Return BCa's acceleration of a mean, which is its bias as well."""
+    away = values - values.mean()
+    spread = float(away @ away)
+    return float((away**3).sum()) / (6 * spread**1.5) if spread > 1e-300 else 0.0
+
+
+def _effective(value: float, error: float, bounds: Bounds, rows: int, degrees: float, most: float) -> Draws:
+    """Return the scores that a value with such an error makes credible; it counts as `most` rows at most."""
+    low, high = bounds
+    share = (value - low) / (high - low)
+    effective = share * (1 - share) * ((high - low) / error) ** 2
+    effective *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
+    return _of_share(share, min(most, effective) if effective else most, bounds, rows, _SHARE)
+
+
+_SHARE = "effective number of rows (Clopper-Pearson)"
 _EXACT = "percentiles of the bootstrap of a mean (saddlepoint)"
 
 
@@ -220,9 +290,9 @@ def mean_percentiles(strata: Sequence[Floats]) -> Floats:
     root = np.sign(tilts) * np.sqrt(np.maximum(2 * (tilts * (at - centre) - generating), 1e-300))
     z = root + np.log(tilts * np.sqrt(curvature) / root) / root
     order = np.argsort(at)
-    from scipy.special import ndtri  # as above
-
-    percentiles: Floats = np.interp(ndtri(_PROBABILITIES), np.maximum.accumulate(z[order]), at[order])
+    percentiles: Floats = np.interp(
+        special().ndtri(_PROBABILITIES), np.maximum.accumulate(z[order]), at[order]
+    )
     return percentiles
 
 
@@ -232,22 +302,28 @@ def mean_percentiles(strata: Sequence[Floats]) -> Floats:
 def _of_influence(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
     parts = [_INFLUENCE[metric.name](np.asarray(true), guess) for true, guess in pairs]
     rows = len(pairs[0][0])
-    if metric.name == "roc_auc" and len(parts) > 1:
-        raise CannotResampleError(f"the targets have different classes, and more than {LARGE:,} rows")
     score = np.mean([float(metric.function(true, guess)) for true, guess in pairs])
-    strata = parts[0] if len(parts) == 1 else [np.mean([part[0] for part in parts], axis=0)]
-    method = "bootstrap of the rows' influence (saddlepoint)" + (
-        ", stratified by class" if len(strata) > 1 else ""
+    influence = np.mean(parts, axis=0)
+    return drawn(
+        mean_percentiles([influence]) + score, "bootstrap of the rows' influence (saddlepoint)", rows
     )
-    return Draws(mean_percentiles(strata) + score, method, rows)
 
 
-def _auc_influence(true: Any, guess: Floats) -> list[Floats]:
-    """Return how far each positive, and each negative, lifts the area: its share of won pairs less the mean."""
-    positive = true > 0
+def _of_auc(positive: Any, guess: Floats) -> Draws:
+    """Return the area's scores from its variance by DeLong and others.
+
+    Few rows are out of order near 1, so the area counts as twice as many rows at most as one of 1/2 would, and as
+    exactly so many if none is.
+    """
     higher, lower = guess[positive], guess[~positive]
-    won, lost = _won(higher, lower), _won(lower, higher)
-    return [won - won.mean(), lost.mean() - lost]
+    m, n = len(higher), len(lower)
+    if min(m, n) < 2:
+        raise CannotResampleError("one of the classes has fewer than two rows")
+    won = _won(higher, lower)
+    variance = float(won.var(ddof=1) / m + _won(lower, higher).var(ddof=1) / n)
+    half = 3 * m * n / (m + n)
+    most = 2 * half if variance > 1e-18 else half
+    return _effective(float(won.mean()), np.sqrt(max(variance, 1e-18)), UNIT, m + n, m + n - 2, most)
 
 
 def _won(values: Floats, others: Floats) -> Floats:
@@ -257,7 +333,7 @@ def _won(values: Floats, others: Floats) -> Floats:
     return won
 
 
-def spearman_influence(true: Floats, guess: Floats) -> list[Floats]:
+def spearman_influence(true: Floats, guess: Floats) -> Floats:
     """Return each row's influence on Spearman's rho, ties by mean rank, shape (rows,); their mean is 0."""
     size = len(true)
     u, v = ((average_ranks(values) - 0.5) / size for values in (true, guess))
@@ -284,23 +360,24 @@ def spearman_influence(true: Floats, guess: Floats) -> list[Floats]:
     influence: Floats = product / np.sqrt(spread_u * spread_v) - rho / 2 * (
         square_u / spread_u + square_v / spread_v
     )
-    return [influence]
+    return influence
 
 
-def _pearson_influence(true: Floats, guess: Floats) -> list[Floats]:
+def _pearson_influence(true: Floats, guess: Floats) -> Floats:
     a, b = (true - true.mean()) / true.std(), (guess - guess.mean()) / guess.std()
     influence: Floats = a * b - np.mean(a * b) / 2 * (a * a + b * b)
-    return [influence - influence.mean()]
+    centred: Floats = influence - influence.mean()
+    return centred
 
 
-def _r2_influence(true: Floats, guess: Floats) -> list[Floats]:
+def _r2_influence(true: Floats, guess: Floats) -> Floats:
     error, away = (true - guess) ** 2, (true - true.mean()) ** 2
     influence: Floats = -error / away.mean() + error.mean() / away.mean() ** 2 * away
-    return [influence - influence.mean()]
+    centred: Floats = influence - influence.mean()
+    return centred
 
 
-_INFLUENCE: dict[str, Callable[[Any, Any], list[Floats]]] = {
-    "roc_auc": _auc_influence,
+_INFLUENCE: dict[str, Callable[[Any, Any], Floats]] = {
     "spearman": spearman_influence,
     "pearson": _pearson_influence,
     "r2": _r2_influence,
@@ -310,23 +387,46 @@ _INFLUENCE: dict[str, Callable[[Any, Any], list[Floats]]] = {
 # Labels and survival -----------------------------------------------------------------------------------
 
 
-def _of_confusion(metric: Metric, true: Any, guess: Any, random: np.random.Generator) -> Draws:
-    """Draw whole tables of true and predicted classes, because rows of one cell are interchangeable."""
+_OF_CLASSES = ("balanced_accuracy", "f1_macro")
+
+
+def _of_confusion(
+    score: Callable[[Floats, Floats, Floats], float], name: str, true: Any, guess: Any
+) -> Draws:
+    """Return the scores of a table of true and predicted classes, from its change with each cell (the delta method).
+
+    The error is that of the table with one more wrong row, which may be any, so that it is never 0.
+    """
     size = int(max(true.max(), guess.max())) + 1
-    table = np.bincount(true * size + guess, minlength=size * size).reshape(size, size)
-    score = counts_metric(metric.name)
-    assert score is not None
-    drawn = np.zeros((RESAMPLES, size, size))
-    for place, cells in enumerate(table):
-        if cells.sum():
-            drawn[:, place] = random.multinomial(cells.sum(), cells / cells.sum(), RESAMPLES)
-    scores = np.array(
-        [score(np.diagonal(one), one.sum(axis=1), one.sum(axis=0)) for one in drawn], dtype=np.float64
-    )
-    known = scores[np.isfinite(scores)]
-    if len(known) < (1 - _UNDEFINED) * RESAMPLES:
-        raise CannotResampleError("the metric is undefined on too many resamples")
-    return Draws(np.sort(known), _words(RESAMPLES, "rows", stratified=True), len(true))
+    table = np.bincount(true * size + guess, minlength=size * size).reshape(size, size).astype(np.float64)
+    wrong = np.outer(table.sum(axis=1), table.sum(axis=0))
+    np.fill_diagonal(wrong, 0)
+    if not wrong.any():
+        raise CannotResampleError("all rows are of one class")
+
+    def of(cells: Floats) -> float:
+        return score(np.diagonal(cells), cells.sum(axis=1), cells.sum(axis=0))
+
+    smooth = table + wrong / wrong.sum()
+    slopes = np.zeros_like(table)
+    for at in zip(*np.nonzero(smooth), strict=True):
+        more, less = smooth.copy(), smooth.copy()
+        step = min(_STEP, smooth[at] / 2)
+        more[at] += step
+        less[at] -= step
+        slopes[at] = (of(more) - of(less)) / (2 * step)
+    rows = len(true)
+    bounds = CHANGE if name in ("matthews", "cohen_kappa") else UNIT
+    low, high = bounds
+    variance = float((smooth * slopes**2).sum()) - float((smooth * slopes).sum()) ** 2 / rows
+    share = (of(smooth) - low) / (high - low)
+    if not (variance > 0 and 0 < share < 1):
+        raise CannotResampleError("the score of these rows does not vary, which says nothing of other rows")
+    effective = share * (1 - share) * (high - low) ** 2 / variance
+    # A mean over classes is known no better than the smallest class.
+    degrees = min(table.sum(axis=1)[table.any(axis=1)]) if name in _OF_CLASSES else rows - 1
+    effective *= (Z / t_quantile(1 - TAIL, float(degrees))) ** 2
+    return _of_share((of(table) - low) / (high - low), effective, bounds, rows, _SHARE)
 
 
 def _of_comparable_pairs(true: Floats, guess: Floats, event: Floats, random: np.random.Generator) -> Draws:
@@ -347,4 +447,4 @@ def _of_comparable_pairs(true: Floats, guess: Floats, event: Floats, random: np.
     known = found[np.isfinite(found)]
     if len(known) < (1 - _UNDEFINED) * RESAMPLES:
         raise CannotResampleError("too many resamples have no comparable pair")
-    return Draws(np.sort(known), _words(RESAMPLES, "rows"), rows)
+    return drawn(np.sort(known), _words(RESAMPLES, "rows"), rows)

@@ -12,9 +12,6 @@ from typing import Any, Self
 from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.ledger import Looks
 
-LEVEL = 0.95
-"""The probability that the interval contains the score on infinitely many test rows."""
-
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:

@@ -95,6 +95,8 @@ class AskedFor(BaseModel):
     otlp: Annotated[int, Field(ge=0, le=65_535)] | None = None
     submissions: Texts | None = None
     unrestricted_setups: bool | None = None
+    until_decided: str | None = None
+    """What was to be decided, if the run could stop before its last trial: its results then stop where they are far out."""
     agent_function: str | None = None
     """The agent, if it is a Python object that only the calling program has."""
 

@@ -9,8 +9,8 @@ from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Advice
 from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.differences import Difference
-from bioeval_tui.report.statistics.estimates import LEVEL, proportion, t_quantile
 from bioeval_tui.report.statistics.planning import ASSUMED, VarianceComponents, trials_for_difference
+from bioeval_tui.uncertainty import FEWEST_UNITS, LEVEL, share_interval, t_quantile
 
 EFFECTS = (0.1, 0.05, 0.02, 0.01)
 """The differences to plan for: the first one that the pairs so far cannot be expected to show."""
@@ -24,7 +24,7 @@ def advice(found: Difference) -> Advice | None:
     estimate, pairs = found.estimate, found.units
     if not estimate.points:
         return of.NothingPaired()
-    if estimate.interval is None:
+    if pairs < FEWEST and estimate.clusters == 1:
         return of.PairsWithoutInterval(len(estimate.points))
     if found.verdict == "too few":
         return of.PairsWithinChance(of.Units(pairs, found.unit), found.needed)
@@ -50,14 +50,12 @@ def needed(found: Difference, effect: float) -> int | None:
 
 def expected_interval(trials: int) -> of.IntervalExpected:
     """Return whether so many trials give an interval, and how wide it is to be expected."""
-    enough = max(trials, FEWEST)
+    enough = max(trials, FEWEST_UNITS)
     deviation = sqrt(ASSUMED.within)
     half = t_quantile((1 + LEVEL) / 2, enough - 1) * deviation / sqrt(enough)
-    return of.IntervalExpected(trials, FEWEST, half, deviation)
+    return of.IntervalExpected(trials, FEWEST_UNITS, half, deviation)
 
 
 def _unseen(pairs: int) -> float:
     """Return the upper end of the interval of a share of which none were seen."""
-    interval = proportion(0, pairs).interval
-    assert interval is not None
-    return interval.high
+    return share_interval(0.0, pairs).high

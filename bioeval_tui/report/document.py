@@ -188,7 +188,7 @@ class PassKResult(_Part):
 
     value: float | None
     low: float | None
-    """The limits of the 95 % interval, clustered by task; null for fewer than five tasks."""
+    """The limits of the 95 % interval, clustered by case, or by conversation of one case; null for fewer than ten."""
     high: float | None
     tasks: int
 

@@ -13,7 +13,8 @@ from bioeval_tui.record.names import Condition
 
 if TYPE_CHECKING:
     from bioeval_tui.report.statistics.differences import Difference
-    from bioeval_tui.report.statistics.estimates import Counted, Interval
+    from bioeval_tui.report.statistics.estimates import Counted
+    from bioeval_tui.uncertainty import Interval
 
 Outcome = Literal[
     "not_started", "unfinished", "cancelled", "not_run",
@@ -716,7 +717,7 @@ class UnseenDifference:
 class OpenDifference:
     """A difference that chance may make, its interval, and how many trials or cases would show an effect."""
 
-    interval: Interval
+    interval: Interval | None
     needed: int | None
     effect: float
     power: float

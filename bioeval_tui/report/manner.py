@@ -11,7 +11,6 @@ from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import rows
 from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.statistics.realism import (
     REFERENCES,
@@ -22,6 +21,7 @@ from bioeval_tui.report.statistics.realism import (
     UserTranscript,
     realism,
 )
+from bioeval_tui.uncertainty import FEWEST_UNITS
 
 LABELS = {
     "words_per_turn": "words per turn",
@@ -91,7 +91,7 @@ class RunManner:
     @property
     def column(self) -> str:
         """The heading of the measured values."""
-        return "measured [95 % interval]" if self.conversations >= FEWEST else "measured"
+        return "measured [95 % interval]" if self.conversations >= FEWEST_UNITS else "measured"
 
     @property
     def note(self) -> str:
@@ -99,7 +99,12 @@ class RunManner:
         people = self.reference
         return sentence(
             MannerBasis(
-                self.conversations, FEWEST, people.name, people.licence, people.about, people.conversations
+                self.conversations,
+                FEWEST_UNITS,
+                people.name,
+                people.licence,
+                people.about,
+                people.conversations,
             )
         )
 

@@ -273,10 +273,13 @@ def conditions(runs: Sequence[LoadedRun]) -> list[Condition]:
 
 def assertion_share(runs: Sequence[LoadedRun], condition: Condition, index: int) -> tuple[Proportion, int]:
     """Return how often an assertion passed at the end, and in how many conversations it was not measured."""
-    finals = [talk.final_checks.get(index) for _, talk in talks(runs, condition)]
-    known = [check.status for check in finals if check is not None]
-    unknown = known.count("not_measured")
-    return proportion(known.count("passed"), len(known) - unknown), unknown
+    finals = [
+        ((run.started.job_name, case_of(talk)), check.status)
+        for run, talk in talks(runs, condition)
+        if (check := talk.final_checks.get(index)) is not None
+    ]
+    known = [(where, status == "passed") for where, status in finals if status != "not_measured"]
+    return proportion(known, stopped=any(map(could_stop, runs))), len(finals) - len(known)
 
 
 def why_excluded(talk: ConversationState) -> str:
@@ -295,7 +298,12 @@ def score_sample(run: LoadedRun, talk: ConversationState | None) -> Sample | Non
     if talk is None:
         return None
     value = talk.score.score if talk.score else None
-    return Sample(run.started.job_name, value, why_excluded(talk), case_of(talk))
+    return Sample(run.started.job_name, value, why_excluded(talk), case_of(talk), stopped=could_stop(run))
+
+
+def could_stop(run: LoadedRun) -> bool:
+    """Return whether the run was to stop as soon as its results decided something (`--until-decided`)."""
+    return bool(run.started.options.get("until_decided"))
 
 
 def case_of(talk: ConversationState) -> str:
@@ -320,7 +328,7 @@ def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> 
         return None
     task, why = task_of(talk, number), why_excluded(talk)
     if task is not None and task.measured and not why:
-        return Sample(run.started.job_name, task.score, case=case_of(talk))
+        return Sample(run.started.job_name, task.score, case=case_of(talk), stopped=could_stop(run))
     return Sample(run.started.job_name, None, why or "judge", case_of(talk))
 
 
@@ -339,7 +347,8 @@ def tag_samples(runs: Sequence[LoadedRun], condition: Condition) -> dict[str, li
         for tag in {tag for _, tags in items for tag in tags}:
             value = rubric_score([item for item, tags in items if tag in tags])
             if value is not None:  # only what must not be done has this tag here
-                found.setdefault(tag, []).append(Sample(run.started.job_name, value, case=case_of(talk)))
+                sample = Sample(run.started.job_name, value, case=case_of(talk), stopped=could_stop(run))
+                found.setdefault(tag, []).append(sample)
     return dict(sorted(found.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
 
 
@@ -348,16 +357,16 @@ def task_tries(runs: Sequence[LoadedRun], condition: Condition) -> list[Tries]:
 
     A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
     """
-    counts: dict[tuple[str, str, str], list[bool]] = {}
-    for run, talk in talks(runs, condition):
+    counts: dict[tuple[str, str, str], dict[int, bool]] = {}
+    for number, (run, talk) in enumerate(talks(runs, condition)):
         lost = bool(why_excluded(talk))
         case = talk.case.words if talk.case is not None else ""
-        for number, title in task_titles(run.state, talk.key.trial, condition).items():
-            tries = counts.setdefault((run.started.job_name, case, title), [])
-            task = task_of(talk, number)
+        for place, title in task_titles(run.state, talk.key.trial, condition).items():
+            tries = counts.setdefault((run.started.job_name, case, title), {})
+            task = task_of(talk, place)
             if task is not None and task.measured and not lost:
-                tries.append(task.passed)
+                tries[number] = task.passed
     return [
-        Tries(f"{case}: {title}" if case else title, sum(tries), len(tries))
-        for (_, case, title), tries in counts.items()
+        Tries(f"{case}: {title}" if case else title, passed, f"{job} {case}")
+        for (job, case, title), passed in counts.items()
     ]

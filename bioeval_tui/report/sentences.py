@@ -18,9 +18,10 @@ from bioeval_tui.units import latency, number, number_up, signed, signless
 
 if TYPE_CHECKING:
     from bioeval_tui.report.statistics.differences import Difference
-    from bioeval_tui.report.statistics.estimates import Counted, Estimate, Interval
+    from bioeval_tui.report.statistics.estimates import Counted, Estimate
     from bioeval_tui.report.statistics.latency import LatencySummary
     from bioeval_tui.report.statistics.ranks import AgentRank
+    from bioeval_tui.uncertainty import Interval
 
 LONGEST_DETAIL = 140
 LONGEST_TITLE = 60
@@ -257,7 +258,7 @@ def _few(found: of.TooFewForEffect) -> str:
 def _enough(found: of.TooFewForEffect) -> str:
     if found.alike:
         return "in a rehearsal, more would score the same"
-    return f"{found.needed} would do" if found.cases is not None else f"{found.needed} would give an interval"
+    return f"{found.needed} would do"
 
 
 # A run at a glance
@@ -485,7 +486,7 @@ def _(found: of.RegressionUndecided) -> str:
 @write.register
 def _(found: of.PairsWithoutInterval) -> str:
     seen = "One pair shows" if found.pairs == 1 else f"{found.pairs} pairs show"
-    return f"{seen} what happened, not what to expect: {FEWEST} trials of each run would give an interval."
+    return f"{seen} what happened, not what to expect: {FEWEST} trials of each run could tell a large difference."
 
 
 @write.register
@@ -509,6 +510,8 @@ def _(found: of.OpenDifference) -> str:
     if found.needed is not None:
         units, power = _units(of_cases=found.of_cases), _percent(found.power)
         more = f"; about {found.needed:,} {units} would show one of {found.effect:g} ({power} power)"
+    if found.interval is None:
+        return f"The difference may be chance{more}."
     return f"A difference from {interval_words(found.interval)} remains possible{more}."
 
 
@@ -691,8 +694,8 @@ def _(found: of.BehindNext) -> str:
         return ""
     verdict = found.behind.verdict
     shown = f"{signed(mean, 1)} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
-    if interval is None or verdict == "too few":
-        return f"{shown}: {VERDICTS['too few']}"
+    if interval is None:
+        return f"{shown}: {VERDICTS[verdict]}"
     low, high = signed(interval.low, 1), signed(interval.high, 1)
     return f"{shown}, 95 % interval {low} to {high}: {VERDICTS[verdict]}"
 
@@ -867,16 +870,17 @@ def interval_words(found: Interval) -> str:
 def spread_words(found: Estimate) -> str:
     """Return the interval with its scope, or the points and their range when there are too few for one."""
     interval, points = found.interval, found.points
-    if interval is not None and found.all_equal:
-        return f"all {len(points)} values are equal, {interval.scope}"
     if interval is not None:
         return f"95 % interval {interval_words(interval)}, {interval.scope}"
     if not points:
         return "no value"
     if len(points) == 1:
         return "one value, no interval"
-    listed = ", ".join(signless(point) for point in points[:FEWEST])
-    return f"{len(points)} values: {listed}; range {signless(min(points))} to {signless(max(points))}"
+    if found.all_equal:
+        return f"all {len(points)} values are equal, too few for an interval"
+    listed = ", ".join(signless(point) for point in points[:FEWEST]) + ", …" * (len(points) > FEWEST)
+    spread = f"range {signless(min(points))} to {signless(max(points))}"
+    return f"{len(points)} values: {listed}; {spread}, too few for an interval"
 
 
 def counted_words(found: Counted) -> str:

@@ -185,16 +185,22 @@ def _tasks(runs: Sequence[LoadedRun], condition: Condition) -> list[TaskSummary]
     for job, same in by_job(runs).items():
         for number, title in rows.task_titles(same[-1].state, condition=condition).items():
             scored: list[Sample] = []
-            passed: list[bool] = []
+            passed: list[tuple[str, bool]] = []
             for run, talk in rows.talks(same, condition):
                 sample = rows.task_sample(run, talk, number)
                 task = rows.task_of(talk, number)
                 if sample is not None:
                     scored.append(sample)
                 if task is not None and task.measured:
-                    passed.append(task.passed)
+                    passed.append((rows.case_of(talk), task.passed))
             found.append(
-                TaskSummary(job, number, title, estimate(scored), proportion(sum(passed), len(passed)))
+                TaskSummary(
+                    job,
+                    number,
+                    title,
+                    estimate(scored),
+                    proportion(passed, stopped=any(map(rows.could_stop, same))),
+                )
             )
     return found
 

@@ -23,15 +23,15 @@ def rated(conversations: int, random: Random, verdicts: int = 5) -> list[RatedTw
 
 
 def agreement_coverage(
-    draws: int, conversations: int = 60, everything: int = 20_000, resampled: int = 1000, seed: int = 1
+    draws: int, conversations: int = 60, everything: int = 20_000, seed: int = 1
 ) -> dict[str, float]:
     """Return the share of draws in which each interval holds the value of `everything` conversations."""
     random = Random(seed)
     names = ("sensitivity", "specificity", "kappa", "kappa_quadratic", "alpha")
-    whole = judge_agreement(rated(everything, random), draws=2)
+    whole = judge_agreement(rated(everything, random))
     hits = dict.fromkeys(names, 0)
     for _ in range(draws):
-        found = judge_agreement(rated(conversations, random), seed=random.randrange(10**6), draws=resampled)
+        found = judge_agreement(rated(conversations, random))
         for name in names:
             truth, interval = getattr(whole, name).value, getattr(found, name).interval
             hits[name] += interval.low <= truth <= interval.high
@@ -47,7 +47,10 @@ def pass_k_coverage(
     hits = 0
     for _ in range(draws):
         drawn = [random.choice(chances) for _ in range(tasks)]
-        tries = [Tries("", sum(random.random() < chance for _ in range(trials)), trials) for chance in drawn]
+        tries = [
+            Tries(str(task), {trial: random.random() < chance for trial in range(trials)})
+            for task, chance in enumerate(drawn)
+        ]
         interval = pass_k_interval(tries, k)
         hits += interval is not None and interval.low <= truth <= interval.high
     return hits / draws

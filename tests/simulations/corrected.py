@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from random import Random
-from statistics import fmean
+from statistics import fmean, median
 
-from bioeval_tui.report.statistics.estimates import proportion
 from bioeval_tui.report.statistics.prediction_powered import JudgedItem, corrected_mean, draw_reviews
+from bioeval_tui.uncertainty import share_interval
 
 TRUE_POSITIVES, FALSE_POSITIVES, FALSE_NEGATIVES, TRUE_NEGATIVES = 15_933, 5_481, 3_871, 4_225
 """gpt-4o-mini's verdicts against physicians', as published."""
@@ -20,7 +20,7 @@ class Coverage:
     corrected: float
     reviews_only: float
     judge_alone: float
-    """Wilson's interval of the judge's passes, as if people had given them."""
+    """The interval of the judge's passes, as if people had given them."""
 
     width: float
     width_reviews_only: float
@@ -41,7 +41,7 @@ def table_coverage(
     truth = fmean(p for _, p in table)
     strata = {str(i): item.stratum if stratified else "" for i, item in enumerate(unreviewed)}
     random = Random(seed)
-    wilson = proportion(sum(j > 0 for j, _ in table), len(table)).interval
+    alone = share_interval(fmean(j > 0 for j, _ in table), len(table))
     found = []
     for _ in range(draws):
         items = list(unreviewed)
@@ -52,9 +52,34 @@ def table_coverage(
     return Coverage(
         fmean(one.interval.low <= truth <= one.interval.high for one in found),
         fmean(one.reviews_only.low <= truth <= one.reviews_only.high for one in found),
-        float(wilson is not None and wilson.low <= truth <= wilson.high),
+        float(alone.low <= truth <= alone.high),
         fmean(one.width for one in found),
-        fmean(one.reviews_only.high - one.reviews_only.low for one in found),
+        fmean(one.reviews_only.width for one in found),
+    )
+
+
+def corner_coverage(
+    draws: int, passes: float, errors: float, reviews: int = 30, items: int = 300, seed: int = 1
+) -> Coverage:
+    """Review some of `items` verdicts of a judge that errs in a share of them, and look for people's true pass rate.
+
+    Widths are medians.
+    """
+    random = Random(seed)
+    found = []
+    for _ in range(draws):
+        people = [random.random() < passes for _ in range(items)]
+        judged = [
+            JudgedItem(float(said != (random.random() < errors)), float(said) if place < reviews else None)
+            for place, said in enumerate(people)
+        ]
+        found.append(corrected_mean(judged, "random"))
+    return Coverage(
+        fmean(one.interval.low - 1e-12 <= passes <= one.interval.high + 1e-12 for one in found),
+        fmean(one.reviews_only.low - 1e-12 <= passes <= one.reviews_only.high + 1e-12 for one in found),
+        0.0,
+        median(one.width for one in found),
+        median(one.reviews_only.width for one in found),
     )
 
 

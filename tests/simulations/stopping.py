@@ -8,8 +8,8 @@ from math import sqrt
 from random import Random
 from statistics import median
 
-from bioeval_tui.report.statistics.estimates import t_quantile
 from bioeval_tui.report.statistics.sequential import ConfidenceSequence
+from bioeval_tui.uncertainty import t_quantile
 
 Round = Callable[[Random, float], list[float]]
 
@@ -63,3 +63,9 @@ def stops(batches: int, rounds: int, draw: Round, difference: float, seed: int =
             fooled |= n in critical and abs(total) > critical[n] * sqrt(variance * n)
         naive += fooled
     return Stops(len(when) / batches, naive / batches, median(when) if when else float("nan"))
+
+
+def sharing(random: Random, difference: float, shared: float = 0.1) -> list[float]:
+    """Return a round of twelve cases that share the effect of their round, as of a judge's mood."""
+    effect = random.choice((-shared, shared))
+    return [difference + effect + random.choice((-0.1, 0.1)) for _ in range(12)]

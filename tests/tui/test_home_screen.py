@@ -79,7 +79,7 @@ async def test_enter_suggests_more_trials_compares_two_runs_starts_an_unrun_job_
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, RunDialog))
         assert isinstance(app.screen, RunDialog)
-        assert app.screen.form.repeats == "5"
+        assert app.screen.form.repeats == "10"
         await pilot.press("escape", "0", "down", "enter")
         await until(pilot, lambda: isinstance(app.screen, CompareDialog))
         await pilot.press("escape", "down", "down", "enter")

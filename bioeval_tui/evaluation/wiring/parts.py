@@ -227,6 +227,7 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
         "judge_host": makers.model_host("judge") if makers.judge_models() else None,
         "unrestricted_setups": spec.unrestricted_setups,
         "agent_function": None if spec.agent_function is None else makers.agent_host(),
+        **({"until_decided": spec.until} if spec.until else {}),
     }
 
 

@@ -25,9 +25,9 @@ from bioeval_tui.report.findings import JudgeFault, JudgeOnSentinels
 from bioeval_tui.report.judge_test import Reaction, SentinelCheck
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
 from bioeval_tui.report.statistics.agreement import Agreement, Figure, JudgeAgreement
-from bioeval_tui.report.statistics.estimates import Interval
 from bioeval_tui.report.statistics.judge_stability import Stability
 from bioeval_tui.text import as_cell, plural, shorten
+from bioeval_tui.uncertainty import Interval
 from bioeval_tui.units import number, signed
 
 SHOWN = 12

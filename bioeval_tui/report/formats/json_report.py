@@ -17,9 +17,10 @@ from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rankings import ranking_dicts, rankings
 from bioeval_tui.report.sentences import difference_words, spread_words
 from bioeval_tui.report.statistics.differences import Difference
-from bioeval_tui.report.statistics.estimates import Estimate, Interval, Proportion
+from bioeval_tui.report.statistics.estimates import Estimate, Proportion
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.uncertainty import Interval
 
 VERSION = 1
 

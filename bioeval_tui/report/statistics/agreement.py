@@ -3,38 +3,25 @@
 Scores are in [0, 1]. Kappa uses passed or not passed (Cohen 1960); weighted kappa the scores rounded to tenths, with
 linear or quadratic weights (Cohen 1968; Fleiss and Cohen 1973); alpha the scores themselves (Krippendorff, Computing
 Krippendorff's Alpha-Reliability, 2011). A value is None if the formula divides by zero: too few ratings, or no
-variation. Both take counts of equal units, so that a bootstrap of a thousand draws is fast, and stand here because
+variation. Both take counts of equal units, so that leaving out each conversation is fast, and stand here because
 scikit-learn's kappa takes twenty times as long, and PyPI's `krippendorff` is under the GPL, unlike this program.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import fsum, sqrt
-from random import Random
-from statistics import NormalDist, fmean
-from typing import Any, Literal, TypeVar
+from math import fsum
+from statistics import fmean
+from typing import Any, Literal
 
-from bioeval_tui.report.statistics.estimates import (
-    LEVEL,
-    Interval,
-    clustered_mean,
-    grouped,
-    proportion,
-    t_quantile,
-)
+from bioeval_tui.report.statistics.estimates import grouped
+from bioeval_tui.uncertainty import UNIT, Interval, mean_of, merged, statistic_of
 
 GRADES = 10
 """Weighted kappa has this many steps from 0 to 1."""
-
-DRAWS = 1000
-"""Number of resamples of the clusters."""
-
-FEWEST_CLUSTERS = 10
-"""Minimum number of clusters for an interval; fewer do not represent other clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +63,7 @@ def _tenths(score: float) -> int:
 
 Weights = Literal["none", "linear", "quadratic"]
 
-Pairs = Mapping[tuple[float, ...], int]
+Pairs = Mapping[tuple[float, ...], Any]
 """How often the first rater said a and the second b, by (a, b). Categories are numbers; their distances count where weighted."""
 
 
@@ -108,7 +95,7 @@ def _distance(a: float, b: float, weights: Weights) -> float:
 
 Scale = Literal["nominal", "ordinal", "interval"]
 
-Units = Mapping[tuple[float, ...], int]
+Units = Mapping[tuple[float, ...], Any]
 """The number of units with these values. A unit's values are in any order, without missing ones."""
 
 
@@ -223,15 +210,11 @@ class JudgeAgreement:
     alpha_ordinal: Figure
 
 
-def judge_agreement(units: Sequence[RatedTwice], seed: int = 0, draws: int = DRAWS) -> JudgeAgreement:
-    """Return how far the judge agrees with people.
-
-    Sensitivity and specificity have Wilson intervals with the effective number of units; kappa and alpha
-    have bootstrap intervals that draw whole conversations (see `bootstrap_interval`).
-    """
-    passed = _Paired(units, seed, draws, lambda unit: (float(unit.judge_passed), float(unit.people_passed)))
-    grades = _Paired(units, seed, draws, lambda unit: (_tenths(unit.judge_score), _tenths(unit.people_score)))
-    scores = _Paired(units, seed, draws, lambda unit: (unit.judge_score, unit.people_score))
+def judge_agreement(units: Sequence[RatedTwice]) -> JudgeAgreement:
+    """Return how far the judge agrees with people, with intervals that are clustered by conversation."""
+    passed = _Paired(units, lambda unit: (float(unit.judge_passed), float(unit.people_passed)))
+    grades = _Paired(units, lambda unit: (_tenths(unit.judge_score), _tenths(unit.people_score)))
+    scores = _Paired(units, lambda unit: (unit.judge_score, unit.people_score))
     return JudgeAgreement(
         confusion=confusion((unit.judge_passed, unit.people_passed) for unit in units),
         clusters=len({unit.cluster for unit in units}),
@@ -251,109 +234,40 @@ def confusion(pairs: Iterable[tuple[bool, bool]]) -> Confusion:
     return Confusion(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 
+Counts = Mapping[tuple[float, ...], Any]
+"""How often each pair of ratings occurs; fractions are allowed."""
+
+
 class _Paired:
     """The two ratings of each unit, by cluster, and figures of them."""
 
     def __init__(
-        self,
-        units: Sequence[RatedTwice],
-        seed: int,
-        draws: int,
-        ratings: Callable[[RatedTwice], tuple[float, float]],
+        self, units: Sequence[RatedTwice], ratings: Callable[[RatedTwice], tuple[float, float]]
     ) -> None:
         clusters: dict[str, Counter[tuple[float, ...]]] = {}
         for unit in units:
             clusters.setdefault(unit.cluster, Counter())[ratings(unit)] += 1
-        self._clusters = list(clusters.values())
-        self._seed, self._draws = seed, draws
+        self._clusters: list[Counts] = list(clusters.values())
 
-    def figure(self, statistic: Callable[[Mapping[tuple[float, ...], int]], float | None]) -> Figure:
-        value = statistic(sum(self._clusters, Counter()))
+    def figure(self, statistic: Callable[[Counts], float | None]) -> Figure:
+        value = statistic(merged(self._clusters))
         if value is None:
             return Figure(None, None)
-        return Figure(
-            value, bootstrap_interval(self._clusters, statistic, seed=self._seed, draws=self._draws)
-        )
+        return Figure(value, statistic_of(self._clusters, statistic, self._disagreement(), "conversation"))
+
+    def _disagreement(self) -> dict[tuple[float, ...], float]:
+        """Return a cluster of the usual size in which the raters agree on nothing, each with its usual ratings."""
+        whole: Counts = merged(self._clusters)
+        first, second = Counter[float](), Counter[float]()
+        for (a, b), count in whole.items():
+            first[a] += count
+            second[b] += count
+        apart = {(a, b): n * m for a, n in first.items() for b, m in second.items() if a != b}
+        size = sum(whole.values()) / len(self._clusters) / sum(apart.values())
+        return {pair: count * size for pair, count in apart.items()}
 
 
 def _share(right: Iterable[tuple[str, bool]]) -> Figure:
-    found = clustered_mean(grouped((cluster, float(yes)) for cluster, yes in right))
-    if found is None:
-        return Figure(None, None)
-    if found.clusters == found.values:  # nothing is clustered: the plain interval
-        return Figure(found.mean, proportion(round(found.mean * found.values), found.values).interval)
-    return Figure(found.mean, found.wilson_interval())
-
-
-_Unit = TypeVar("_Unit", bound=Hashable)
-
-_normal = NormalDist()
-
-
-def bootstrap_interval(
-    clusters: Sequence[Mapping[_Unit, int]],
-    statistic: Callable[[Mapping[_Unit, int]], float | None],
-    *,
-    seed: int = 0,
-    draws: int = DRAWS,
-) -> Interval | None:
-    """Return the 95 % BCa interval of a statistic of units, drawing clusters with replacement.
-
-    BCa corrects the percentiles for bias and for an error that depends on the value (Efron 1987), with the acceleration
-    from leaving out one cluster at a time; they are then widened like Student's t for that number of clusters
-    (Hesterberg 2015), because a bootstrap of few clusters is too narrow.
-
-    Args:
-        clusters: for each cluster, how often it contains each unit.
-        statistic: the statistic of a multiset of units; draws in which it is None are left out.
-        seed: the same seed gives the same interval.
-        draws: how many times the clusters are drawn.
-
-    None with fewer than ten clusters, or if the statistic is undefined in more than a tenth of the draws.
-    Source: Davison and Hinkley, Bootstrap Methods and their Application (1997), 3.8 and 5.3.
-    """
-    if len(clusters) < FEWEST_CLUSTERS:
-        return None
-    whole = _merged(clusters)
-    value = statistic(whole)
-    random = Random(seed)  # noqa: S311 - resampling, nothing secret
-    drawn = (statistic(_merged(random.choices(clusters, k=len(clusters)))) for _ in range(draws))
-    found = sorted(each for each in drawn if each is not None)
-    if value is None or len(found) < 0.9 * draws:
-        return None
-    below = sum(each < value for each in found) + sum(each == value for each in found) / 2
-    bias = _normal.inv_cdf(min(1 - 0.5 / len(found), max(0.5 / len(found), below / len(found))))
-    acceleration = _acceleration(clusters, whole, statistic)
-    size = len(clusters)
-    z = sqrt(size / (size - 1)) * t_quantile((1 + LEVEL) / 2, size - 1)
-    low, high = (_percentile(found, bias, acceleration, side * z) for side in (-1, 1))
-    return Interval(low, high, f"{size} clusters, drawn {draws} times")
-
-
-def _percentile(found: Sequence[float], bias: float, acceleration: float, z: float) -> float:
-    share = _normal.cdf(bias + (bias + z) / max(0.1, 1 - acceleration * (bias + z)))
-    return found[round(share * (len(found) - 1))]
-
-
-def _acceleration(
-    clusters: Sequence[Mapping[_Unit, int]],
-    whole: Mapping[_Unit, int],
-    statistic: Callable[[Mapping[_Unit, int]], float | None],
-) -> float:
-    """Return the skewness of the values without one cluster, over 6; 0 where they are all the same."""
-    left = []
-    for cluster in clusters:
-        value = statistic({unit: count - cluster.get(unit, 0) for unit, count in whole.items()})
-        if value is not None:
-            left.append(value)
-    mean = fmean(left) if left else 0.0
-    squares = fsum((mean - value) ** 2 for value in left)
-    return fsum((mean - value) ** 3 for value in left) / (6 * squares**1.5) if squares > 1e-18 else 0.0
-
-
-def _merged(clusters: Sequence[Mapping[_Unit, int]]) -> dict[_Unit, int]:
-    units: dict[_Unit, int] = {}
-    for cluster in clusters:
-        for unit, count in cluster.items():
-            units[unit] = units.get(unit, 0) + count
-    return units
+    groups = grouped((cluster, float(yes)) for cluster, yes in right)
+    found = mean_of(groups, UNIT, unit="conversation")
+    return Figure(found.value, found.interval) if found else Figure(None, None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from math import comb
+from math import comb, inf
 from typing import Literal, TypeVar
 
 from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.estimates import LEVEL, Estimate, Sample, estimate
+from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
+from bioeval_tui.uncertainty import CHANGE, LEVEL, special
 
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]
 Name = TypeVar("Name", bound=Hashable)
@@ -36,7 +37,8 @@ def differences(
             found.append(Sample(job, None, missing.reason if missing else "", case))
         else:
             sides = (first.value, second.value) if independent else None
-            found.append(Sample(job, second.value - first.value, case=case, sides=sides))
+            stopped = first.stopped or second.stopped
+            found.append(Sample(job, second.value - first.value, case=case, sides=sides, stopped=stopped))
     return found
 
 
@@ -81,7 +83,7 @@ class Difference:
         """What can be said: `better` and `worse` only if chance alone would rarely do it."""
         if self.mean is None:
             return "not measured"
-        if self.estimate.interval is None or self.units < FEWEST:
+        if self.units < FEWEST:
             return "too few"
         if self.p is None:
             return "same"
@@ -102,18 +104,24 @@ class Difference:
 
 def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit: bool = True) -> Difference:
     """Sum up paired differences. `unit` says that the values lie in [0, 1], their differences in [−1, 1]."""
-    found = estimate(samples, (-1.0, 1.0) if unit else None)
+    found = estimate(samples, CHANGE if unit else (-inf, inf), paired=True)
     sides = [sample.sides for sample in samples if sample.value is not None]
     known = [side for side in sides if side is not None]
     of_trials = found.clusters == 1 and len(known) == len(sides)
     tested = Difference(found, of_trials=of_trials, higher_is_better=higher_is_better)
-    if found.interval is None or tested.units < FEWEST or not any(abs(x) > TINY for x in found.points):
+    if tested.units < FEWEST or not any(abs(x) > TINY for x in found.points):
         return tested
+    if any(sample.stopped for sample in samples):
+        # Chance stops a batch where it looks like a difference; its interval says whether there is one.
+        apart = found.interval is not None and not found.interval.low <= 0 <= found.interval.high
+        return replace(tested, p=FOUND_AT if apart else 1.0)
     return replace(tested, p=_p_value(tested, known if of_trials else ()))
 
 
-def corrected(found: Mapping[Name, Difference]) -> dict[Name, Difference]:
+def corrected(found: Mapping[Name, Difference], times: int = 1) -> dict[Name, Difference]:
     """Return differences that are looked at together, with p-values corrected by Holm's method.
+
+    Corrected p-values are multiplied by `times`, for what is looked at beside more important tests.
 
     A difference of 0 in every pair is no test: no assignment of its values to the two sides shows anything.
     """
@@ -121,7 +129,11 @@ def corrected(found: Mapping[Name, Difference]) -> dict[Name, Difference]:
     adjusted = holm(p_values)
     return {
         # Any that have too few pairs yet may become a test with more.
-        name: replace(one, p=adjusted.get(name), tests=len(found if one.p is None else p_values))
+        name: replace(
+            one,
+            p=None if one.p is None else min(1.0, times * adjusted[name]),
+            tests=times * len(found if one.p is None else p_values),
+        )
         for name, one in found.items()
     }
 
@@ -178,8 +190,6 @@ def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
     return {name: adjusted[name] for name in p_values}
 
 
-def t_test_p(t: float, degrees: int) -> float:
+def t_test_p(t: float, degrees: float) -> float:
     """Return the two-sided p-value of Student's t test."""
-    from scipy.special import stdtr  # commands start without it, as for t_quantile
-
-    return 2 * float(stdtr(degrees, -abs(t)))
+    return 2 * float(special().stdtr(degrees, -abs(t)))

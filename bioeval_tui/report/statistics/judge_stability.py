@@ -15,7 +15,8 @@ from math import floor, fsum, sqrt
 from statistics import NormalDist
 
 from bioeval_tui.report.statistics.differences import holm
-from bioeval_tui.report.statistics.estimates import Interval, clustered_mean, grouped
+from bioeval_tui.report.statistics.estimates import grouped
+from bioeval_tui.uncertainty import CHANGE, UNIT, Interval, Measured, mean_of
 
 REPEAT = "repeat"
 """The name of the unchanged repeat."""
@@ -96,18 +97,18 @@ def judge_stability(asked: Iterable[AskedAgain]) -> dict[str, Stability]:
 
 
 def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str, float]) -> Stability:
-    flips = clustered_mean(grouped((one.cluster, float(_flipped(one))) for one in answers))
-    shifts = clustered_mean(grouped((one.cluster, one.shift) for one in answers))
-    assert flips is not None
+    flips = _flips(answers)
+    by_cluster = grouped((one.cluster, one.shift) for one in answers)
+    shifts = mean_of(by_cluster, CHANGE, unit="conversation", paired=True)
     assert shifts is not None
     return Stability(
         change=change,
         items=flips.values,
-        clusters=flips.clusters,
-        flip_rate=flips.mean,
-        flip_interval=flips.wilson_interval(),
-        shift=shifts.mean,
-        shift_interval=shifts.t_interval(-1.0, 1.0),
+        clusters=len(by_cluster),
+        flip_rate=flips.value,
+        flip_interval=flips.interval,
+        shift=shifts.value,
+        shift_interval=shifts.interval,
         p_shift=p_values.get(f"shift {change}"),
         p_disagreement=p_values.get(f"disagreement {change}"),
         p_flips=p_values.get(f"flips {change}"),
@@ -116,13 +117,12 @@ def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str
 
 def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     """Return the one-sided binomial p-value of the flips with the effective number of items, rounded cautiously."""
-    found = clustered_mean(grouped((one.cluster, float(_flipped(one))) for one in answers))
-    assert found is not None
-    if not found.mean or found.standard_error is None:
+    found = _flips(answers)
+    if not found.value or found.standard_error is None:
         return 1.0
-    spread = found.mean * (1 - found.mean) / found.standard_error**2 if found.standard_error else 0.0
-    n = min(found.values, floor(spread)) if spread else found.clusters
-    return binomial_p(found.mean, n, TOLERATED_FLIPS)
+    spread = found.value * (1 - found.value) / found.standard_error**2 if found.standard_error else 0.0
+    n = min(found.values, floor(spread)) if spread else found.units
+    return binomial_p(found.value, n, TOLERATED_FLIPS)
 
 
 def binomial_p(share: float, n: int, tolerated: float) -> float:
@@ -130,6 +130,13 @@ def binomial_p(share: float, n: int, tolerated: float) -> float:
     from scipy.stats import binom  # as for the signed ranks
 
     return float(binom.sf(floor(share * n + 1e-9) - 1, n, tolerated))
+
+
+def _flips(answers: Sequence[AskedAgain]) -> Measured:
+    groups = grouped((one.cluster, float(_flipped(one))) for one in answers)
+    found = mean_of(groups, UNIT, unit="conversation")
+    assert found is not None
+    return found
 
 
 def _signed_rank_of_clusters(shifts: Iterable[tuple[str, float]]) -> float:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from math import fsum, sqrt
 from statistics import fmean
 
-from bioeval_tui.report.statistics.estimates import LEVEL, t_quantile
+from bioeval_tui.uncertainty import LEVEL, t_quantile
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,33 +1,43 @@
 """Estimates what people would say about all verdicts, from a judge's verdicts and some blind reviews.
 
-Prediction-powered inference with power tuning, PPI++ (Angelopoulos, Duchi and Zrnic 2023), for a mean. The
-estimate is λ · (the judge's mean over what nobody reviewed) + the mean of (people − λ · judge) over what was
-reviewed. λ is chosen for the smallest variance: 0 ignores the judge, 1 trusts it fully. The interval is valid
-for any bias of the judge, as long as the reviews are a random sample, which `draw_reviews` draws.
+The estimate is that of prediction-powered inference with power tuning, PPI++ (Angelopoulos, Duchi and Zrnic 2023):
+λ · (the judge's mean over what nobody reviewed) + the mean of (people − λ · judge) over what was reviewed. λ is chosen
+for the smallest variance: 0 ignores the judge, 1 trusts it fully.
+
+Its own interval fails where people and judge agree on nearly everything, so the interval is another: items are divided
+by the judge's score, people's mean in each part has Clopper and Pearson's interval, and the parts are joined. That holds
+for any judge, because reviews are a random sample in each part: a poor judge only makes it wider.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum, sqrt
+from math import fsum
 from random import Random
 from statistics import fmean
 from typing import Literal
 
-from bioeval_tui.report.statistics.estimates import LEVEL, Interval, Z, grouped, t_quantile
+from bioeval_tui.report.statistics.estimates import grouped
+from bioeval_tui.uncertainty import UNIT, Interval, Z, joined, share_interval, t_quantile
 
 FEWEST_REVIEWS = 30
-"""With fewer reviews, the normal approximation is invalid and there is no correction."""
+"""With fewer reviews there is no correction."""
 
 FEWEST_REVIEWED_CLUSTERS = 10
 """Where verdicts are clustered, the reviews must come from at least as many clusters."""
 
 FEWEST_TUNED_CLUSTERS = 20
-"""With fewer reviewed clusters λ is 0: a λ fitted to them makes the interval too narrow."""
+"""With fewer reviewed clusters λ is 0, and items are not divided by the judge's score: the judge is ignored."""
 
 FEWEST_PER_STRATUM = 5
 """Each stratum needs at least as many reviews."""
+
+EXPECTED_IN_PART = 8
+"""A part of the judge's scores must be so large that as many of its items may be expected among the reviews."""
+
+MOST_PARTS = 4
+"""In so many parts the judge's scores are divided at most."""
 
 Sampling = Literal["random", "stratified", "chosen"]
 """How the reviewed verdicts (or whole conversations) were drawn: at random from all, at random within each
@@ -57,10 +67,9 @@ class CorrectedMean:
 
     judge: float
     estimate: float
-    standard_error: float
     interval: Interval
     reviews_only: Interval
-    """The interval without the judge's help (λ = 0)."""
+    """The interval without the judge's help."""
 
     power_tuning: float
     """λ; with strata the mean over items."""
@@ -76,49 +85,146 @@ class CorrectedMean:
     @property
     def width(self) -> float:
         """The interval's width now."""
-        return self.interval.high - self.interval.low
+        return self.interval.width
 
 
 def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> CorrectedMean:
     """Return the estimated mean of people's scores over all items, with a 95 % interval.
 
-    The independent case (no cluster has two items) is that of the paper, with the normal quantile. With
-    clusters (verdicts or whole conversations drawn) the variance is cluster-robust and the quantile
-    Student's, with reviewed clusters − 1 degrees of freedom; each cluster's error is taken with the λ that the
-    other clusters give, and below 20 reviewed clusters λ is 0. With strata each is estimated on its own, with its own λ, and weighted by its number of items.
+    With strata each is estimated on its own, with its own λ, and weighted by its number of items. Where verdicts or
+    whole conversations are clustered, reviews count as many as there would be with the same error.
 
     Raises:
         NotCorrectable: the reviews were chosen, are fewer than 30 or (in a stratum) 5, leave nothing
             unreviewed, lie in fewer than 10 of the clusters that the items come in, or a cluster lies in
             several strata.
     """
-    reviews = sum(item.people is not None for item in items)
+    reviewed = [item for item in items if item.people is not None]
+    reviews = len(reviewed)
     if sampling == "chosen":
         raise NotCorrectable("the reviewed items are not a random sample, so they may differ from the others")
     if reviews < FEWEST_REVIEWS:
         raise NotCorrectable(f"{reviews} reviews: at least {FEWEST_REVIEWS} are required")
     strata = _strata(items) if sampling == "stratified" else {"": list(items)}
-    parts = [_Part.of(name, stratum) for name, stratum in strata.items()]
-    weights = [(part.moments.n + part.moments.rest) / len(items) for part in parts]
-    clustered = [part for part in parts if part.clusters is not None]
-    quantile = _quantile(clustered)
-    estimate = fsum(w * part.estimate for w, part in zip(weights, parts, strict=True))
-    plain = fsum(w * part.moments.people for w, part in zip(weights, parts, strict=True))
-    error = _error(weights, [part.variance for part in parts])
-    plain_error = _error(weights, [part.plain_variance for part in parts])
-    later = _error(weights, [part.variance_after(10 * w) for w, part in zip(weights, parts, strict=True)])
+    clusters = None
+    for name, stratum in strata.items():
+        found = _reviewed_clusters(name, stratum)
+        clusters = clusters if found is None else (clusters or 0) + found
+    tunings = {name: _tuning(stratum, clusters) for name, stratum in strata.items()}
+    weights = {name: len(stratum) / len(items) for name, stratum in strata.items()}
+    estimate = fsum(
+        weights[name] * _Moments.of(stratum).estimate(tunings[name]) for name, stratum in strata.items()
+    )
+    # If people always say the same, dividing their reviews would only make each part's interval wider.
+    ignored = (clusters or FEWEST_TUNED_CLUSTERS) < FEWEST_TUNED_CLUSTERS or len(
+        {item.people for item in reviewed}
+    ) == 1
+    parts = [part for stratum in strata.values() for part in ([stratum] if ignored else _by_judge(stratum))]
+    whole, plain = _Parted(parts, items, clusters), _Parted(list(strata.values()), items, clusters)
+    interval = whole.interval(1.0)
     return CorrectedMean(
         judge=fmean(item.judge for item in items),
-        estimate=estimate,
-        standard_error=error,
-        interval=_interval(estimate, quantile * error, reviews, len(items)),
-        reviews_only=_interval(plain, quantile * plain_error, reviews, len(items)),
-        power_tuning=fsum(w * part.tuning for w, part in zip(weights, parts, strict=True)),
+        estimate=min(interval.high, max(interval.low, estimate)),
+        interval=interval,
+        reviews_only=plain.interval(1.0),
+        power_tuning=fsum(weights[name] * tuning for name, tuning in tunings.items()),
         reviews=reviews,
         items=len(items),
-        clusters=sum(part.clusters or part.moments.n for part in parts) if clustered else None,
-        width_after_ten_more=2 * quantile * later,
+        clusters=clusters,
+        width_after_ten_more=whole.interval((reviews + 10) / reviews).width,
     )
+
+
+def _reviewed_clusters(name: str, items: Sequence[JudgedItem]) -> int | None:
+    """Return how many clusters of a stratum have reviews; None if no cluster has two items.
+
+    Raises:
+        NotCorrectable: there are too few reviews or reviewed clusters, or nothing is left.
+    """
+    where = f" in stratum {name!r}" if name else ""
+    reviewed = [item for item in items if item.people is not None]
+    if len(reviewed) < FEWEST_PER_STRATUM:
+        raise NotCorrectable(f"{len(reviewed)} reviews{where}: at least {FEWEST_PER_STRATUM} are required")
+    if len(items) - len(reviewed) < 2:
+        raise NotCorrectable(f"everything{where} was reviewed, so there is nothing to estimate")
+    named = [item.cluster for item in items if item.cluster]
+    if len(set(named)) == len(named):
+        return None
+    clusters = len({item.cluster or place for place, item in enumerate(items) if item.people is not None})
+    if clusters < FEWEST_REVIEWED_CLUSTERS:
+        raise NotCorrectable(
+            f"the reviews{where} are in {clusters} clusters: at least {FEWEST_REVIEWED_CLUSTERS} are required"
+        )
+    return clusters
+
+
+def _by_judge(items: Sequence[JudgedItem]) -> list[list[JudgedItem]]:
+    """Divide items by the judge's score, in parts that are large enough. It depends on no review."""
+    share = sum(item.people is not None for item in items) / len(items)
+    smallest = max(EXPECTED_IN_PART / share, len(items) / MOST_PARTS)
+    by_score = sorted(grouped((item.judge, item) for item in items).items())
+    parts: list[list[JudgedItem]] = [[]]
+    for _, same in by_score:
+        if len(parts[-1]) >= smallest or (len(by_score) == 2 and parts[-1]):
+            parts.append([])
+        parts[-1] += same
+    smallest = EXPECTED_IN_PART / share
+    while len(parts) > 1 and (small := min(parts, key=len)) and len(small) < smallest:
+        place = parts.index(small)
+        other = place - 1 if place else 1
+        parts[other] += small
+        del parts[place]
+    # Which items were reviewed is chance; a part without enough of them joins the largest.
+    known = [part for part in parts if sum(item.people is not None for item in part) >= 2]
+    rest = [item for part in parts if part not in known for item in part]
+    if rest and known:
+        max(known, key=len).extend(rest)
+    return known or [list(items)]
+
+
+class _Parted:
+    """People's mean in each part of the items, joined by the parts' shares of all items."""
+
+    def __init__(
+        self, parts: Sequence[Sequence[JudgedItem]], items: Sequence[JudgedItem], clusters: int | None
+    ) -> None:
+        self._shares = [len(part) / len(items) for part in parts]
+        self._said = [[item.people for item in part if item.people is not None] for part in parts]
+        self._means = [fmean(said) for said in self._said]
+        self._reviews, self._items, self._clusters = sum(map(len, self._said)), len(items), clusters
+        mean = fsum(w * m for w, m in zip(self._shares, self._means, strict=True))
+        sums: dict[object, float] = {}
+        alone = 0.0
+        for share, said, people, part in zip(self._shares, self._said, self._means, parts, strict=True):
+            for item in part:
+                error = (people - mean) / len(items)
+                if item.people is not None:
+                    error += share * (item.people - people) / len(said)
+                alone += error * error
+                cluster: object = item.cluster or id(item)
+                sums[cluster] = sums.get(cluster, 0.0) + error
+        together = fsum(error * error for error in sums.values())
+        self._effect = 1.0
+        if clusters is not None:
+            corrected = clusters / (clusters - 1) * (t_quantile(0.975, clusters - 1) / Z) ** 2
+            as_clusters = self._reviews / clusters  # where nothing varies, a cluster counts once
+            self._effect = corrected * (max(1.0, together / alone) if alone > 1e-18 else as_clusters)
+        self._of_shares = (
+            fsum(w * m * m for w, m in zip(self._shares, self._means, strict=True)) - mean * mean
+        ) / len(items)
+
+    def interval(self, more: float) -> Interval:
+        """Return the interval for `more` times as many reviews that say the same."""
+        parts = []
+        for share, said, people in zip(self._shares, self._said, self._means, strict=True):
+            n = more * len(said) / self._effect
+            if people * (1 - people) > 1e-12 and any(value not in UNIT for value in said):
+                spread = fsum((value - people) ** 2 for value in said) / (len(said) - 1)
+                # As one more value that varies as much as values can: the error is never 0.
+                n *= people * (1 - people) / ((spread * len(said) + people * (1 - people)) / (len(said) + 1))
+            parts.append((share, people, share_interval(people, n)))
+        scope = f"{self._reviews} reviews of {self._items}"
+        return joined(parts, UNIT, scope, max(0.0, self._of_shares) * self._effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +234,7 @@ class _Moments:
     people: float
     judge_reviewed: float
     judge_unreviewed: float
-    people_variance: float
     covariance: float
-    judge_reviewed_variance: float
-    judge_unreviewed_variance: float
     judge_variance: float
     """Of the reviewed and the unreviewed together, as power tuning uses it."""
 
@@ -142,18 +245,14 @@ class _Moments:
     def of(cls, items: Sequence[JudgedItem]) -> _Moments:
         reviewed = [(item.people, item.judge) for item in items if item.people is not None]
         unreviewed = [item.judge for item in items if item.people is None]
-        people, judge_unreviewed = fmean(y for y, _ in reviewed), fmean(unreviewed)
+        people, judge = fmean(y for y, _ in reviewed), fmean(item.judge for item in items)
         judge_reviewed = fmean(f for _, f in reviewed)
-        covariance = fsum((y - people) * (f - judge_reviewed) for y, f in reviewed) / len(reviewed)
         return cls(
             people=people,
             judge_reviewed=judge_reviewed,
-            judge_unreviewed=judge_unreviewed,
-            people_variance=_variance([y for y, _ in reviewed], people),
-            covariance=covariance,
-            judge_reviewed_variance=_variance([f for _, f in reviewed], judge_reviewed),
-            judge_unreviewed_variance=_variance(unreviewed, judge_unreviewed),
-            judge_variance=_variance([item.judge for item in items], None) * len(items) / (len(items) - 1),
+            judge_unreviewed=fmean(unreviewed),
+            covariance=fsum((y - people) * (f - judge_reviewed) for y, f in reviewed) / len(reviewed),
+            judge_variance=fsum((item.judge - judge) ** 2 for item in items) / (len(items) - 1),
             n=len(reviewed),
             rest=len(unreviewed),
         )
@@ -161,106 +260,13 @@ class _Moments:
     def estimate(self, tuning: float) -> float:
         return tuning * self.judge_unreviewed + self.people - tuning * self.judge_reviewed
 
-    def tuning(self, n: float, rest: float) -> float:
-        """Return the paper's λ for n reviews, in [0, 1]."""
-        if not self.judge_variance:
-            return 0.0
-        return min(1.0, max(0.0, self.covariance / ((1 + n / rest) * self.judge_variance)))
 
-    def variance(self, tuning: float, n: float, rest: float) -> float:
-        """Return the variance of the estimate from n reviews of independent items."""
-        rectifier = (
-            self.people_variance - 2 * tuning * self.covariance + tuning**2 * self.judge_reviewed_variance
-        )
-        return max(0.0, rectifier) / n + tuning**2 * self.judge_unreviewed_variance / rest
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One stratum: its moments, λ and the variances of the estimate with it and without (λ = 0)."""
-
-    moments: _Moments
-    tuning: float
-    variance: float
-    plain_variance: float
-    clusters: int | None
-
-    @classmethod
-    def of(cls, name: str, items: Sequence[JudgedItem]) -> _Part:
-        where = f" in stratum {name!r}" if name else ""
-        n = sum(item.people is not None for item in items)
-        if n < FEWEST_PER_STRATUM:
-            raise NotCorrectable(f"{n} reviews{where}: at least {FEWEST_PER_STRATUM} are required")
-        if len(items) - n < 2:
-            raise NotCorrectable(f"everything{where} was reviewed, so there is nothing to estimate")
-        moments = _Moments.of(items)
-        named = [item.cluster for item in items if item.cluster]
-        if len(set(named)) < len(named):
-            return cls._clustered(moments, items, where)
-        tuning = moments.tuning(moments.n, moments.rest)
-        variances = [moments.variance(each, moments.n, moments.rest) for each in (tuning, 0.0)]
-        return cls(moments, tuning, variances[0], variances[1], None)
-
-    @classmethod
-    def _clustered(cls, moments: _Moments, items: Sequence[JudgedItem], where: str) -> _Part:
-        sums, clusters = _cluster_sums(moments, items)
-        if clusters < FEWEST_REVIEWED_CLUSTERS:
-            raise NotCorrectable(
-                f"the reviews{where} are in {clusters} clusters: at least {FEWEST_REVIEWED_CLUSTERS} are required"
-            )
-        plain = fsum(a * a for a, _ in sums) * clusters / (clusters - 1)
-        if clusters < FEWEST_TUNED_CLUSTERS:
-            return cls(moments, 0.0, plain, plain, clusters)
-        cross, square = fsum(a * b for a, b in sums), fsum(b * b for _, b in sums)
-        # Each cluster's error is taken with the λ that the others give: a λ fitted to few clusters would
-        # look better than it is.
-        others = [(a, b, _ratio(cross - a * b, square - b * b)) for a, b in sums]
-        left_out = fsum((a + tuning * b) ** 2 for a, b, tuning in others)
-        return cls(moments, _ratio(cross, square), left_out * clusters / (clusters - 2), plain, clusters)
-
-    @property
-    def estimate(self) -> float:
-        return self.moments.estimate(self.tuning)
-
-    def variance_after(self, more: float) -> float:
-        """Return the variance to be expected after `more` reviews, at the current design effect."""
-        moments = self.moments
-        n = min(moments.n + more, moments.n + moments.rest - 1)
-        rest = moments.n + moments.rest - n
-        now = moments.variance(self.tuning, moments.n, moments.rest)
-        tuning = moments.tuning(n, rest) if self.clusters is None else self.tuning
-        return (self.variance / now if now else 1.0) * moments.variance(tuning, n, rest)
-
-
-def _cluster_sums(moments: _Moments, items: Sequence[JudgedItem]) -> tuple[list[tuple[float, float]], int]:
-    """Return for each cluster (a, b), and how many clusters have reviews.
-
-    A cluster adds a + λ · b to the error of the estimate: a from what people said, b from the judge's verdicts on
-    reviewed and unreviewed items of the same cluster.
-    """
-    sums: dict[object, list[float]] = {}
-    reviewed: set[object] = set()
-    for place, item in enumerate(items):
-        cluster: object = item.cluster or place
-        parts = sums.setdefault(cluster, [0.0, 0.0])
-        if item.people is None:
-            parts[1] += (item.judge - moments.judge_unreviewed) / moments.rest
-        else:
-            reviewed.add(cluster)
-            parts[0] += (item.people - moments.people) / moments.n
-            parts[1] -= (item.judge - moments.judge_reviewed) / moments.n
-    return [(a, b) for a, b in sums.values()], len(reviewed)
-
-
-def _ratio(cross: float, square: float) -> float:
-    """Return the λ in [0, 1] for which the sum of (a + λ · b)² is smallest."""
-    return min(1.0, max(0.0, -cross / square)) if square > 0 else 0.0
-
-
-def _variance(values: Sequence[float], mean: float | None) -> float:
-    """Return the variance over n; `statistics.pvariance` is exact, and far too slow for 30,000 values."""
-    centre = fmean(values) if mean is None else mean
-    return fsum((value - centre) ** 2 for value in values) / len(values)
+def _tuning(items: Sequence[JudgedItem], clusters: int | None) -> float:
+    """Return the paper's λ, in [0, 1]; 0 with few reviewed clusters."""
+    moments = _Moments.of(items)
+    if not moments.judge_variance or (clusters is not None and clusters < FEWEST_TUNED_CLUSTERS):
+        return 0.0
+    return min(1.0, max(0.0, moments.covariance / ((1 + moments.n / moments.rest) * moments.judge_variance)))
 
 
 def _strata(items: Sequence[JudgedItem]) -> Mapping[str, list[JudgedItem]]:
@@ -270,23 +276,6 @@ def _strata(items: Sequence[JudgedItem]) -> Mapping[str, list[JudgedItem]]:
         if item.cluster and stratum_of.setdefault(item.cluster, item.stratum) != item.stratum:
             raise NotCorrectable(f"cluster {item.cluster!r} is in several strata: stratify whole clusters")
     return found
-
-
-def _quantile(clustered: Sequence[_Part]) -> float:
-    share = (1 + LEVEL) / 2
-    if not clustered:
-        return Z
-    clusters = sum(part.clusters or 0 for part in clustered)
-    return t_quantile(share, max(1, clusters - len(clustered)))
-
-
-def _error(weights: Sequence[float], variances: Sequence[float]) -> float:
-    return sqrt(fsum(w * w * v for w, v in zip(weights, variances, strict=True)))
-
-
-def _interval(centre: float, half: float, reviews: int, items: int) -> Interval:
-    scope = f"{reviews} reviews of {items}"
-    return Interval(max(0.0, centre - half), min(1.0, centre + half), scope)
 
 
 def draw_reviews(strata: Mapping[str, str], n: int, seed: int) -> list[str]:

@@ -18,7 +18,7 @@ from operator import mul
 from random import Random
 from statistics import fmean
 
-from bioeval_tui.report.statistics.estimates import LEVEL
+from bioeval_tui.uncertainty import LEVEL
 
 DRAWS = 1000
 """Number of draws of signs."""

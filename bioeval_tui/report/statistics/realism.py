@@ -1,6 +1,6 @@
 """Statistics on how the simulated user speaks, without a model.
 
-Every figure is a mean with a 95 % interval that is clustered by conversation, from five conversations on. They only
+Every figure is a mean with a 95 % interval that is clustered by conversation, from ten conversations on. They only
 describe. To judge whether a user is like people, compare with the figures of people (`REFERENCES`), measured in the
 same way on published conversations. Figures alone are shipped, no text; `scripts/realism-reference` measures them again.
 """
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from math import inf
 from statistics import fmean
 
-from bioeval_tui.report.numbers import FEWEST
-from bioeval_tui.report.statistics.estimates import Interval, clustered_mean
 from bioeval_tui.report.statistics.latency import percentile
+from bioeval_tui.uncertainty import UNIT, Interval, mean_of
 
 _HEDGES = (
     "a bit", "almost", "apparently", "approximately", "could be", "fairly", "guess", "hard to say", "i believe",
@@ -187,14 +186,9 @@ def _content(text: str) -> frozenset[str]:
 
 
 def _measure(values: Sequence[tuple[float, ...]], *, share: bool = True) -> Measure:
-    groups = {str(place): each for place, each in enumerate(values) if each}
-    found = clustered_mean(groups)
-    if found is None:
-        return Measure(None, None, 0)
-    if found.clusters < FEWEST:
-        return Measure(found.mean, None, found.clusters)
-    interval = found.wilson_interval() if share else found.t_interval(0.0, inf)
-    return Measure(found.mean, interval, found.clusters)
+    groups = dict(enumerate(values))
+    found = mean_of(groups, UNIT if share else (0.0, inf), unit="conversation")
+    return Measure(found.value, found.interval, found.units) if found else Measure(None, None, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,22 +9,24 @@ Each gambler spreads the fortune over three stakes, sqrt(2 log(2 / α) / (σ² h
 values of variance σ², which is estimated from earlier rounds only. Stakes do not depend on m except for their
 limit, so that a fortune falls (or rises) with m and what is left is an interval.
 
-A round has one value of every case. Its values must be independent of each other given earlier rounds; they need
-not have the same mean: with the same stake for all, Π (1 + λ (μᵢ − m)) is at most (1 + λ (μ − m))ⁿ for
-their mean μ (the inequality of arithmetic and geometric means). The interval is then for the mean over exactly these
-cases. For a statement about cases in general, draw them at random and give one case per round.
+A round has one value of every case, of which the mean is played: values of a round may depend on each other in any way.
+Rounds must not: the mean to be expected of a round must be the same whatever came before, so a judge that drifts is not
+covered. The interval is for the mean over exactly these cases. For a statement about cases in general, draw them at
+random and give one case per round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from math import exp, log, log1p, sqrt
+from statistics import fmean
 from typing import Literal
 
-from bioeval_tui.report.statistics.estimates import LEVEL, Interval
+from bioeval_tui.uncertainty import LEVEL, Bounds, Interval
 
 HORIZONS = (15, 60, 240)
-"""Number of values for which a stake is optimal."""
+"""Number of rounds for which a stake is optimal."""
 
 LIMIT = 0.75
 """A gambler's maximum bet leaves at least a quarter of the fortune after any round."""
@@ -55,7 +57,7 @@ class ConfidenceSequence:
 
         self._threshold = self._scaled(threshold)
         self._needed = log(2 / (1 - LEVEL))
-        self._rounds: list[tuple[float, tuple[float, ...]]] = []
+        self._rounds: list[tuple[float, float]] = []
         self._above, self._below = _Fortune(self._threshold, True), _Fortune(self._threshold, False)
         # A first guess of mean 1/2 and variance 1/4, as one value's worth.
         self._count, self._sum, self._squares = 1, 0.5, 0.25
@@ -68,17 +70,16 @@ class ConfidenceSequence:
         """
         if not values or not all(self.low <= value <= self.high for value in values):
             raise ValueError(f"a round must have values from {self.low} to {self.high}, not {list(values)}")
-        scaled = tuple(self._scaled(value) for value in values)
+        scaled = self._scaled(fmean(values))
         stake = self._stake()
         self.rounds += 1
         self._rounds.append((stake, scaled))
         above, below = self._above.bet(stake, scaled), self._below.bet(stake, scaled)
         if self.decision == "undecided" and max(above, below) >= self._needed:
             self.decision = "above" if above > below else "below"
-        self._count += len(scaled)
-        self._sum += sum(scaled)
-        mean = self._sum / self._count
-        self._squares += sum((value - mean) ** 2 for value in scaled)
+        self._count += 1
+        self._sum += scaled
+        self._squares += (scaled - self._sum / self._count) ** 2
         return self.decision
 
     def interval(self) -> Interval:
@@ -87,10 +88,10 @@ class ConfidenceSequence:
         low, high = self._end(upwards=True), self._end(upwards=False)
         if low > high:  # has a chance of at most 1 − LEVEL; say the nearest thing that is an interval
             low = high = (low + high) / 2
-        return Interval(self._unscaled(low), self._unscaled(high), scope)
+        return Interval(self._unscaled(low), self._unscaled(high), scope, "betting")
 
     def _stake(self) -> float:
-        """Return the stake for one value; that for h values is sqrt(h) times smaller."""
+        """Return the stake for one round; that for h rounds is sqrt(h) times smaller."""
         return sqrt(2 * self._needed * self._count / self._squares)
 
     def _end(self, *, upwards: bool) -> float:
@@ -99,7 +100,7 @@ class ConfidenceSequence:
         for _ in range(40):
             middle = (excluded + kept) / 2
             fortune = _Fortune(middle, upwards)
-            if any(fortune.bet(stake, values) >= self._needed for stake, values in self._rounds):
+            if any(fortune.bet(stake, value) >= self._needed for stake, value in self._rounds):
                 excluded = middle
             else:
                 kept = middle
@@ -121,11 +122,20 @@ class _Fortune:
         self._limit = LIMIT / (m if upwards else 1 - m)
         self._parts = [0.0] * len(HORIZONS)
 
-    def bet(self, stake: float, values: Sequence[float]) -> float:
+    def bet(self, stake: float, value: float) -> float:
         """Play one round and return the logarithm of the fortune."""
-        gains = [self._sign * (value - self._m) for value in values]
+        gain = self._sign * (value - self._m)
         for place, horizon in enumerate(HORIZONS):
             part = min(stake / sqrt(horizon), self._limit)
-            self._parts[place] += sum(log1p(part * gain) for gain in gains)
+            self._parts[place] += log1p(part * gain)
         most = max(self._parts)
         return most + log(sum(exp(part - most) for part in self._parts) / len(self._parts))
+
+
+def stopped_interval(groups: Iterable[Sequence[float]], bounds: Bounds) -> Interval:
+    """Return the interval of the mean of a batch that could stop at any round; a round has a value of each group."""
+    low, high = bounds
+    sequence = ConfidenceSequence((low + high) / 2, low=low, high=high)
+    for values in zip_longest(*groups):
+        sequence.observe([min(high, max(low, value)) for value in values if value is not None])
+    return sequence.interval()

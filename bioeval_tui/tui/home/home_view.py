@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.findings import CompareNext, NextFinding, RepeatNext, ReviewNext, RunNext, WatchNext
-from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.sentences import next_step
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.runs.runs_view import AGENT_FAILED, NO_SCORE, STATUS, status_of
 from bioeval_tui.tui.shared.bars_view import spark
 from bioeval_tui.tui.shared.cells_view import Cell, bulleted, joined, score_tone
+from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import ago, number
 
 if TYPE_CHECKING:
@@ -158,11 +158,11 @@ def _repeat(
     job = next((job for job in jobs if job.name == newest.job and job.runnable), None)
     known = previews.get(newest.run_id)
     # The scripts and rules of a rehearsal give the same scores each time, and so may its agent.
-    if job is None or known is None or newest.rehearsal or not 0 < known.trials < FEWEST:
+    if job is None or known is None or newest.rehearsal or not 0 < known.trials < FEWEST_UNITS:
         return []
-    command = f"bioeval-tui run {home_relative(job.path)} --repeat {FEWEST}"
-    finding = RepeatNext(newest.job, known.trials, FEWEST)
-    return [_suggest(finding, command=command, does="job", on=(str(job.path), str(FEWEST)), run=newest)]
+    command = f"bioeval-tui run {home_relative(job.path)} --repeat {FEWEST_UNITS}"
+    finding = RepeatNext(newest.job, known.trials, FEWEST_UNITS)
+    return [_suggest(finding, command=command, does="job", on=(str(job.path), str(FEWEST_UNITS)), run=newest)]
 
 
 def _compare(ended: Sequence[RunSummary]) -> list[HomeEntry]:

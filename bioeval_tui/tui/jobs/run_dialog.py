@@ -13,7 +13,6 @@ from textual.widgets import Input, Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.advice import expected_interval
-from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.run_summary import preview
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural
@@ -23,6 +22,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
 from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: i
     runs = max(1, len(form.model_names)) * len(form.held)
     told = [
         f"{plural(one, 'trial')} {_took(earlier, one * runs)}"
-        for one in dict.fromkeys((form.trials, max(FEWEST, form.trials)))
+        for one in dict.fromkeys((form.trials, max(FEWEST_UNITS, form.trials)))
     ]
     return f"{words}\njudging by the last measured run: {', '.join(told)}"
 

@@ -75,9 +75,30 @@ def test_too_few_rows_have_no_interval() -> None:
         draws(METRICS["mse"], [(np.arange(9.0), np.arange(9.0))])
 
 
-def test_perfect_predictions_have_an_interval_without_width() -> None:
-    scores = draws(METRICS["mean_absolute_error"], [(np.arange(20.0), np.arange(20.0))]).scores
-    assert (scores == 0).all()
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("accuracy", 10),
+        ("f1_macro", 30),
+        ("matthews", 30),
+        ("cohen_kappa", 30),
+        ("roc_auc", 30),
+        ("brier", 10),
+    ],
+)
+def test_perfect_predictions_are_not_certain(name: str, rows: int) -> None:
+    true = np.arange(rows) % 2
+    found = draws(METRICS[name], [(true, true.astype(float) if name in ("roc_auc", "brier") else true)])
+    low, high = found.ends
+    assert 0.05 < high - low < 0.5
+    assert (low if name == "brier" else 1 - high) == 0
+    with pytest.raises(CannotResampleError, match="test rows are too few"):
+        draws(METRICS[name], [(true[: rows - 1], true[: rows - 1])])
+
+
+def test_exact_predictions_of_numbers_have_no_interval() -> None:
+    with pytest.raises(CannotResampleError, match="says nothing of other rows"):
+        draws(METRICS["mean_absolute_error"], [(np.arange(20.0), np.arange(20.0))])
 
 
 # Of submissions --------------------------------------------------------------------------------------

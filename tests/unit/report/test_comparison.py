@@ -32,8 +32,8 @@ def values(*scores: float) -> list[Talk]:
 
 
 def test_the_conclusion_counts_tasks_and_gives_the_paired_difference_with_its_interval() -> None:
-    a = Recorded([Talk(tasks=(0.5, 0.5, 0.9, 0.5), holds=()) for _ in range(5)])
-    b = Recorded([Talk(tasks=(0.7 + n / 50, 0.8, 0.6, 0.9), holds=()) for n in range(5)])
+    a = Recorded([Talk(tasks=(0.5, 0.5, 0.9, 0.5), holds=()) for _ in range(10)])
+    b = Recorded([Talk(tasks=(0.7 + n / 100, 0.8, 0.6, 0.9), holds=()) for n in range(10)])
     sentence = against(a, b).conditions[0].sentence
     assert sentence.startswith("Facts withheld: B scores higher on 3 of 4 tasks and lower on 1; overall +0.")
     assert "95 % interval" in sentence
@@ -82,24 +82,23 @@ def test_what_counts_in_one_condition_only_is_not_compared_in_the_other() -> Non
         (
             values(0.7),
             values(0.7),
-            "One pair shows what happened, not what to expect: 5 trials of each run would give an interval.",
+            "One pair shows what happened, not what to expect: 5 trials of each run could tell a large difference.",
         ),
         (
             values(0.5, 0.6),
             values(0.7, 0.9),
-            "2 pairs show what happened, not what to expect: 5 trials of each run would give an interval.",
+            "2 pairs show what happened, not what to expect: 5 trials of each run could tell a large difference.",
         ),
         (
             values(*[0.7] * 5),
             values(*[0.7] * 5),
-            "A difference in up to 43 % of trials could have been missed; "
-            "35 trials of each run without one would leave less than 10 %.",
+            "A difference in up to 52 % of trials could have been missed; "
+            "36 trials of each run without one would leave less than 10 %.",
         ),
         (
             values(0.5, 0.9, 0.4, 0.8, 0.6),
             values(0.9, 0.5, 0.8, 0.5, 0.65),
-            "A difference from −0.44 to 0.50 remains possible; "
-            "about 114 trials of each run would show one of 0.1 (80 % power).",
+            "The difference may be chance; about 114 trials of each run would show one of 0.1 (80 % power).",
         ),
         (values(*[0.4] * 5), values(*[0.7] * 5), ""),
     ],
@@ -244,7 +243,7 @@ def test_an_assertion_that_passed_before_and_fails_now_is_a_regression() -> None
     changes = {check.title: check.change for check in found.conditions[0].assertions}
     assert changes == {"check 1": "broken", "check 2": "fixed"}
     assert found.regressions == (
-        "facts withheld: assertion “check 1” fell, −1.00 in each of 5 pairs: worse (p 0.004)",
+        "facts withheld: assertion “check 1” fell, −1.00 in each of 5 pairs: worse (p 0.016)",
     )
     once = against(Recorded([Talk(holds=(True, False))]), Recorded([Talk(holds=(False, True))]))
     assert (once.regressions, bool(once.undecided)) == ((), True)

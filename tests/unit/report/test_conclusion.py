@@ -36,28 +36,28 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     assert found.outcome == "too_few"
     assert found.sentence == (
         "Rehearsal: the agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what "
-        "difference the facts make (5 would give an interval); without them “a reminder exists” fails."
+        "difference the facts make (5 would do); without them “a reminder exists” fails."
     )
 
 
 @pytest.mark.parametrize(
     ("withheld", "supplied", "outcome", "says"),
     [
-        ([FAILS], [KNOWS], "too_few", "1.00 with the facts; one trial is too few to tell what difference the facts make (5 would give an interval); "
+        ([FAILS], [KNOWS], "too_few", "1.00 with the facts; one trial is too few to tell what difference the facts make (5 would do); "
          "without them “check 1” fails."),
         ([FAILS] * 5, [KNOWS] * 5, "facts_help", "to 1.00 in each of 5 trials: without it “check 1” fails in every trial."),
-        ([Talk()], [Talk(holds=(False,), fact=True)], "too_few", "; one trial is too few to tell what difference the facts make (5 would give an interval); with them “check 1” fails."),
+        ([Talk()], [Talk(holds=(False,), fact=True)], "too_few", "; one trial is too few to tell what difference the facts make (5 would do); with them “check 1” fails."),
         ([Talk()] * 5, [Talk(holds=(False,), fact=True)] * 5, "facts_hurt", "lowers the agent from 1.00 to 0.43 in each of 5 trials: with it “check 1”"),
         ([FAILS], [replace(FAILS, fact=True)], "too_few", "0.43 with the facts; one trial is too few"),
         ([FAILS] * 5, [replace(FAILS, fact=True)] * 5, "no_difference", "0.43 either way in each of 5 trials; the largest gain would come from assertion “check 1” (+0.57)."),
         ([Talk()], [KNOWS], "perfect", "scores 1.00 with and without the facts (one trial)"),
-        ([FAILS] * 3, [KNOWS] * 3, "too_few", "; three trials are too few to tell what difference the facts make (5 would give an "
-         "interval); without them “check 1” fails in every trial."),
+        ([FAILS] * 3, [KNOWS] * 3, "too_few", "; three trials are too few to tell what difference the facts make (5 would "
+         "do); without them “check 1” fails in every trial."),
         ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few", "; without them the task “task 1” is not done in any trial."),
         ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few", "; with them “check 1” fails in every trial."),
         ([Talk()], [Talk()], "facts_not_given", "The user gave the agent no fact"),
         ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "too_few", "; 1 of 5 trials with both scores is too few to tell"),
-        ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "an interval); without them “check 1” fails in every trial with both scores."),
+        ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "5 would do); without them “check 1” fails in every trial with both scores."),
         ([Talk(ends=False)], [Talk(ends=False)], "not_measured", "nothing was scored, so the run has no result"),
         ([Talk(tasks=None)] * 3, [Talk(tasks=None)] * 3, "judge_failed", "failed in 6 of 6 conversations, first in the conversation without"),
         ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured", "No conversation has a score: assertion not measured"),
@@ -65,7 +65,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)], "agent_failed",
          "failed at turn 1 in both conversations: the agent scores 0.50 without the facts and 0.70 with the facts; failed requests "
          "lowered this by 0.50 without the facts and by 0.30 with the facts."),
-        ([*[FAILS] * 3, *[KNOWS] * 3], [], "one_condition", "scores 0.71 over 6 trials (95 % interval 0.39 to 1.00, this job only, 6 trials)."),
+        ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition", "scores 0.72 over 10 trials (95 % interval 0.43 to 0.91, this job only, 10 trials)."),
         ([FAILS, KNOWS], [], "one_condition", "scores 0.71 over 2 trials, too few for an interval."),
         ([FAILS], [], "one_condition", "Without the facts, the only condition that was run, the agent scores 0.43 (one trial)"),
         ([Talk(tasks=None)], [KNOWS], "judge_failed", "The judge failed in the conversation without the facts (the judge was away)"),
@@ -121,11 +121,11 @@ def test_more_trials_of_a_rehearsal_whose_scores_are_all_alike_are_not_advised(t
 
 
 def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:
-    low = [scoring(value) for value in (0.2, 0.3, 0.25, 0.3, 0.2)]
-    high = [replace(scoring(value), fact=True) for value in (0.8, 0.9, 0.85, 0.8, 0.9)]
+    low = [scoring(value) for value in (0.2, 0.3, 0.25, 0.3, 0.2) * 2]
+    high = [replace(scoring(value), fact=True) for value in (0.8, 0.9, 0.85, 0.8, 0.9) * 2]
     found = concluded(Recorded(low, high), tmp_path)
     assert found.outcome == "facts_help"
-    assert "over 5 trials (95 % interval of the difference 0." in found.sentence
+    assert "over 10 trials (95 % interval of the difference 0." in found.sentence
 
 
 @pytest.mark.parametrize(

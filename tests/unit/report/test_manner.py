@@ -73,7 +73,7 @@ def test_a_jobs_greeting_does_not_count_as_the_simulated_users_words() -> None:
     assert withheld.conversations == supplied.conversations == 1
     assert all(row.measure.interval is None for row in withheld.rows)  # one conversation tells of no other
     assert withheld.note.startswith(
-        "1 conversation is too few to tell whether this user is like people; 5 would"
+        "1 conversation is too few to tell whether this user is like people; 10 would"
     )
     mean = withheld.rows[0].measure.value
     assert mean is not None

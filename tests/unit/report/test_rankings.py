@@ -99,7 +99,7 @@ def test_among_many_tasks_a_fall_by_chance_is_not_a_regression() -> None:
     names = 12
 
     def talks() -> list[Talk]:
-        return [Talk(tasks=tuple(random.uniform(0.2, 0.8) for _ in range(names))) for _ in range(8)]
+        return [Talk(tasks=tuple(random.uniform(0.2, 0.8) for _ in range(names))) for _ in range(10)]
 
     pairs = [compare(Recorded((), talks()).loaded(), Recorded((), talks()).loaded()) for _ in range(25)]
     by_interval = sum(

@@ -18,10 +18,11 @@ from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding
 from bioeval_tui.report.sentences import interval_words, next_step, sentence
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
-from bioeval_tui.report.statistics.estimates import Counted, Interval, Sample, estimate
+from bioeval_tui.report.statistics.estimates import Counted, Sample, estimate
 from bioeval_tui.report.statistics.latency import summarise
 from bioeval_tui.report.statistics.ranks import AgentRank
 from bioeval_tui.tui.live import captions_view
+from bioeval_tui.uncertainty import Interval
 
 WITHOUT, WITH = of.Side("withheld", "facts withheld"), of.Side("supplied", "facts supplied")
 NAMED = of.Side("supplied", "has the card")
@@ -51,7 +52,8 @@ def paired(*pairs: tuple[float, float]) -> Difference:
 
 
 SAME = paired((0.5, 0.5))
-FELL = paired(*((0.9, value) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2)))
+FELL = paired(*((0.9, value) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2) * 2))
+FEW_FELL = paired(*((0.9, value) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2)))
 
 EXAMPLES: list[tuple[Finding, str]] = [
     (of.NeverStarted(), "The run never started, so nothing was measured."),
@@ -104,7 +106,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "Knowing one fact lifts the agent from 0.44 to 1.00 in each of 5 trials: without it “a reminder exists” fails."),
     (of.TooFewForEffect(SCORES, SINGLE, None, 5, False, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
      "The agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what difference the facts make "
-     "(5 would give an interval); without them “a reminder exists” fails; 0.30 of the difference is the penalty for 1 failed request "
+     "(5 would do); without them “a reminder exists” fails; 0.30 of the difference is the penalty for 1 failed request "
      "without the facts."),
     (of.EffectOfFacts(12, FIVE, LOW, of.SideScore(NAMED, 0.2), False, False, SPAN, None),
      "Knowing 12 facts lowers the agent from 0.44 to 0.20 in “has the card” over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
@@ -112,7 +114,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
     (of.TooFewForEffect(SCORES, of.Trials(3, 3), None, 5, False, of.Cause("task", "remind me", "supplied", 3, among=True)),
      "The agent scores 0.44 without the facts and 1.00 with the facts; three trials are too few to tell what difference the facts make "
-     "(5 would give an interval); with them the task “remind me” is not done in any trial with both scores."),
+     "(5 would do); with them the task “remind me” is not done in any trial with both scores."),
     (of.TooFewForEffect(SCORES, of.Trials(2, 5), None, 5, True, None),
      "The agent scores 0.44 without the facts and 1.00 with the facts; 2 of 5 trials with both scores are too few to tell what difference the facts "
      "make (in a rehearsal, more would score the same)."),
@@ -175,18 +177,19 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.TasksCompared("facts withheld", 1, 0, 0, SAME, ()), "Facts withheld: B scores the same on 1 task; overall ±0.00 in one pair: too few to tell."),
     (of.ChecksCorrected("facts withheld", 3, ()), "Facts withheld: of 3 tasks and assertions, corrected for looking at all (Holm), none is significantly different."),
     (of.FellBeyondChance("facts withheld", of.Checked("part", "task"), FELL),
-     "facts withheld: the score from tasks fell, −0.76, 95 % interval −0.81 to −0.71: worse (p 0.002)"),
+     "facts withheld: the score from tasks fell, −0.76, 95 % interval −0.79 to −0.73: worse (p < 0.001)"),
     (of.FellBeyondChance("facts withheld", of.Checked("score"), FELL),
-     "facts withheld: the score fell, −0.76, 95 % interval −0.81 to −0.71: worse (p 0.002)"),
+     "facts withheld: the score fell, −0.76, 95 % interval −0.79 to −0.73: worse (p < 0.001)"),
     (of.RegressionUndecided(of.Units(2, "trial"), 5, True),
      "cannot tell whether B is worse: 2 trials that both runs scored may differ by chance alone; 5 trials of each run (--repeat 5) would do"),
     (of.NothingPaired(), "Nothing can be concluded: no pair of conversations has both scores."),
-    (of.PairsWithoutInterval(1), "One pair shows what happened, not what to expect: 5 trials of each run would give an interval."),
+    (of.PairsWithoutInterval(1), "One pair shows what happened, not what to expect: 5 trials of each run could tell a large difference."),
     (of.PairsWithinChance(of.Units(4, "case"), 7), "4 cases cannot tell a difference from chance: 7 would do."),
     (of.UnseenDifference(0.43, 0.1, 35, False),
      "A difference in up to 43 % of trials could have been missed; 35 trials of each run without one would leave less than 10 %."),
     (of.UnseenDifference(0.09, 0.1, None, True), "A difference in up to 9 % of trials could have been missed."),
     (of.OpenDifference(SPAN, 1200, 0.05, 0.8, True), "A difference from −0.10 to 0.30 remains possible; about 1,200 cases would show one of 0.05 (80 % power)."),
+    (of.OpenDifference(None, None, 0.0, 0.8, False), "The difference may be chance."),
     (of.OpenDifference(SPAN, None, 0.0, 0.8, False), "A difference from −0.10 to 0.30 remains possible."),
     (of.TimesNotCompared(4, 1), "timing is not compared: A ran 4 conversations at a time with its agent, B 1"),
     (of.JobsDiffer((("tasks[0].weight", "none", "2"),), 3),
@@ -246,7 +249,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.AgentRanksBasis(40, 10), "ranks on 40 tasks that all agents have, with 95 % confidence in all of them together"),
     (of.BehindNext(paired()), ""),
     (of.BehindNext(paired((0.5, 0.5))), "±0.0 percentiles on 1 shared task: too few to tell"),
-    (of.BehindNext(FELL), "−0.8 percentiles on 6 shared tasks, 95 % interval −0.8 to −0.7: worse"),
+    (of.BehindNext(FEW_FELL), "−0.8 percentiles on 6 shared tasks: worse"),
+    (of.BehindNext(FELL), "−0.8 percentiles on 12 shared tasks, 95 % interval −0.8 to −0.7: worse"),
     (of.MannerBasis(1, 5, "MTS", "CC BY", "visits", 200),
      "1 conversation is too few to tell whether this user is like people; 5 would give intervals. people: MTS (CC BY), visits; mean and the middle "
      "90 % of 200 conversations; English phrases"),
@@ -282,16 +286,16 @@ ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
     (sentences.interval_words, SPAN, "−0.10 to 0.30"),
     (sentences.spread_words, estimate([]), "no value"),
     (sentences.spread_words, estimate(of_values(0.5)), "one value, no interval"),
-    (sentences.spread_words, estimate(of_values(0.5, 0.6)), "2 values: 0.50, 0.60; range 0.50 to 0.60"),
-    (sentences.spread_words, estimate(of_values(*[0.5] * 5)), "all 5 values are equal, this job only, 5 trials"),
-    (sentences.spread_words, estimate(of_values(0.4, 0.5, 0.6, 0.5, 0.4)), "95 % interval 0.38 to 0.58, this job only, 5 trials"),
+    (sentences.spread_words, estimate(of_values(0.5, 0.6)), "2 values: 0.50, 0.60; range 0.50 to 0.60, too few for an interval"),
+    (sentences.spread_words, estimate(of_values(*[0.5] * 5)), "all 5 values are equal, too few for an interval"),
+    (sentences.spread_words, estimate(of_values(*(0.4, 0.5, 0.6, 0.5, 0.4) * 2)), "95 % interval 0.42 to 0.54, this job only, 10 trials"),
     (sentences.counted_words, Counted(2, 4, (("judge", 1), ("not run", 1))), "2 of 4 used (the judge failed in 1, 1 not run)"),
     (sentences.difference_words, paired(), "not measured (0 of 0 used)"),
     (sentences.difference_words, paired((0.5, 0.5)), "±0.00 in one pair: too few to tell"),
     (sentences.difference_words, paired((0.4, 0.6), (0.4, 0.6)), "+0.20 in each of 2 pairs: too few to tell"),
     (sentences.difference_words, paired((0.4, 0.5), (0.4, 0.7)), "+0.20, 2 pairs from +0.10 to +0.30: too few to tell"),
-    (sentences.difference_words, FELL, "−0.76, 95 % interval −0.81 to −0.71: worse"),
-    (sentences.difference_words, replace(FELL, p=0.06), "−0.76, 95 % interval −0.81 to −0.71: not yet distinguishable (p 0.060)"),
+    (sentences.difference_words, FELL, "−0.76, 95 % interval −0.79 to −0.73: worse"),
+    (sentences.difference_words, replace(FELL, p=0.06), "−0.76, 95 % interval −0.79 to −0.73: not yet distinguishable (p 0.060)"),
     (sentences.p_words, 0.0004, "< 0.001"),
     (sentences.p_words, 0.05, "0.050"),
     (sentences.rank_words, AgentRank("a", 0.5, 1, 1, 1), "rank 1"),

@@ -81,12 +81,12 @@ def test_agents_models_and_rehearsals_are_kept_apart() -> None:
 
 def test_several_jobs_are_clustered_by_job() -> None:
     summary = one(
-        *(Recorded([scoring(value)] * 3, job=f"job {value}", run_id=f"20260102-030405-000{n}")
-          for n, value in enumerate((0.3, 0.9)))
+        *(Recorded([scoring(value)] * 3, job=f"job {value}", run_id=f"20260102-030405-00{n:02}")
+          for n, value in enumerate((0.3, 0.9, 0.5, 0.6, 0.4, 0.8, 0.7, 0.35, 0.55, 0.65)))
     )  # fmt: skip
     score = summary.conditions[0].score
     assert score.interval is not None
-    assert "clustered by job, 2 jobs" in score.interval.scope
+    assert "clustered by job, 10 jobs" in score.interval.scope
 
 
 def test_latencies_failures_and_assertions_are_summarized() -> None:

@@ -16,7 +16,9 @@ def test_every_figure_of_a_batch_is_given_per_condition() -> None:
         [Talk(latencies_ms=(400, 800), failures=1), scoring(1.0), scoring(1.0)],
     ).loaded()
     lines = [f"{about}: {found}" for about, found in summary_lines(summarise_runs([run])[0])]
-    assert lines[0].startswith("facts withheld: 0.55 (2 values: 0.50, 0.60; range 0.50 to 0.60; 2 of 3 used")
+    assert lines[0].startswith(
+        "facts withheld: 0.55 (2 values: 0.50, 0.60; range 0.50 to 0.60, too few for an interval; 2 of 3 used"
+    )
     assert "(the measurement failed in 1)" in lines[0]
     assert lines[0].endswith("standard error 0.050; 0.37 with the excluded as 0)")
     assert "pass^k over tasks k = 1: 0.00, 2: 0.00" in lines[1]

@@ -155,17 +155,17 @@ def test_evidence_is_highlighted_in_its_message(demo: LoadedRun) -> None:
 def test_several_trials_and_runs_show_their_statistics() -> None:
     runs = [
         Recorded(
-            [scoring(0.5)] * 5, [scoring(0.9)] * 5, run_id=f"20260102-030405-000{n}", job=f"job {n}"
+            [scoring(0.5)] * 10, [scoring(0.9)] * 10, run_id=f"20260102-030405-00{n:02}", job=f"job {n}"
         ).loaded()
-        for n in range(2)
+        for n in range(10)
     ]
     text = Elements(html_report(runs)).text
     for words in (
-        "2 runs of 2 jobs",
-        "clustered by job, 2 jobs",
-        "this job only, 5 trials",
+        "10 runs of 10 jobs",
+        "clustered by job, 10 jobs",
+        "this job only, 10 trials",
         "pass^k over tasks",
-        "k = 1: 0.00, 2: 0.00, 3: 0.00, 4: 0.00, 5: 0.00",
+        "k = 1: 0.000 [0.000, ",
     ):
         assert words in text
     assert "clustered by job" in markdown_report(runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isclose, sqrt
+from math import sqrt
 from statistics import fmean, stdev
 
 import pytest
@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 
 from bioeval_tui.report.sentences import counted_words, spread_words
 from bioeval_tui.report.statistics.differences import t_test_p
-from bioeval_tui.report.statistics.estimates import (
-    Sample,
-    count,
-    estimate,
-    proportion,
-    standard_error,
-    t_quantile,
-)
+from bioeval_tui.report.statistics.estimates import Sample, count, estimate, proportion
+from bioeval_tui.uncertainty import t_quantile
 from bioeval_tui.units import signed, signless
 
 scores = st.lists(st.floats(0, 1), min_size=2, max_size=30)
@@ -42,50 +36,52 @@ def test_an_impossible_quantile_is_refused(share: float, degrees: int) -> None:
         t_quantile(share, degrees)
 
 
-def test_one_job_gives_the_t_interval_over_its_trials() -> None:
-    values = (0.5, 0.6, 0.7, 0.8, 0.9)
-    found = estimate(of(*values))
-    error = stdev(values) / sqrt(5)
-    assert found.mean == pytest.approx(0.7)
+TEN = (0.5, 0.6, 0.7, 0.8, 0.9, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+def test_ten_trials_of_one_job_give_an_interval_about_as_wide_as_students() -> None:
+    found = estimate(of(*TEN))
+    error = stdev(TEN) / sqrt(10)
     assert found.standard_error == pytest.approx(error)
     assert found.interval is not None
-    assert found.interval.low == pytest.approx(0.7 - 2.7764451 * error)
-    assert found.interval.high == pytest.approx(0.7 + 2.7764451 * error)
+    assert found.interval.width == pytest.approx(2 * 2.2621572 * error, rel=0.1)
     assert "this job only" in spread_words(found)
 
 
 def test_several_jobs_are_clustered_by_job() -> None:
-    # Two jobs whose trials agree with each other: six values carry the information of two.
-    samples = of(0.2, 0.2, 0.2, job="a") + of(0.8, 0.8, 0.8, job="b")
-    found = estimate(samples)
-    assert found.standard_error == pytest.approx(0.3 / sqrt(2) * sqrt(2))  # s of (0.2, 0.8) over sqrt(2)
+    # Jobs whose trials agree with each other: thirty values carry the information of ten.
+    samples = [one for i, value in enumerate(TEN) for one in of(value, value, value, job=f"job {i}")]
+    found, once = estimate(samples), estimate(of(*TEN))
+    assert found.standard_error == pytest.approx(once.standard_error)
     assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == (0.0, 1.0)  # one degree of freedom: nothing is known
-    assert "clustered by job, 2 jobs" in spread_words(found)
+    assert once.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx((once.interval.low, once.interval.high))
+    assert "clustered by job, 10 jobs" in spread_words(found)
 
 
-@given(scores)
-def test_jobs_of_one_trial_each_give_the_plain_error(values: list[float]) -> None:
-    groups = {str(place): [value] for place, value in enumerate(values)}
-    clustered, plain = standard_error(groups), standard_error({"job": values})
-    assert clustered is not None
-    assert plain is not None
-    assert isclose(clustered, plain, rel_tol=1e-9, abs_tol=1e-12)
+def test_one_large_job_does_not_make_the_mean_certain() -> None:
+    samples = [one for i, value in enumerate(TEN) for one in of(*[value] * (20 if i == 0 else 1), job=f"{i}")]
+    found = estimate(samples)
+    assert found.interval is not None
+    assert found.interval.low < 0.3
 
 
-@pytest.mark.parametrize("values", [(0.4,), (0.4, 0.6), (0.1, 0.2, 0.3, 0.9)])
-def test_fewer_than_five_values_give_their_range_instead_of_an_interval(values: tuple[float, ...]) -> None:
+@pytest.mark.parametrize("values", [(0.4,), (0.4, 0.6), (0.1, 0.2, 0.3, 0.9), TEN[:9]])
+def test_fewer_than_ten_values_give_their_range_instead_of_an_interval(values: tuple[float, ...]) -> None:
     found = estimate(of(*values))
     assert found.interval is None
     assert found.points == values
     words = spread_words(found)
-    assert "interval" not in words or words == "one value, no interval"
     if len(values) > 1:
-        assert f"range {min(values):.2f} to {max(values):.2f}" in words
+        assert f"range {min(values):.2f} to {max(values):.2f}, too few for an interval" in words
 
 
-def test_equal_values_give_no_interval() -> None:
-    assert spread_words(estimate(of(*[0.1] * 6))) == "all 6 values are equal, this job only, 6 trials"
+def test_equal_values_have_an_interval_of_some_width() -> None:
+    assert spread_words(estimate(of(*[0.1] * 6))) == "all 6 values are equal, too few for an interval"
+    found = estimate(of(*[1.0] * 10)).interval
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((0.025 ** (1 / 10), 1.0))  # Clopper and Pearson's
+    assert spread_words(estimate(of(*[1.0] * 10))) == "95 % interval 0.69 to 1.00, this job only, 10 trials"
 
 
 def test_excluded_values_are_counted_with_reasons_and_a_mean_with_zeros_is_given() -> None:
@@ -113,22 +109,28 @@ def test_an_interval_contains_its_mean_and_stays_within_bounds(values: list[floa
         assert found.mean - 1e-12 <= found.interval.high <= 1
 
 
-@pytest.mark.parametrize(
-    ("successes", "total"), [(0, 1), (1, 1), (3, 4), (5, 10), (0, 20), (17, 20), (98, 100)]
-)
-def test_wilsons_interval_equals_scipys(successes: int, total: int) -> None:
+@pytest.mark.parametrize(("successes", "total"), [(0, 10), (5, 10), (0, 20), (17, 20), (20, 20), (98, 100)])
+def test_the_interval_of_independent_trials_equals_scipys(successes: int, total: int) -> None:
     from scipy.stats import binomtest
 
-    expected = binomtest(successes, total).proportion_ci(0.95, "wilson")
-    found = proportion(successes, total).interval
+    expected = binomtest(successes, total).proportion_ci(0.95, "exact")
+    found = proportion((str(i), i < successes) for i in range(total)).interval
     assert found is not None
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_a_proportion_of_nothing_is_none_and_an_impossible_one_is_refused() -> None:
-    assert proportion(0, 0).share is None
-    with pytest.raises(ValueError, match="3 successes of 2"):
-        proportion(3, 2)
+def test_trials_of_the_same_cases_are_not_independent() -> None:
+    held = [(f"case {case}", case % 3 > 0) for case in range(12) for _ in range(10)]
+    found, apart = proportion(held), proportion((i, yes) for i, (_, yes) in enumerate(held))
+    assert (found.successes, found.total) == (80, 120)
+    assert found.interval is not None
+    assert apart.interval is not None
+    assert found.interval.width > 2.5 * apart.interval.width
+    assert proportion(held[:90]).interval is None  # nine cases
+
+
+def test_a_proportion_of_nothing_is_none() -> None:
+    assert proportion([]).share is None
 
 
 def test_numbers_have_proper_minus_signs_and_no_minus_zero() -> None:

@@ -12,7 +12,6 @@ from bioeval_tui.report.statistics.agreement import (
     Confusion,
     RatedTwice,
     Weights,
-    bootstrap_interval,
     confusion,
     judge_agreement,
     krippendorff_alpha,
@@ -20,6 +19,7 @@ from bioeval_tui.report.statistics.agreement import (
     weighted_kappa,
 )
 from bioeval_tui.report.statistics.estimates import proportion
+from bioeval_tui.uncertainty import Interval
 from tests.simulations.agreeing import agreement_coverage, rated
 
 KRIPPENDORFF_2011 = (
@@ -83,24 +83,34 @@ def test_kappa_of_verdicts_equals_cohens_kappa() -> None:
     assert weighted_kappa(pairs) == pytest.approx(0.492, abs=5e-4)
 
 
-def test_sensitivity_and_specificity_have_wilsons_interval_where_nothing_is_clustered() -> None:
+def test_sensitivity_and_specificity_have_exact_intervals_where_nothing_is_clustered() -> None:
     said = [(True, True)] * 40 + [(False, True)] * 10 + [(True, False)] * 5 + [(False, False)] * 45
     ratings = [RatedTwice(f"c{i}", float(j), j, float(p), p) for i, (j, p) in enumerate(said)]
-    found = judge_agreement(ratings, draws=20)
+
+    def whole(right: int) -> Interval | None:
+        return proportion(((str(i), i < right) for i in range(50)), unit="conversation").interval
+
+    found = judge_agreement(ratings)
     assert found.confusion == confusion(said) == Confusion(40, 5, 10, 45)
     assert found.confusion.total == found.clusters == 100
-    assert (found.sensitivity.value, found.sensitivity.interval) == (0.8, proportion(40, 50).interval)
-    assert (found.specificity.value, found.specificity.interval) == (0.9, proportion(45, 50).interval)
+    assert (found.sensitivity.value, found.sensitivity.interval) == (
+        0.8,
+        whole(40),
+    )
+    assert (found.specificity.value, found.specificity.interval) == (
+        0.9,
+        whole(45),
+    )
     assert found.kappa.value == pytest.approx(0.7)
 
 
 def test_verdicts_of_few_conversations_give_wider_intervals() -> None:
     apart = rated(60, Random(3), verdicts=1)
     # The same verdicts, each given five times in its conversation: nothing more is known.
-    repeated = judge_agreement([one for one in apart for _ in range(5)], draws=300)
-    once = judge_agreement(apart, draws=300)
+    repeated = judge_agreement([one for one in apart for _ in range(5)])
+    once = judge_agreement(apart)
     taken_for_300 = judge_agreement(
-        [replace(one, cluster=f"{one.cluster} {i}") for one in apart for i in range(5)], draws=300
+        [replace(one, cluster=f"{one.cluster} {i}") for one in apart for i in range(5)]
     )
     for name in ("sensitivity", "kappa", "kappa_quadratic"):
         widths = [
@@ -111,14 +121,16 @@ def test_verdicts_of_few_conversations_give_wider_intervals() -> None:
         assert widths[1] > 1.8 * widths[2], name
 
 
-def test_the_same_seed_draws_the_same_interval_and_few_clusters_none() -> None:
-    clusters = [{(float(i % 3), float(i % 2)): 2} for i in range(12)]
-    first = bootstrap_interval(clusters, krippendorff_alpha, seed=4, draws=100)
-    assert first == bootstrap_interval(clusters, krippendorff_alpha, seed=4, draws=100)
-    assert first != bootstrap_interval(clusters, krippendorff_alpha, seed=5, draws=100)
-    assert bootstrap_interval(clusters[:9], krippendorff_alpha) is None
+def test_a_judge_that_always_agrees_has_an_interval_of_some_width_and_few_conversations_none() -> None:
+    agreeing = [RatedTwice(f"c{i}", i % 2, bool(i % 2), i % 2, bool(i % 2)) for i in range(30)]
+    for name in ("kappa", "kappa_quadratic", "alpha", "alpha_ordinal"):
+        found = getattr(judge_agreement(agreeing), name)
+        assert found.value == 1, name
+        assert 0.6 < found.interval.low < 0.9, name
+        assert found.interval.high == 1, name
+        assert getattr(judge_agreement(agreeing[:29]), name).interval is None, name
 
 
 def test_intervals_of_clustered_verdicts_contain_the_true_value() -> None:
-    for name, share in agreement_coverage(20, conversations=40, everything=1500, resampled=100).items():
+    for name, share in agreement_coverage(20, conversations=40, everything=1500).items():
         assert share >= 0.8, (name, share)  # 16 of 20; docs/validation.md has the long run

@@ -15,9 +15,14 @@ AIRLINE = json.loads(
 )
 
 
+def tries(name: str, passed: int, trials: int, case: str = "") -> Tries:
+    """Return a task of so many trials, the first of which passed."""
+    return Tries(name, {trial: trial < passed for trial in range(trials)}, case)
+
+
 def airline() -> list[Tries]:
     """Return the 50 tasks."""
-    return [Tries(str(i), successes, AIRLINE["trials"]) for i, successes in enumerate(AIRLINE["successes"])]
+    return [tries(str(i), n, AIRLINE["trials"]) for i, n in enumerate(AIRLINE["successes"])]
 
 
 def test_the_published_figures_of_tau_bench_are_reproduced_with_intervals() -> None:
@@ -28,17 +33,32 @@ def test_the_published_figures_of_tau_bench_are_reproduced_with_intervals() -> N
         assert interval is not None
         assert one.value is not None
         assert interval.low < one.value < interval.high
-        assert interval.scope == "clustered by task, 50 tasks"
+        assert interval.scope == "clustered by case, 50 cases"
         assert 0.15 < interval.high - interval.low < 0.27
 
 
 def test_few_tasks_have_no_interval_and_perfect_results_a_wide_one() -> None:
-    assert pass_k_interval(airline()[:4], 2) is None
-    assert pass_k_interval([Tries("a", 1, 1)] * 9, 2) is None
-    interval = pass_k_interval([Tries("a", 4, 4)] * 9, 2)
+    assert pass_k_interval(airline()[:9], 2) is None
+    assert pass_k_interval([tries(str(i), 1, 1) for i in range(12)], 2) is None
+    interval = pass_k_interval([tries(str(i), 4, 4) for i in range(12)], 2)
     assert interval is not None
-    assert 0.5 < interval.low < 0.75
+    assert 0.7 < interval.low < 0.8
     assert interval.high == 1
+
+
+def test_tasks_that_are_judged_in_the_same_conversations_are_not_independent() -> None:
+    """Ten tasks that pass and fail together say no more than one."""
+    one = [tries("a", 9, 12, "case")]
+    ten = [tries(str(i), 9, 12, "case") for i in range(10)]
+    alone, together = pass_k_interval(one, 2), pass_k_interval(ten, 2)
+    assert alone is not None
+    assert together is not None
+    assert (together.low, together.high) == pytest.approx((alone.low, alone.high))
+    assert together.scope == "these tasks only, 12 conversations"
+    assert pass_k_interval([tries(str(i), 9, 9, "case") for i in range(10)], 1) is None  # nine conversations
+    perfect = pass_k_interval([tries("a", 12, 12, "case")], 2)
+    assert perfect is not None
+    assert perfect.low == pytest.approx(0.025 ** (2 / 12))
 
 
 @pytest.mark.parametrize("k", [1, 4])

@@ -28,7 +28,10 @@ def test_pass_hat_k_is_the_share_of_k_trials_that_all_succeed(case: tuple[int, i
 
 
 def test_pass_k_is_the_mean_over_tasks_and_names_those_with_too_few_trials() -> None:
-    tasks = [Tries("a", 4, 4), Tries("b", 2, 4), Tries("c", 1, 1)]
+    tasks = [
+        Tries(name, {trial: trial < passed for trial in range(trials)})
+        for name, passed, trials in (("a", 4, 4), ("b", 2, 4), ("c", 1, 1))
+    ]
     found = pass_k(tasks, 2)
     assert found.value == pytest.approx((1 + 1 / 6) / 2)
     assert (found.tasks, found.undefined) == (2, ("c",))

@@ -98,10 +98,10 @@ def test_a_time_or_list_at_the_start_is_not_taken_for_a_name() -> None:
 
 
 def test_intervals_are_by_conversation() -> None:
-    talks = [user(*["yes maybe"] * 10) if i % 2 else user(*["word " * 12] * 10) for i in range(8)]
+    talks = [user(*["yes maybe"] * 10) if i % 2 else user(*["word " * 12] * 10) for i in range(10)]
     found = realism(talks).words_per_turn
     assert found.interval is not None
-    assert found.interval.high - found.interval.low > 5  # eight conversations, not eighty turns
+    assert found.interval.high - found.interval.low > 5  # ten conversations, not a hundred turns
 
 
 def test_an_empty_conversation_is_not_measured() -> None:

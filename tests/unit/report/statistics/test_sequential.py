@@ -6,11 +6,14 @@ from random import Random
 
 import pytest
 
+from bioeval_tui.report.statistics.estimates import Sample, estimate
 from bioeval_tui.report.statistics.sequential import ConfidenceSequence
-from tests.simulations.stopping import passes, scores, stops, twelve_cases
+from tests.simulations.stopping import passes, scores, sharing, stops, twelve_cases
 
 
-@pytest.mark.parametrize(("draw", "rounds"), [(scores, 100), (passes, 100), (twelve_cases, 15)])
+@pytest.mark.parametrize(
+    ("draw", "rounds"), [(scores, 100), (passes, 100), (twelve_cases, 15), (sharing, 40)]
+)
 def test_without_a_difference_few_batches_stop_early_but_many_with_a_naive_test(draw, rounds: int) -> None:  # type: ignore[no-untyped-def]
     found = stops(400, rounds, draw, difference=0.0)
     assert found.sequence <= 0.05 + 0.02  # two standard errors; docs/validation.md has the long run
@@ -21,7 +24,7 @@ def test_a_difference_of_0_2_is_found_soon() -> None:
     found = stops(100, 120, scores, difference=0.2)
     assert found.sequence > 0.97
     assert found.median_rounds < 40
-    assert stops(50, 15, twelve_cases, difference=0.2).median_rounds <= 5
+    assert stops(30, 60, twelve_cases, difference=0.2).median_rounds <= 45
 
 
 def test_the_interval_and_the_decision_agree_at_every_look() -> None:
@@ -48,6 +51,16 @@ def test_the_interval_never_widens_and_contains_the_mean() -> None:
             ok &= interval.low <= 0.2 <= interval.high
         held += ok
     assert held >= 11
+
+
+def test_the_interval_of_a_stopped_batch_is_that_of_its_sequence() -> None:
+    values = [0.9, 1.0, 0.8, 0.9, 1.0, 1.0, 0.9, 0.8, 1.0, 0.9]
+    usual = estimate([Sample("job", value) for value in values])
+    stopped = estimate([Sample("job", value, stopped=True) for value in values])
+    assert usual.interval is not None
+    assert stopped.interval is not None
+    assert stopped.interval.width > usual.interval.width
+    assert stopped.interval.scope == "valid at every look, 10 rounds"
 
 
 def test_a_decision_is_final() -> None:

@@ -37,8 +37,8 @@ def test_the_best_model_comes_first_with_means_uplift_and_latency() -> None:
     assert "range, where there are too few" in legend
 
 
-def test_bars_show_intervals_from_five_values_on() -> None:
-    lines = texts(board(batch(5), 120, 40, None))
+def test_bars_show_intervals_from_ten_values_on() -> None:
+    lines = texts(board(batch(10), 120, 40, None))
     assert "├" in lines[2]
     assert "range" not in lines[4]
     assert "±0.02" in lines[8]  # the heat map's fields

@@ -25,8 +25,8 @@ def differing(*pairs: tuple[float, float]) -> Difference:
     [
         (differing((0.2, 0.6)), "     │   ● "),
         (differing((0.6, 0.2)), " ●   │     "),
-        (differing(*((0.5, 0.5 + by) for by in (0.1, 0.15, 0.2, 0.25, 0.3))), "     │├●┤  "),
-        (differing(*((0.5, 0.5 + by) for by in (-0.1, -0.05, 0.0, 0.05, 0.1))), "    ├●┤    "),
+        (differing(*((0.5, 0.5 + by) for by in (0.1, 0.15, 0.2, 0.25, 0.3) * 2)), "     │├●┤  "),
+        (differing(*((0.5, 0.5 + by) for by in (-0.1, -0.05, 0.0, 0.05, 0.1) * 2)), "    ├●┤    "),
         (differing(), "     │     "),
         (None, "     │     "),
     ],

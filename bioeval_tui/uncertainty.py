@@ -1,0 +1,303 @@
+"""How sure a number is: every interval that this program shows is made here.
+
+A caller says what was drawn independently of each other (test rows, or cases with their conversations), which values are
+possible, and whether the values are differences of pairs. It gets an `Interval` that says on what it rests, or None
+where no method holds. `docs/statistics.md` has the methods, `docs/validation.md` their coverage in the corners.
+
+Shares and bounded means take Clopper and Pearson's interval for the number of independent yes-or-no values that would
+have the same error (Korn and Graubard, Confidence intervals for proportions with small expected number of positive
+counts, 1998). statsmodels has this for plain counts only, without clusters and means. It has a width also where
+nothing varies, and stays among possible values. Sums of independent parts are joined by MOVER (Zou and Donner, 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import fsum, inf, sqrt
+from statistics import NormalDist, fmean
+from typing import Any, TypeVar
+
+LEVEL = 0.95
+"""The level of every interval that this program shows."""
+
+TAIL = (1 - LEVEL) / 2
+
+Z = NormalDist().inv_cdf(1 - TAIL)
+"""The quantile of the standard normal distribution for that level."""
+
+FEWEST_UNITS = 10
+"""Fewest independent cases, conversations or rows for an interval; fewer do not represent others."""
+
+FEWEST_CURVED = 30
+"""The same for AUC, F1, Matthews and kappa, which are no means."""
+
+PILED = 4.0
+"""If all values lie close to a bound, their error is taken as if so many more varied as much as values can."""
+
+FEW_PILED = 0.25
+"""Of most distributions, as many values lie close to the bound. No more error is added for them."""
+
+TINY = 1e-12
+
+Bounds = tuple[float, float]
+_Unit = TypeVar("_Unit", bound=Hashable)
+UNIT: Bounds = (0.0, 1.0)
+CHANGE: Bounds = (-1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A 95 % interval. `scope` says on what it rests, `method` how it was made."""
+
+    low: float
+    high: float
+    scope: str = ""
+    method: str = ""
+
+    @property
+    def width(self) -> float:
+        """How far the ends are apart; never 0."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A mean over `values` that come from `units` independent draws. There is no interval of too few units."""
+
+    value: float
+    standard_error: float | None
+    values: int
+    units: int
+    degrees: float | None
+    """Degrees of freedom of the error."""
+
+    interval: Interval | None = None
+
+
+def mean_of(
+    groups: Mapping[Any, Sequence[float]],
+    bounds: Bounds,
+    *,
+    unit: str = "case",
+    within: str = "",
+    paired: bool = False,
+    fewest: int = FEWEST_UNITS,
+) -> Measured | None:
+    """Return the mean over all values with its interval; None without a value.
+
+    Args:
+        groups: the values of each independent unit: a case, or a conversation.
+        bounds: the least and the greatest value there can be; infinite ones give Student's interval.
+        unit: what the groups are, for the scope.
+        within: what the values of one group are, if they are independent draws of a single group; never of several.
+        paired: the values are differences, whose interval is Student's, as is their test.
+        fewest: the fewest units for an interval.
+    """
+    held = [list(values) for values in groups.values() if values]
+    values = [value for group in held for value in group]
+    if not values:
+        return None
+    clusters = held if len(held) > 1 else [[value] for value in values]
+    mean, size = fmean(values), len(clusters)
+    if size < 2 or (len(held) == 1 and not within):
+        return Measured(mean, None, len(values), len(held), None)
+    error = _jackknife(mean, clusters, len(values))
+    # As many equal clusters weigh as much as these (Kish 1965).
+    degrees = max(1.0, len(values) ** 2 / sum(len(each) ** 2 for each in clusters) - 1)
+    found = Measured(mean, error, len(values), size, degrees)
+    if size < fewest:
+        return found
+    scope = f"clustered by {unit}, {size} {unit}s" if len(held) > 1 else f"this {unit} only, {size} {within}s"
+    interval = _of_mean(found, clusters, values, bounds, paired)
+    return Measured(mean, error, len(values), size, degrees, interval and _scoped(interval, scope))
+
+
+def _of_mean(
+    found: Measured,
+    clusters: Sequence[Sequence[float]],
+    values: Sequence[float],
+    bounds: Bounds,
+    paired: bool,
+) -> Interval | None:
+    mean, error, degrees = found.value, found.standard_error, found.degrees
+    assert error is not None
+    assert degrees is not None
+    low, high = bounds
+    if error <= TINY * max(1.0, abs(mean)):
+        return None if inf in (-low, high) else unvaried(mean, bounds, found.units)
+    if paired or inf in (-low, high):
+        half = t_quantile(1 - TAIL, degrees) * error
+        return Interval(max(low, mean - half), min(high, mean + half), method="Student's t")
+    if len(clusters) == len(values) and all(value in bounds for value in values):
+        return share_interval((mean - low) / (high - low), len(values), bounds)
+    span = high - low
+    share = (mean - low) / span
+    most = share * (1 - share)  # the variance of as many values that are all at the bounds
+    # Clusters cannot make values more certain than independent ones; few clusters may look so by chance.
+    alone = fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)
+    variance = max(error**2, alone) / span**2
+    piled = PILED * _piled([fmean(each) for each in clusters], high if share >= 0.5 else low)
+    variance = padded(variance, most, found.units, piled)
+    return bounded(mean, variance * span**2, bounds, degrees)
+
+
+def left_out(value: float, left: Sequence[float], bounds: Bounds, draws: float) -> Interval:
+    """Return the interval of a statistic from its values without one unit each; `draws` is how often it was drawn as a whole."""
+    size = len(left)
+    variance = _spread(left, value) ** 2
+    if variance < TINY**2:
+        return unvaried(value, bounds, draws)
+    low, high = bounds
+    share = (value - low) / (high - low)
+    alone = [size * value - (size - 1) * each for each in left]  # what each unit says by itself
+    piled = PILED * _piled(alone, high if share >= 0.5 else low)
+    variance = padded(variance / (high - low) ** 2, share * (1 - share), size, piled)
+    return bounded(value, variance * (high - low) ** 2, bounds, size - 1)
+
+
+def padded(variance: float, most: float, units: int, more: float) -> float:
+    """Return the squared error of `units` values as if `more` had a variance of `most`."""
+    return ((units - 1) * variance + more * most / units) / (units - 1 + more)
+
+
+def _piled(values: Sequence[float], bound: float) -> float:
+    """Return how far values are piled up at a bound, 0 to 1: closer than a tenth of their mean distance.
+
+    What is rarely far from there decides the mean, and may not have been drawn.
+    """
+    distances = [abs(value - bound) for value in values]
+    share = sum(each <= 0.1 * fmean(distances) for each in distances) / len(distances)
+    return max(0.0, (share - FEW_PILED) / (1 - FEW_PILED))
+
+
+def _jackknife(mean: float, clusters: Sequence[Sequence[float]], n: int) -> float:
+    """Return the standard error of a mean by leaving out one cluster at a time (s / √n if each has one value)."""
+    left = [(mean * n - fsum(each)) / (n - len(each)) for each in clusters]
+    return _spread(left, mean)
+
+
+def _spread(left: Sequence[float], value: float) -> float:
+    return sqrt((len(left) - 1) / len(left) * fsum((each - value) ** 2 for each in left))
+
+
+def unvaried(value: float, bounds: Bounds, units: float) -> Interval:
+    """Return the exact interval of a mean if all of `units` values are the same.
+
+    All are, with a probability of less than 2.5 %, if a larger share of values would be others, up to the bounds.
+    """
+    others = 1 - TAIL ** (1 / units)
+    low, high = bounds
+    return Interval(value - others * (value - low), value + others * (high - value), method="exact")
+
+
+def bounded(value: float, variance: float, bounds: Bounds, degrees: float = inf) -> Interval:
+    """Return the interval of a value with such an error: that of the share from the effective number of yes and no."""
+    low, high = bounds
+    share = (value - low) / (high - low)
+    effective = share * (1 - share) / variance * (high - low) ** 2
+    if degrees < inf:
+        effective *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
+    return share_interval(share, effective, bounds, "Clopper-Pearson, effective number")
+
+
+def share_interval(
+    share: float, n: float, bounds: Bounds = UNIT, method: str = "Clopper-Pearson"
+) -> Interval:
+    """Return Clopper and Pearson's interval of a share of `n` independent values, moved to `bounds`."""
+    least, most = share_ends(share, n, TAIL)
+    low, high = bounds
+    return Interval(low + float(least) * (high - low), low + float(most) * (high - low), method=method)
+
+
+def share_ends(share: float, n: float, tail: Any) -> tuple[Any, Any]:
+    """Return both ends of Clopper and Pearson's interval of a share with `tail` on each side, which may be an array."""
+    yes, no = share * n, n - share * n
+    least = 0.0 * tail if yes <= TINY * n else special().betaincinv(yes, no + 1, tail)
+    most = 1.0 + 0.0 * tail if no <= TINY * n else special().betaincinv(yes + 1, no, 1 - tail)
+    return least, most
+
+
+def statistic_of(
+    clusters: Sequence[Mapping[_Unit, float]],
+    statistic: Callable[[Mapping[_Unit, float]], float | None],
+    one_more: Mapping[_Unit, float],
+    unit: str,
+    *,
+    bounds: Bounds = CHANGE,
+    fewest: int = FEWEST_CURVED,
+) -> Interval | None:
+    """Return the interval of a statistic of counted units, such as kappa; None for too few clusters.
+
+    The error comes from leaving out one cluster at a time, as if there were one more, `one_more`, in which all is wrong:
+    so it is never 0. Leaving out is undefined if the statistic is.
+    """
+    if len(clusters) < fewest:
+        return None
+    whole = merged(clusters)
+    value, smooth = statistic(whole), statistic(merged([whole, one_more]))
+    if value is None or smooth is None:
+        return None
+    padded = merged([whole, one_more])
+    left = []
+    for each in (*clusters, one_more):
+        part = statistic({unit: count - each.get(unit, 0) for unit, count in padded.items()})
+        if part is None:
+            return None
+        left.append(part)
+    low, high = bounds
+    variance = _spread(left, smooth) ** 2
+    share, size = (smooth - low) / (high - low), len(clusters)
+    effective = share * (1 - share) * (high - low) ** 2 / variance
+    effective *= (Z / t_quantile(1 - TAIL, size - 1)) ** 2
+    found = share_interval((value - low) / (high - low), effective, bounds, "jackknife, effective number")
+    return _scoped(found, f"clustered by {unit}, {size} {unit}s")
+
+
+def merged(clusters: Sequence[Mapping[_Unit, float]]) -> dict[_Unit, float]:
+    """Return the units of all clusters with their counts."""
+    units: dict[_Unit, float] = {}
+    for cluster in clusters:
+        for unit, count in cluster.items():
+            units[unit] = units.get(unit, 0) + count
+    return units
+
+
+def joined(
+    parts: Sequence[tuple[float, float, Interval]], bounds: Bounds, scope: str, variance: float = 0.0
+) -> Interval:
+    """Return the interval of Σ weight · value of independent (weight, value, interval), by MOVER.
+
+    `variance` is that of another, normal part of the sum.
+    """
+    total = fsum(weight * value for weight, value, _ in parts)
+    extra = Z * Z * variance
+    down = sqrt(extra + fsum((weight * (value - one.low)) ** 2 for weight, value, one in parts))
+    up = sqrt(extra + fsum((weight * (one.high - value)) ** 2 for weight, value, one in parts))
+    return Interval(
+        max(bounds[0], total - down), min(bounds[1], total + up), scope, "MOVER of Clopper-Pearson"
+    )
+
+
+def _scoped(found: Interval, scope: str) -> Interval:
+    return Interval(found.low, found.high, scope, found.method)
+
+
+@lru_cache(maxsize=256)
+def t_quantile(share: float, degrees: float) -> float:
+    """Return the quantile of Student's t distribution.
+
+    Raises:
+        ValueError: `share` is not in (0, 1) or `degrees` is below 1.
+    """
+    if not 0 < share < 1 or degrees < 1:
+        raise ValueError(f"no t quantile for {share} with {degrees} degrees of freedom")
+    return float(special().stdtrit(degrees, share))
+
+
+def special() -> Any:
+    """Return `scipy.special`, which `scipy.stats` calls."""
+    from scipy import special  # commands start without it; scipy.stats takes three times as long to load
+
+    return special

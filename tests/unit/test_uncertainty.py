@@ -1,0 +1,85 @@
+"""Intervals in the corners: never of zero width, none of too few, and the truth within them (a short corner table)."""
+
+from __future__ import annotations
+
+import ast
+from math import inf
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bioeval_tui.uncertainty import CHANGE, UNIT, joined, mean_of, share_interval
+from tests.simulations import corners
+
+PACKAGE = Path(__file__).parents[2] / "bioeval_tui"
+
+
+@given(st.lists(st.one_of(st.floats(0, 1), st.sampled_from((0.0, 1.0))), min_size=10, max_size=40))
+def test_ten_bounded_values_have_an_interval_that_contains_their_mean(values: list[float]) -> None:
+    for bounds, paired in ((UNIT, False), (CHANGE, True)):
+        found = mean_of({"job": values}, bounds, within="trial", paired=paired)
+        assert found is not None
+        assert found.interval is not None
+        assert found.interval.width > 0
+        assert found.interval.low - 1e-9 <= found.value <= found.interval.high + 1e-9
+        assert bounds[0] - 1e-9 <= found.interval.low <= found.interval.high <= bounds[1] + 1e-9
+        assert found.interval.method
+
+
+def test_values_of_one_conversation_are_never_taken_for_independent() -> None:
+    found = mean_of({"conversation": [0.1, 0.9] * 20}, UNIT, unit="conversation")
+    assert found is not None
+    assert found.interval is None
+
+
+def test_values_without_bounds_that_are_all_equal_have_no_interval() -> None:
+    found = mean_of({str(i): [7.0] for i in range(12)}, (0.0, inf))
+    assert found is not None
+    assert found.interval is None
+
+
+def test_independent_parts_are_joined_by_their_weights() -> None:
+    parts = [(0.5, 1.0, share_interval(1.0, 20)), (0.5, 0.0, share_interval(0.0, 20))]
+    found = joined(parts, UNIT, "")
+    assert (found.low + found.high) / 2 == pytest.approx(0.5)
+    assert found.width == pytest.approx(share_interval(1.0, 20).width)
+
+
+def test_every_interval_is_made_by_the_engine() -> None:
+    """Outside of it, `Interval(…)` is called only where its scope is put into words."""
+    makers = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Interval"
+    }
+    assert makers == {
+        "uncertainty.py",
+        "report/statistics/estimates.py",  # pass^k's scope
+        "report/statistics/sequential.py",  # the betting sequence, which is valid at every look
+    }
+
+
+NOT_HELD = {("mean of scores", "beta, spread 1"), ("ROC AUC", "10% positive")}
+"""Kinds and designs of which docs/validation.md has cells that fail."""
+
+
+def test_no_other_cell_of_the_corner_table_fails() -> None:
+    """Forty draws of each cell; `scripts/validate-statistics corners --seed N` makes the table."""
+    found = list(corners.cells(40, seed=3, most=30))
+    failing = [
+        cell.row for cell in found if "coverage" in cell.fails and (cell.what, cell.detail) not in NOT_HELD
+    ]
+    assert failing == []
+    for cell in found:
+        curved = cell.what in (
+            "ROC AUC",
+            "f1_macro",
+            "matthews",
+            "cohen_kappa",
+            "judge's kappa",
+            "corrected score",
+        )
+        assert bool(cell.shown) == (cell.units >= (30 if curved else 10)), cell.row
