@@ -212,7 +212,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "is too strict (what is met lacks 0.40, right is 0), drifts (−0.50 from its first to its last calls), "
      "has changed (+0.10 since the earlier test), invents quotations (in 25% of the conversations)"),
     (of.SimulatedUsers("facts withheld", FELL),
-     f"facts withheld: simulated users score the agent 0.76 lower than a person, 95 % interval {interval_words(FELL.estimate.interval)} (6 trials)"),
+     f"facts withheld: simulated users score the agent 0.76 lower than a person, 95 % interval {interval_words(FELL.estimate.interval)} (12 trials)"),
     (of.SimulatedUsers("facts withheld", SAME),
      "facts withheld: scores with simulated users lie ±0.00 from a person's (1 trial): too few to tell"),
     (of.SimulatedUsers("facts withheld", difference([])),
