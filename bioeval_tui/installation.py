@@ -139,13 +139,17 @@ def _requirements() -> dict[str, tuple[str, str]]:
 
 
 def _source() -> str:
-    """Return what this program was installed from: a path, or its name on PyPI."""
+    """Return what this program was installed from: a path, an address, or its name in an index that served it."""
     try:
-        text = importlib.metadata.distribution(NAME).read_text("direct_url.json")
-        url = urlsplit(str(json.loads(text or "{}").get("url", "")))
-    except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
+        origin = json.loads(importlib.metadata.distribution(NAME).read_text("direct_url.json") or "{}")
+        url, repository = str(origin.get("url", "")), origin.get("vcs_info")
+        if repository:
+            return f"{repository['vcs']}+{url}@{repository['commit_id']}"
+    except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError, KeyError, TypeError):
         return NAME
-    return url2pathname(url.path) if url.scheme == "file" else NAME
+    if url.startswith("file:"):
+        return url2pathname(urlsplit(url).path)
+    return url or NAME
 
 
 def _made_by_uv(prefix: Path) -> bool:

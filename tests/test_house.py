@@ -9,8 +9,10 @@ import ast
 import functools
 import re
 from collections import Counter
+from pathlib import Path
 
 import grimp  # import-linter brings it: the same graph as `lint-imports` judges
+import pytest
 
 from tests.sources import GROUP, PACKAGE, nodes
 
@@ -146,3 +148,47 @@ def test_docstrings_list_the_errors_that_a_function_raises() -> None:
         if "raise" not in said.lower() and not (place.startswith(EXPRESSION_LIBRARY) and not said):
             silent.append(place)
     assert silent == []
+
+
+NOT_OURS = re.compile(
+    r"(?:pip3?|pipx|uv tool|uv pip|uv|poetry|conda)\s+(?:install|add)\b(?:\s+-\S+)*\s+['\"]?bioeval-tui\b"
+    r"|\buvx\s+(?:--from\s+)?['\"]?bioeval-tui\b|\bpipx run\s+bioeval-tui\b|\b(?:uses|image):\s*\S*bioeval-tui/"
+    r"|\bdocker (?:pull|run)\b[^\n]*?\s[\w.-]+/bioeval-tui\b"
+    r"|(?:https?|ssh|git)://[^\s/]*bioeval|https?://[^\s)>\"']*/bioeval-tui\b|git@\S*bioeval-tui",
+)
+"""What sends people to a package, a repository or a site of this program's name, none of which is ours."""
+
+
+def published_texts() -> list[Path]:
+    root = PACKAGE.parent
+    text = {".md", ".yml", ".yaml", ".toml", ".cff", ".ipynb", ".py"}
+    pages = [path for path in root.iterdir() if path.suffix in text or path.name == "Dockerfile"]
+    for folder in ("docs", ".github", "sample_jobs", "sample_submissions", PACKAGE.name):
+        pages += [path for path in (root / folder).rglob("*") if path.suffix in text]
+    return pages
+
+
+def test_nobody_is_sent_to_a_name_that_is_not_ours() -> None:
+    found = [
+        f"{path.name}: {match[0]}"
+        for path in published_texts()
+        for match in NOT_OURS.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run: pip install bioeval-tui",
+        "pip install -U 'bioeval-tui[kaggle]'",
+        "uv tool install bioeval-tui --with langgraph",
+        "uvx bioeval-tui demo",
+        "- uses: bioeval-tui/bioeval-tui@main",
+        "https://github.com/bioeval-tui/bioeval-tui/tree/main/docs",
+        "https://bioeval-tui.readthedocs.io",
+        "docker run --rm ghcr.io/bioeval-tui demo",
+    ],
+)
+def test_such_names_are_found(line: str) -> None:
+    assert NOT_OURS.search(line)

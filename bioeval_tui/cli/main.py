@@ -182,7 +182,10 @@ def _defect(error: Exception) -> None:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             file.write("".join(traceback.format_exception(error)))
-        where = f"; to report it, send {home_relative(log)} and what `bioeval-tui doctor` prints"
+        where = (
+            f"; to report it (`bioeval-tui docs install`), send {home_relative(log)} and what"
+            " `bioeval-tui doctor` prints"
+        )
     except OSError:
         where = "; run again with --debug to see the details"
     crashed = isinstance(error, ScreenCrashError)

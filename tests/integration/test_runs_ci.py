@@ -59,6 +59,7 @@ def run_script(script: str, checkout: Path, data_dir: str) -> subprocess.Complet
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
         "BIOEVAL_DATA_DIR": str(checkout / data_dir),
         "GITHUB_STEP_SUMMARY": str(checkout / "step_summary.md"),
+        "GITHUB_OUTPUT": str(checkout / "outputs.txt"),
     }
     process = subprocess.Popen(
         ["bash", "-eo", "pipefail", "-c", script],
@@ -97,20 +98,34 @@ def test_the_github_actions_script_runs(checkout: Path) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     steps = {step["name"]: step["run"] for step in action["runs"]["steps"] if "run" in step}
     (env,) = [step["env"] for step in action["runs"]["steps"] if step.get("name") == "Evaluate"]
-    assert "BIOEVAL_DATA_DIR" not in env, "the agent's graph is in the data folder of the whole job"
+    assert "BIOEVAL_DATA_DIR" not in (ROOT / "action.yml").read_text(encoding="utf-8"), (
+        "it is the agent's, too"
+    )
+    assert set(env) == {"REPORTS", "JOBS", "AGENT_URL", "OPTIONS"}
+    (checkout / "eval" / "drug_interaction.yml").rename(checkout / "eval" / "drug interaction.yml")
+    shutil.copytree(checkout / "eval", checkout / "more jobs")
     start = next(
         step["run"] for step in GITHUB["jobs"]["evaluate"]["steps"] if "agent" in step.get("name", "")
     )
     assert set(ACTION["with"]) <= set(action["inputs"])
     given = {name.replace("-", "_").upper(): value for name, value in ACTION["with"].items()}
-    given["REPORTS"] = "reports"
+    given |= {"REPORTS": "the reports", "JOBS": f"{given['JOBS']}\nmore jobs/drug interaction.yml"}
+    given["OPTIONS"] += ' --md "a summary.md"'  # the last one counts
     exported = "\n".join(f"export {name}='{value}'" for name, value in given.items())
     done = run_script(
-        "\n".join((start, exported, steps["Evaluate"], steps["Summary"])), checkout, "evaluation"
+        "\n".join((start, exported, f"(\n{steps['Evaluate']}\n)", steps["Summary"])), checkout, "evaluation"
     )
     assert done.returncode == 0, done.stdout
-    check_files(checkout / "reports")
-    assert list((checkout / "evaluation" / "runs").glob("*.jsonl")), "the job's data folder is kept"
+    reports = checkout / "the reports"
+    check_files(reports)
+    assert len(list((reports / "runs").glob("*.jsonl"))) == 3
+    told = dict(
+        line.split("=") for line in (checkout / "outputs.txt").read_text(encoding="utf-8").splitlines()
+    )
+    runs = json.loads((reports / "out.json").read_text(encoding="utf-8"))["runs"]
+    assert float(told["score"]) == pytest.approx(sum(run["score"] for run in runs) / 3, abs=1e-4)
+    assert float(told["uplift"]) > 0
+    assert told["report"] == "the reports/summary.md"
     assert "## Passed" in (checkout / "step_summary.md").read_text(encoding="utf-8")
 
 

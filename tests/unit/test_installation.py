@@ -51,18 +51,31 @@ def test_pipx_installs_with_inject(prefix: Path) -> None:
     assert installation.install_command(["pandas"]) == "pipx inject bioeval-tui 'pandas>=2.2'"
 
 
-def test_a_uv_tool_is_reinstalled_from_its_source(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("origin", "source"),
+    [
+        ({"url": "file:///home/ada/my%20clone", "dir_info": {}}, "'/home/ada/my clone'"),
+        (
+            {"url": "https://host.example/a/b", "vcs_info": {"vcs": "git", "commit_id": "4f1c"}},
+            "git+https://host.example/a/b@4f1c",
+        ),
+        ({"url": "https://host.example/x.whl", "archive_info": {}}, "https://host.example/x.whl"),
+    ],
+)
+def test_a_uv_tool_is_reinstalled_from_its_source(
+    origin: dict[str, object], source: str, prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made_by_uv(prefix)
     (prefix / "uv-receipt.toml").write_text("[tool]\n", "utf-8")
 
     class Installed:
         def read_text(self, name: str) -> str:
-            return json.dumps({"url": "file:///home/ada/my%20clone", "dir_info": {}})
+            return json.dumps(origin)
 
     monkeypatch.setattr(installation.importlib.metadata, "distribution", lambda name: Installed())
     assert (
         installation.install_command(["pandas"])
-        == "uv tool install --reinstall '/home/ada/my clone' --with 'pandas>=2.2'"
+        == f"uv tool install --reinstall {source} --with 'pandas>=2.2'"
     )
 
 

@@ -4,6 +4,7 @@ kernel's time of arrival."""
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import math
 import platform
@@ -416,7 +417,8 @@ def _proxy(url: str) -> httpx2.Proxy:
     proxy = httpx2.Proxy(url)
     if proxy.auth is None:
         return proxy
-    return httpx2.Proxy(proxy.url, headers={"Authorization": aiohttp.encode_basic_auth(*proxy.auth)})
+    user_and_password = base64.b64encode(":".join(proxy.auth).encode()).decode()
+    return httpx2.Proxy(proxy.url, headers={"Authorization": f"Basic {user_and_password}"})
 
 
 def proxy_for(url: str) -> str | None:

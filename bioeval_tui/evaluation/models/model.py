@@ -211,16 +211,21 @@ class ChatModel:
         if self._is_keyless:
             options["headers"]["Authorization"] = openai.Omit()
         options["headers"] |= {name.title(): value for name, value in headers.items()}
-        if stream:
-            return await self._open().post(
-                path,
-                cast_to=object,
-                body=asked,
-                options=options,
-                stream=True,
-                stream_cls=AsyncStream[object],
-            )
-        return await self._open().post(path, cast_to=httpx2.Response, body=asked, options=options)
+        try:
+            if stream:
+                return await self._open().post(
+                    path,
+                    cast_to=object,
+                    body=asked,
+                    options=options,
+                    stream=True,
+                    stream_cls=AsyncStream[object],
+                )
+            return await self._open().post(path, cast_to=httpx2.Response, body=asked, options=options)
+        except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, PeerError):  # openai before 3.15 wraps whatever a transport raises
+                raise error.__cause__ from None
+            raise
 
     def _as_completion(self, data: Any) -> Any:
         return data if self._api == "chat" else responses.as_completion(data)
@@ -265,6 +270,10 @@ def _client(
             return openai.AsyncAzureOpenAI(**shared, **azure, api_key=key, default_headers=user_agent)
         if provider != "openai":
             given: dict[str, Any] = {"base_url": base_url} if base_url else {}
+            if provider == "vertex" and not hasattr(providers, "vertex"):
+                raise UsageError(
+                    f"vertex: needs openai 3.36 or newer; openai {openai.__version__} is installed"
+                )
             if provider == "bedrock":
                 made = providers.bedrock(**given, **({"api_key": key} if key else {}))  # type: ignore[arg-type]
             else:

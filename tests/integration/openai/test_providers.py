@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from openai import providers
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest, provider_url
@@ -66,6 +67,13 @@ async def test_bedrock_gets_its_bearer_token(monkeypatch: pytest.MonkeyPatch) ->
     assert b"authorization: bearer k-bedrock" in head.lower()
 
 
+def test_an_openai_package_without_vertex_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(providers, "vertex", raising=False)
+    with pytest.raises(UsageError, match=r"vertex: needs openai 3\.36 or newer; openai \S+ is installed"):
+        provider_url("vertex")
+
+
+@pytest.mark.skipif(not hasattr(providers, "vertex"), reason="Vertex came with openai 3.36")
 def test_the_vertex_url_is_derived_from_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"vertex: .*project"):
         provider_url("vertex")
