@@ -13,6 +13,7 @@ package was not there.
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import os
 import signal
@@ -102,6 +103,17 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.SIGHUP, lambda number, frame: None
         )  # still no end of the tests, but not passed on
     leftovers.watch()
+
+
+def pytest_sessionstart() -> None:
+    """Collect no garbage while tests are collected: there is none, and a million objects that live to the end."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave out of each later collection of garbage what is there now."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup() -> None:
