@@ -56,7 +56,9 @@ if __name__ != "__main__":
         Raises:
             TimeoutError: it has not ended in time.
         """
-        if not hasattr(os, "fork"):
+        given = {name for name, value in env.items() if os.environ.get(name) != value}
+        # A Python that runs already would not read such a variable.
+        if not hasattr(os, "fork") or any(name.startswith("PYTHON") for name in given):
             return subprocess.run(
                 [sys.executable, "-m", "bioeval_tui", *arguments], capture_output=True, text=True,
                 timeout=timeout, env=env, cwd=cwd, stdin=subprocess.DEVNULL,
