@@ -3,8 +3,8 @@
 Hypothesis tries the same examples in every run, so that a red run means a change and not luck, and sets no
 deadline, as time is measured in benchmarks/ only. `HYPOTHESIS_PROFILE=search` looks for new examples.
 
-`pytest` runs what proves the main things, in about five minutes on two cores; `pytest --all` runs everything. A test
-that you name on the command line always runs.
+`pytest` runs what proves the main things, in 8 minutes of CPU time (494 s, measured with 7,078 tests on Linux);
+`pytest --all` runs everything. A test that you name on the command line always runs.
 
 With BIOEVAL_REQUIRE_REAL=1 a skipped test is a failed one: nothing goes unproved because a server, a browser or a
 package was not there.
