@@ -66,8 +66,8 @@ async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> 
         )  # letters on a choice do nothing
         await pilot.press("down", "right", "down", "space", "down", "4")
         await loaded(app, pilot)
-        assert "3 trials: no interval; 5 give an interval of about ±0.25" in screen_text(app)
-        assert "judging by the last measured run: 3 trials about 2 m 00 s and $1.20, 5" in screen_text(app)
+        assert "3 trials: no interval; 10 give an interval of about ±" in screen_text(app)
+        assert "judging by the last measured run: 3 trials about 2 m 00 s and $1.20, 10" in screen_text(app)
         assert "2 models × 2 conditions × 3 repeats: 12 conversations" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))

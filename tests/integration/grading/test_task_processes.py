@@ -107,7 +107,7 @@ def test_a_grader_that_patches_numpy_changes_only_its_own_score(tasks, evil, way
         sure = dict(uncertainties(reports[:2], pool, call_code=True))
     for found in (batch, alone, examined):
         assert [found[number].score for number in range(5)] == [0.25, 0.125, 0.25, 0.125, 0.25], way
-    assert (sure[0].low, sure[0].high) == (0.25, 0.25)
+    assert (sure[0].low, sure[0].high) == (None, None), "four rows are too few for an interval"
     assert views[0] == views[2] == views[4]
 
 

@@ -87,10 +87,10 @@ def test_tau_bench_has_the_published_pass_k_with_intervals_in_show_and_report(
     taken = CliRunner().invoke(runs, ["import", str(published_airline(tmp_path))], standalone_mode=False)
     run_id = taken.stdout.strip()
     shown = CliRunner().invoke(runs, ["show", run_id], standalone_mode=False).stdout
-    for figure in ("1: 0.420 [0.321, 0.526]", "2: 0.273 [", "3: 0.220 [", "4: 0.200 [0.110, 0.336]"):
+    for figure in ("1: 0.420 [0.314, 0.532]", "2: 0.273 [", "3: 0.220 [", "4: 0.200 [0.100, 0.337]"):
         assert figure in shown
     report = CliRunner().invoke(runs, ["report", run_id, "--format", "html"], standalone_mode=False).stdout
-    assert "1: 0.420 [0.321, 0.526], 2: 0.273 [0.178, 0.396]" in report
+    assert "1: 0.420 [0.314, 0.532], 2: 0.273 [0.167, 0.403]" in report
     found = run_document(load_run(tmp_path / "runs" / f"{run_id}.jsonl"))["conditions"]["supplied"]["pass_k"]
     assert [round(found[k]["value"], 3) for k in "1234"] == [0.42, 0.273, 0.22, 0.2]
     assert "clustered by case, 50 cases" in shown

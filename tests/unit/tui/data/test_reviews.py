@@ -21,6 +21,7 @@ from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.overlay import read_overlay
 from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.record.reviews import mark_of
+from bioeval_tui.report.loading import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.grading import rows_at
 from bioeval_tui.tui.data.reviews import ReviewDesk
@@ -68,7 +69,7 @@ def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> Non
     first = items[0]
     assert first.judged is not None
     assert first.judged.score is not None
-    assert ada.reviewed(recording) is None
+    assert load_run(recording).reviewed is None
     ada.give(first, Given("override", score=0.5, why="half of it"), "ada")
     ben.give(ben.queue(source)[0], Given("override", score=1.0, why="all of it", blind=True), "ben")
     ada.give(items[1], Given("accept", score=items[1].judged.score if items[1].judged else None), "ada")
@@ -82,7 +83,7 @@ def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> Non
     assert [entry.why for entry in again[0].notes] == ["odd"]
     ada.undo(again[0], note, "ada")
     assert ada.queue(source)[0].notes == ()
-    found = ben.reviewed(recording)
+    found = load_run(recording).reviewed
     assert found is not None
     assert (found.reviewers, found.tasks, found.disputed) == (("ada", "ben"), 2, 1)
     assert recording.read_bytes() == before
@@ -111,7 +112,7 @@ def test_a_fault_applies_to_the_whole_conversation(settings: Settings, recording
     desk.give(item, Given("fault", fault="evaluator", why="it never asked"), "ada")
     faults = [bool(found.faults) for found in desk.queue(source)]
     assert faults == [True] * 3 + [False] * 3
-    found = desk.reviewed(recording)
+    found = load_run(recording).reviewed
     assert found is not None
     assert (found.scores["withheld"], found.mean) == (None, None)
 
