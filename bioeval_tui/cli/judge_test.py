@@ -99,7 +99,8 @@ def judge_test(
     controlled = min(count, CONTROLLED)
     say(
         f"{plural(count, 'conversation')}, each asked up to {1 + len(CHANGES)} times, "
-        f"{plural(controlled * len(CONTROLS), 'control')}, and 12 sentinels, twice",
+        f"and {plural(controlled * len(CONTROLS), 'control')}"
+        + ("" if drawn[0][0].job.scorer.kind == "rules" else "; 12 sentinels, twice"),
         err=True,
     )
     asked: list[JudgeAsked] = []

@@ -137,7 +137,7 @@ def test_a_judge_that_does_not_react_to_what_was_said_fails(
     sound = Synthetic(lambda view, place, score: score)
     done = test(run, monkeypatch, sound, "--conversations", "7")
     assert done.return_value == 0
-    assert "7 conversations, each asked up to 7 times, 20 controls, and 12 sentinels, twice" in done.stderr
+    assert "7 conversations, each asked up to 7 times, and 20 controls; 12 sentinels, twice" in done.stderr
     assert "scores the controls clearly lower" in done.stdout
     blind = Synthetic(lambda view, place, score: 0.8, reacts=False)
     done = test(run, monkeypatch, blind, "--conversations", "7")
