@@ -27,9 +27,10 @@ from bioeval_tui.evaluation.engine.processes import fair_loop
 from bioeval_tui.evaluation.engine.spec import Order, RunRequest, spec_of
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import hosts_of, prepare_batch, run_followed, run_prepared
+from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.paths import recording_path
-from bioeval_tui.report import loading
+from bioeval_tui.report import result
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.results import Results as Results
 from bioeval_tui.sample.paths import find_job
@@ -181,7 +182,7 @@ def load_run(run: str | Path, *, as_recorded: bool = False) -> Results:
         RecordingError: the recording cannot be read.
     """
     settings = Settings.from_environment()
-    path = loading.find_recording(str(run), settings.runs_dir)
+    path = find_recording(str(run), settings.runs_dir)
     return _loaded([path], settings, as_recorded=as_recorded)
 
 
@@ -202,7 +203,7 @@ def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[s
 
 def _loaded(paths: Sequence[Path], settings: Settings, *, as_recorded: bool = False) -> Results:
     prices = load_prices(settings.data_dir / FILE_NAME)
-    return Results(tuple(loading.load_run(path, prices=prices, as_recorded=as_recorded) for path in paths))
+    return Results(tuple(result.load_run(path, prices=prices, as_recorded=as_recorded) for path in paths))
 
 
 async def _hold(request: RunRequest, stop: asyncio.Event, *, progress: bool) -> Results:

@@ -37,14 +37,13 @@ from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.deciding import decider_of
-from bioeval_tui.report.document import document_of
+from bioeval_tui.report.document import never_started, run_document
 from bioeval_tui.report.formats.comparison_console import print_rankings
 from bioeval_tui.report.formats.console import ProgressLines, print_score_card, say
 from bioeval_tui.report.formats.plan_console import print_estimates
 from bioeval_tui.report.gate import Gate, GateRules, print_checks
-from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.rankings import rankings
-from bioeval_tui.report.result import result_of, results_of
+from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.report.rows import condition_title
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import summary_lines, ways_out
@@ -275,7 +274,9 @@ def _fold_all(
 
 
 def _result_text(state: RunState, prices: Prices) -> str:
-    return json.dumps(document_of(state, from_state(state, prices=prices)), indent=2, ensure_ascii=False)
+    run = result_of(state, prices=prices)
+    found = never_started() if run is None else run_document(run)
+    return json.dumps(found, indent=2, ensure_ascii=False)
 
 
 def _one_or_list(results: Sequence[str]) -> str:
@@ -285,27 +286,26 @@ def _one_or_list(results: Sequence[str]) -> str:
     )
 
 
-def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
+def print_batch(runs: Sequence[RunResult], console: Console) -> None:
     """Print the conclusion, one row for each run, then the means of each agent and model by condition."""
     if runs:
         console.print(Text(conclude_batch(runs).sentence, style="bold"), soft_wrap=True)
-    results = results_of(runs)
     table = Table(box=None, pad_edge=False)
     table.add_column("run", no_wrap=True, min_width=20)
-    models = [result.brief.model for result in results]
+    models = [run.brief.model for run in runs]
     for title in ("job", *(("model",) if any(models) else ())):
         table.add_column(title)
     for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "scored"):
         table.add_column(Text(title), justify="right")
-    for result, model in zip(results, models, strict=True):
-        held = [result.summary.of(name) for name in CONDITIONS]
-        used = sum(found.score.counted.used for found in result.summary.conditions)
-        named = (result.brief.job, *((model or "",) if any(models) else ()))
+    for run, model in zip(runs, models, strict=True):
+        held = [run.summary.of(name) for name in CONDITIONS]
+        used = sum(found.score.counted.used for found in run.summary.conditions)
+        named = (run.brief.job, *((model or "",) if any(models) else ()))
         cells = [
-            result.run_id,
+            run.run_id,
             *named,
             *(number(found.score.mean) if found else DASH for found in held),
-            f"{used} of {len(result.conditions) * result.planned_trials}",
+            f"{used} of {len(run.conditions) * run.planned_trials}",
         ]
         table.add_row(*map(Text, cells))
     console.print(table)
@@ -316,10 +316,10 @@ def print_batch(runs: Sequence[LoadedRun], console: Console) -> None:
             console.print(Text(f"{summary.label} · {about}: {said}"), soft_wrap=True)
 
 
-def _loaded(spec: EngineSpec, settings: Settings, states: Sequence[RunState]) -> list[LoadedRun]:
+def _loaded(spec: EngineSpec, settings: Settings, states: Sequence[RunState]) -> list[RunResult]:
     prices = load_prices(settings.data_dir / FILE_NAME)
     found = [
-        from_state(state, recording_path(settings.runs_dir, run.run_id), prices)
+        result_of(state, recording_path(settings.runs_dir, run.run_id), prices)
         for run, state in zip(spec.runs, states, strict=True)
     ]
     return [run for run in found if run is not None]

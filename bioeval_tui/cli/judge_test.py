@@ -20,10 +20,10 @@ from bioeval_tui.evaluation.wiring.judge_test import (
     JudgeTester,
     draw,
 )
+from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.formats.agreement import print_reactions, print_sentinels, print_stability
 from bioeval_tui.report.judge_test import reactions_of, scores_of, sentinel_checks, stability_of
-from bioeval_tui.report.loading import find_recording
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import plural

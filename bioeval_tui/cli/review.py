@@ -12,8 +12,8 @@ from bioeval_tui.cli.open_screen import run_app
 from bioeval_tui.cli.options import complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.report.correction import draw
-from bioeval_tui.report.loading import find_recording
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line

@@ -15,7 +15,7 @@ from bioeval_tui.cli.options import OutputFile, complete_run, gate_files, with_g
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
-from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.paths import overlay_path, recording_path
 from bioeval_tui.report import explanation
 from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
@@ -26,8 +26,8 @@ from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, 
 from bioeval_tui.report.formats.comparison_console import print_comparison, print_rankings
 from bioeval_tui.report.formats.registry import TARGET, Asked, Format, choose, known, names, write_runs
 from bioeval_tui.report.gate import Gate, GateRules, print_checks, with_people
-from bioeval_tui.report.loading import find_recording, load_run
 from bioeval_tui.report.rankings import ranking_dicts, rankings
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import keep_exit_code
@@ -36,7 +36,7 @@ from bioeval_tui.terminal import print_document, print_json, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bioeval_tui.report.loading import LoadedRun
+    from bioeval_tui.report.result import RunResult
 
 AS_RECORDED = click.option(
     "--as-recorded", is_flag=True, help="Use the recorded verdicts, even if transcripts were judged again."
@@ -215,7 +215,7 @@ def _write_runs(
     return ExitCode.OK
 
 
-def _load(names: tuple[str, ...], as_recorded: bool) -> list[LoadedRun]:
+def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
     settings = Settings.from_environment()
     prices = load_prices(settings.data_dir / FILE_NAME)
     paths = [find_recording(name, settings.runs_dir) for name in names]

@@ -18,8 +18,7 @@ from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.formats.agreement import change_dict, change_words
 from bioeval_tui.report.formats.console import print_judged_again
 from bioeval_tui.report.judged_again import judged_again_dicts
-from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import load_run
 from bioeval_tui.terminal import print_json, say
 
 
@@ -86,13 +85,10 @@ def rescore(
         if as_json:
             closer = change_dict(change(rated_tasks([rescorer.path])[0]))
             shown = judged_again_dicts(run.judged_again)
-            scores = {
-                "scores": run.state.scores(),
-                "score": run.state.ended.mean if run.state.ended else None,
-            }
+            scores = {"scores": run.scores, "score": run.mean}
             printed.append({"run_id": rescorer.run_id, **scores, "judged_again": shown, "agreement": closer})
         else:
-            print_judged_again(RunResult(run), plain_console())
+            print_judged_again(run, plain_console())
     if as_json:
         print_json(printed, indent=2)
     elif (found_closer := change(rated_tasks(paths)[0])) is not None:

@@ -13,8 +13,7 @@ from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_judged_again, print_manner, print_score_card
-from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import plural
@@ -40,8 +39,8 @@ def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> in
     run = load_run(path, prices=load_prices(settings.data_dir / FILE_NAME), as_recorded=as_recorded)
     if trial is not None and as_json:
         raise UsageError("--trial is for the score card; --json has all trials")
-    if trial is not None and trial > run.started.trials:
-        raise UsageError(f"there is no trial {trial}: the run has {plural(run.started.trials, 'trial')}")
+    if trial is not None and trial > run.planned_trials:
+        raise UsageError(f"there is no trial {trial}: the run has {plural(run.planned_trials, 'trial')}")
     for problem in run.problems:
         say(f"note: {problem}", err=True)
     if excluded_trials(run.state) and (offer := rerun_offer(path)):
@@ -50,12 +49,11 @@ def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> in
         print_json(run_document(run), indent=2)
         return ExitCode.OK
     console = plain_console()
-    result = RunResult(run)
-    print_score_card(result, console, trial)
-    print_judged_again(result, console)
-    print_manner(result, console)
-    if result.reviewed_words:
-        say(f"\nreviewed: {result.reviewed_words}")
+    print_score_card(run, console, trial)
+    print_judged_again(run, console)
+    print_manner(run, console)
+    if run.reviewed_words:
+        say(f"\nreviewed: {run.reviewed_words}")
     return ExitCode.OK
 
 

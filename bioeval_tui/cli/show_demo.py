@@ -89,7 +89,7 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
                 advice = "evaluate your own agent: bioeval-tui new job.yml"
             # After the last screen: the first one waits for no statistics.
             from bioeval_tui.report.conclusion import conclude_batch
-            from bioeval_tui.report.loading import load_run
+            from bioeval_tui.report.result import load_run
 
             console = plain_console()
             sentence = conclude_batch([load_run(path) for path in paths]).sentence

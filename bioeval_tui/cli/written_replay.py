@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.replay import reading_times, replay_times
-from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.files import write_private
 from bioeval_tui.report.formats.replays import asciicast, player, require_ffmpeg, write_video
-from bioeval_tui.report.loading import find_recording, load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
@@ -57,12 +57,12 @@ def write_replay(
     finally:
         services.close()
     frames = [(frame.at_s, frame.marker, frame.lines) for frame in found]
-    sentence = conclude(loaded.state).sentence
+    job, sentence = loaded.brief.job, loaded.conclusion.sentence
     for kind, file in files.items():
         if kind == "cast":
-            write_private(file, asciicast(frames, cells, f"{loaded.started.job_name}: {sentence}", LAST_S))
+            write_private(file, asciicast(frames, cells, f"{job}: {sentence}", LAST_S))
         elif kind == "html":
-            write_private(file, player(frames, loaded.started.job_name, sentence))
+            write_private(file, player(frames, job, sentence))
         else:
             write_video(file, kind, frames, LAST_S)
         say(f"wrote {clean_line(str(file), 300)}", err=True)

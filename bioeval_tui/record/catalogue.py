@@ -489,3 +489,15 @@ def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
         imported=is_imported(path),
         identity=started.identity | {"job file": started.job_sha256[:8]} if started else {},
     )
+
+
+def find_recording(text: str, runs_dir: Path) -> Path:
+    """Return the recording that `text` names: a file, or a run id or part of one.
+
+    Raises:
+        UsageError: no run or several match.
+    """
+    path = Path(text)
+    if text.endswith(SUFFIX) and path.is_file():
+        return path
+    return Catalogue(runs_dir).find(text)

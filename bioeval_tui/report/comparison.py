@@ -10,17 +10,15 @@ from statistics import fmean
 from typing import Any, Literal
 
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.record.state import MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
 from bioeval_tui.report.advice import advice
 from bioeval_tui.report.correction import people_say
-from bioeval_tui.report.costs import Spent, spent
+from bioeval_tui.report.costs import Spent
 from bioeval_tui.report.findings import RunNote
 from bioeval_tui.report.judged_again import verdicts_replaced
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.rows import target_ms
+from bioeval_tui.report.result import ConversationResult, RunResult
 from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
 from bioeval_tui.report.statistics.differences import (
     FOUND_AT,
@@ -38,23 +36,23 @@ _LISTED, _LONGEST = 3, 40
 """How many differences between two jobs a note lists, and the most characters of each path and value."""
 
 
-def times_not_compared(a: LoadedRun, b: LoadedRun) -> of.TimesNotCompared | None:
+def times_not_compared(a: RunResult, b: RunResult) -> of.TimesNotCompared | None:
     """Return why response times of the two runs are not compared; None if they are."""
     one, two = a.started.concurrency, b.started.concurrency
     return None if one == two else of.TimesNotCompared(one, two)
 
 
-def targets_differ(a: LoadedRun, b: LoadedRun) -> bool:
+def targets_differ(a: RunResult, b: RunResult) -> bool:
     """Return whether the runs score the same response times differently, so that their timing parts are not comparable."""
-    return target_ms(a.state) != target_ms(b.state)
+    return a.target_ms != b.target_ms
 
 
-def run_notes(a: LoadedRun, b: LoadedRun) -> tuple[RunNote, ...]:
+def run_notes(a: RunResult, b: RunResult) -> tuple[RunNote, ...]:
     """Return what differs between the runs besides their results, and what is missing from either."""
     return (*_setup_notes(a, b), *_notes_on("A", a, b), *_notes_on("B", b, a), *_trial_notes(a, b))
 
 
-def _setup_notes(a: LoadedRun, b: LoadedRun) -> Iterator[RunNote]:
+def _setup_notes(a: RunResult, b: RunResult) -> Iterator[RunNote]:
     one, two = a.started, b.started
     if one.job_sha256 != two.job_sha256:
         yield _jobs_differ(one.job, two.job)
@@ -70,32 +68,32 @@ def _setup_notes(a: LoadedRun, b: LoadedRun) -> Iterator[RunNote]:
         yield of.TimingLeftOut(targets_differ(a, b))
 
 
-def _identity(run: LoadedRun) -> dict[str, str]:
+def _identity(run: RunResult) -> dict[str, str]:
     """Return who was tested by whom, with what, and when."""
     started = run.started
     return started.identity | {
-        "agent's own name": run.state.agent_identity,
-        "agent's model": run.state.agent_model or "",
-        "evaluator": run.state.evaluator,
-        "judge": run.state.judge,
+        "agent's own name": run.brief.agent_identity,
+        "agent's model": run.brief.model or "",
+        "evaluator": run.brief.evaluator,
+        "judge": run.brief.judge,
         "seed": str(started.seed),
         "day": day(started.at),
     }
 
 
-def _notes_on(name: str, run: LoadedRun, other: LoadedRun) -> Iterator[RunNote]:
-    if again := verdicts_replaced(run.judged_again, len(run.state.conversations), run=name):
+def _notes_on(name: str, run: RunResult, other: RunResult) -> Iterator[RunNote]:
+    if again := verdicts_replaced(run.judged_again, len(run.conversations), run=name):
         yield again
-    only = run.state.only_condition
+    only = run.only_condition
     if only and set(run.started.conditions) != set(other.started.conditions):
-        yield of.RunOfOneCondition(name, run.state.condition_title(only))
-    if not run.state.clean:
-        yield of.UncleanRun(name, run.state.cleanness, run.state.why_not_clean)
-    if run.state.ended is None or run.state.ended.status != "completed":
+        yield of.RunOfOneCondition(name, run.condition_title(only))
+    if not run.clean:
+        yield of.UncleanRun(name, run.cleanness, run.why_not_clean)
+    if run.status != "completed":
         yield of.RunUnfinished(name)
 
 
-def _trial_notes(a: LoadedRun, b: LoadedRun) -> Iterator[RunNote]:
+def _trial_notes(a: RunResult, b: RunResult) -> Iterator[RunNote]:
     if len(a.trials) != len(b.trials):
         yield of.TrialsDiffer(len(a.trials), len(b.trials))
 
@@ -335,43 +333,44 @@ class Comparison:
         return bool(self.conditions) and all(found.score.mean is not None for found in self.conditions)
 
 
-def compare(a: LoadedRun, b: LoadedRun) -> Comparison:
+def compare(a: RunResult, b: RunResult) -> Comparison:
     """Compare two runs: conditions that both have, tasks and assertions matched by title, trials by number."""
     times = times_not_compared(a, b)
     shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
     conditions = _corrected([_condition(a, b, condition, times is not None) for condition in shared])
     notes = (*run_notes(a, b), *_by_people("A", a), *_by_people("B", b), *_by_person(a, b, conditions))
-    return Comparison(RunResult(a), RunResult(b), conditions, times, notes)
+    return Comparison(a, b, conditions, times, notes)
 
 
-def _by_people(name: str, run: LoadedRun) -> Iterator[of.PeopleWouldSay]:
+def _by_people(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:
     """Yield what people would say about a run's verdicts, if they reviewed a sample."""
     for said in people_say(run) if run.sampled else ():
         yield replace(said, title=f"{name}, {said.title}" if said.title else name)
 
 
 def _by_person(
-    a: LoadedRun, b: LoadedRun, conditions: Iterable[ConditionComparison]
+    a: RunResult, b: RunResult, conditions: Iterable[ConditionComparison]
 ) -> Iterator[of.SimulatedUsers]:
     """Yield how far simulated users' scores lie from a person's, if a person played the user of one of the runs."""
     people = [(run.started.job.get("evaluator") or {}).get("kind") == "human" for run in (a, b)]
     if people[0] != people[1]:
         person, simulated = (a, b) if people[0] else (b, a)
         for one in conditions:
-            pairs = _pairs(person, simulated, one.condition, rows.score_sample)
+            pairs = _pairs(person, simulated, one.condition, _score)
             yield of.SimulatedUsers(one.title, difference(differences(pairs)))
 
 
-def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: bool) -> ConditionComparison:
+def _condition(a: RunResult, b: RunResult, condition: Condition, without_times: bool) -> ConditionComparison:
     without_timing = without_times or targets_differ(a, b)
 
-    def score(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
-        sample = rows.score_sample(run, talk)
-        if sample is None or sample.value is None or not without_timing:
-            return sample
+    def score(talk: ConversationResult) -> Sample:
+        if talk.score is None or not without_timing:
+            return talk.sample
         found = _composite(talk, without_timing)
         value = found.score if found else None
-        return replace(sample, value=value, reason="" if value is not None else "only timing was measured")
+        return replace(
+            talk.sample, value=value, reason="" if value is not None else "only timing was measured"
+        )
 
     latency = None
     averages: tuple[float | None, float | None] = (None, None)
@@ -382,8 +381,8 @@ def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: 
     return ConditionComparison(
         condition=condition,
         title=rows.condition_title([a, b], condition),
-        a=estimate([s for run, talk in rows.talks([a], condition) if (s := score(run, talk))]),
-        b=estimate([s for run, talk in rows.talks([b], condition) if (s := score(run, talk))]),
+        a=estimate([score(talk) for talk in a.of(condition)]),
+        b=estimate([score(talk) for talk in b.of(condition)]),
         score=difference(differences(_pairs(a, b, condition, score))),
         parts=_compare_parts(a, b, condition, without_timing),
         tasks=tuple(_compare_tasks(a, b, condition)),
@@ -391,35 +390,47 @@ def _condition(a: LoadedRun, b: LoadedRun, condition: Condition, without_times: 
         latency=latency,
         averages_ms=averages,
         turns=tuple(_turns(a, b, condition, without_times)),
-        cost_a=spent(rows.talks([a], condition)),
-        cost_b=spent(rows.talks([b], condition)),
+        cost_a=_cost(a, condition),
+        cost_b=_cost(b, condition),
     )
 
 
-Value = Callable[[LoadedRun, ConversationState | None], Sample | None]
+def _cost(run: RunResult, condition: Condition) -> Spent:
+    found = run.summary.of(condition)
+    assert found is not None
+    return found.spent
+
+
+Value = Callable[[ConversationResult], Sample | None]
 
 
 def _pairs(
-    a: LoadedRun, b: LoadedRun, condition: Condition, value: Value, value_b: Value | None = None
+    a: RunResult, b: RunResult, condition: Condition, value: Value, value_b: Value | None = None
 ) -> list[tuple[Sample | None, Sample | None]]:
-    return [(value(a, one), (value_b or value)(b, two)) for one, two in _matched(a, b, condition)]
+    found = []
+    for one, two in _matched(a, b, condition):
+        found.append((value(one) if one else None, (value_b or value)(two) if two else None))
+    return found
 
 
-Talk = ConversationState | None
-
-
-def _matched(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[tuple[Talk, Talk]]:
+def _matched(
+    a: RunResult, b: RunResult, condition: Condition
+) -> list[tuple[ConversationResult | None, ConversationResult | None]]:
     """Return the conversations that belong together: of the same trial, or of the same case and its trial."""
     first, second = _by_place(a, condition), _by_place(b, condition)
     return [(first.get(place), second.get(place)) for place in dict.fromkeys([*first, *second])]
 
 
-def _by_place(run: LoadedRun, condition: Condition) -> dict[tuple[str, int], ConversationState]:
+def _by_place(run: RunResult, condition: Condition) -> dict[tuple[str, int], ConversationResult]:
     found = {}
-    for _, talk in rows.talks([run], condition):
-        place = (talk.case.words, talk.case.trial) if talk.case is not None else ("", talk.key.trial)
+    for talk in run.of(condition):
+        place = (talk.case.words, talk.case.trial) if talk.case is not None else ("", talk.trial)
         found[place] = talk
     return found
+
+
+def _score(talk: ConversationResult) -> Sample:
+    return talk.sample
 
 
 def _means(pairs: Sequence[tuple[Sample | None, Sample | None]]) -> tuple[float | None, float | None]:
@@ -428,39 +439,35 @@ def _means(pairs: Sequence[tuple[Sample | None, Sample | None]]) -> tuple[float 
     return (fmean(x for x, _ in both), fmean(y for _, y in both)) if both else (None, None)
 
 
-def _average(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
-    if talk is None:
-        return None
-    value, job, case = talk.latencies_ms, run.started.job_name, rows.case_of(talk)
-    return (
-        Sample(job, fmean(value), case=case) if value else Sample(job, None, "the agent never answered", case)
-    )
+def _average(talk: ConversationResult) -> Sample:
+    job, case = talk.sample.job, talk.sample.case
+    if not talk.latencies_ms:
+        return Sample(job, None, "the agent never answered", case)
+    return Sample(job, fmean(talk.latencies_ms), case=case)
 
 
-def _composite(talk: ConversationState | None, without_timing: bool) -> Composite | None:
+def _composite(talk: ConversationResult, without_timing: bool) -> Composite | None:
     """Return a conversation's score with its parts, without timing if times cannot be compared; None without a score."""
-    scored = talk.score if talk is not None else None
-    if scored is None or scored.score is None:
+    if talk.scored is None or talk.score is None:
         return None
     if without_timing:
-        return reweighted(scored.parts, scored.failures, {"timing": 0.0})
-    return Composite(scored.score, scored.parts, scored.penalty)
+        return reweighted(talk.parts, talk.scored.failures, {"timing": 0.0})
+    return Composite(talk.score, talk.parts, talk.penalty)
 
 
 def _compare_parts(
-    a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool
+    a: RunResult, b: RunResult, condition: Condition, without_timing: bool
 ) -> tuple[ValueComparison, ...]:
-    def added(run: LoadedRun, talk: ConversationState | None, name: str) -> Sample | None:
-        sample = rows.score_sample(run, talk)
+    def added(talk: ConversationResult, name: str) -> Sample:
         found = _composite(talk, without_timing)
-        if sample is None or found is None or not found.parts:
-            return sample and replace(sample, value=None)
-        return replace(sample, value=contributions(found.parts, found.penalty).get(name, 0.0))
+        if found is None or not found.parts:
+            return replace(talk.sample, value=None)
+        return replace(talk.sample, value=contributions(found.parts, found.penalty).get(name, 0.0))
 
     found = []
     for name in (*PARTS, PENALTY):
         of = partial(added, name=name)
-        sides = [[s for _, talk in rows.talks([run], condition) if (s := of(run, talk))] for run in (a, b)]
+        sides = [[of(talk) for talk in run.of(condition)] for run in (a, b)]
         if any(sample.value for side in sides for sample in side):
             both = difference(differences(_pairs(a, b, condition, of)))
             one, two = (estimate(side, (-1.0, 1.0)) for side in sides)
@@ -468,19 +475,18 @@ def _compare_parts(
     return tuple(sorted(found, key=lambda part: -abs(part.change or 0.0)))
 
 
-def _compare_tasks(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[ValueComparison]:
+def _compare_tasks(a: RunResult, b: RunResult, condition: Condition) -> list[ValueComparison]:
     numbers_a, numbers_b = (
-        {title: number for number, title in rows.task_titles(run.state, condition=condition).items()}
-        for run in (a, b)
+        {title: number for number, title in run.task_titles(condition).items()} for run in (a, b)
     )
 
     def of(number: int) -> Value:
-        return lambda run, talk: rows.task_sample(run, talk, number)
+        return lambda talk: talk.task_sample(number)
 
-    def summed(run: LoadedRun, number: int | None) -> Estimate | None:
+    def summed(run: RunResult, number: int | None) -> Estimate | None:
         if number is None:
             return None
-        held = (rows.task_sample(run, talk, number) for _, talk in rows.talks([run], condition))
+        held = (talk.task_sample(number) for talk in run.of(condition))
         return estimate([sample for sample in held if sample is not None])
 
     found = []
@@ -539,18 +545,18 @@ def _tested(found: ConditionComparison) -> list[tuple[str, str, Difference | Non
     ]
 
 
-def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> list[AssertionComparison]:
-    listed = [rows.assertion_titles(run.state, condition=condition) for run in (a, b)]
+def _compare_assertions(a: RunResult, b: RunResult, condition: Condition) -> list[AssertionComparison]:
+    listed = [run.assertion_titles(condition) for run in (a, b)]
     indices = [{title: index for index, (title, _) in each.items()} for each in listed]
     weights = dict(pair for each in listed for pair in each.values())
 
     def passed(index: int) -> Value:
-        def value(run: LoadedRun, talk: Talk) -> Sample | None:
-            check = talk.final_checks.get(index) if talk is not None else None
-            if talk is None or check is None:
+        def value(talk: ConversationResult) -> Sample | None:
+            check = talk.final_checks.get(index)
+            if check is None:
                 return None
             known = None if check.status == "not_measured" else float(check.status == "passed")
-            return Sample(run.started.job_name, known, "not measured", rows.case_of(talk))
+            return Sample(talk.sample.job, known, "not measured", talk.sample.case)
 
         return value
 
@@ -558,7 +564,7 @@ def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> lis
     for title, weight in weights.items():
         one, two = (side.get(title) for side in indices)
         shares = [
-            None if index is None else rows.assertion_share([run], condition, index)[0]
+            None if index is None else run.assertion_share(condition, index)
             for run, index in ((a, one), (b, two))
         ]
         both = None
@@ -568,13 +574,13 @@ def _compare_assertions(a: LoadedRun, b: LoadedRun, condition: Condition) -> lis
     return found
 
 
-def _turns(a: LoadedRun, b: LoadedRun, condition: Condition, without_timing: bool) -> list[TurnComparison]:
+def _turns(a: RunResult, b: RunResult, condition: Condition, without_timing: bool) -> list[TurnComparison]:
     found = []
     for talks in _matched(a, b, condition):
         sides = [
             grouped((m.turn, m) for m in talk.messages if talk.sent(m)) if talk else {} for talk in talks
         ]
-        trial = next(talk.key.trial for talk in talks if talk is not None)
+        trial = next(talk.trial for talk in talks if talk is not None)
         for turn in sorted({*sides[0], *sides[1]}):
             one, two = (tuple(side.get(turn, ())) for side in sides)
             a_ms, b_ms = _latency(one), _latency(two)

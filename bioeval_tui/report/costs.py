@@ -12,7 +12,7 @@ from typing import Any
 
 from bioeval_tui.evaluation.prices import FILE_NAME, Price
 from bioeval_tui.record.events import AnswersUnused, TranscriptScored
-from bioeval_tui.record.names import Peer
+from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.loading import LoadedRun
@@ -71,14 +71,12 @@ class Spent:
         return next(found for found in self.peers if found.peer == peer)
 
 
-def spent(held: Iterable[tuple[LoadedRun, ConversationState]]) -> Spent:
-    """Add up the tokens and cost of the conversations, with the recorded verdicts but not later ones."""
-    pairs = list(held)
-    runs: dict[str, tuple[LoadedRun, list[ConversationState]]] = {}
-    for run, talk in pairs:
-        runs.setdefault(run.run_id, (run, []))[1].append(talk)
-    each = [_of_run(run, talks) for run, talks in runs.values()]
-    return Spent(tuple(_sum(peer, each) for peer in ("agent", "evaluator", "judge")), len(pairs))
+def spent(runs: Iterable[LoadedRun], condition: Condition | None = None) -> Spent:
+    """Add up the tokens and cost of the conversations, or of one condition's, with the recorded verdicts but not later ones."""
+    held = [(run, [talk for talk in run.talks if condition in (None, talk.key.condition)]) for run in runs]
+    each = [_of_run(run, talks) for run, talks in held if talks]
+    counts = sum(len(talks) for _, talks in held)
+    return Spent(tuple(_sum(peer, each) for peer in ("agent", "evaluator", "judge")), counts)
 
 
 def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:

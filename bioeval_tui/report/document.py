@@ -14,19 +14,15 @@ from pydantic import BaseModel, ConfigDict
 from bioeval_tui import score
 from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus, TaskScored
 from bioeval_tui.record.names import Condition, Peer
-from bioeval_tui.record.state import ConversationState, RunState
-from bioeval_tui.report import rows
+from bioeval_tui.record.state import RunState
 from bioeval_tui.report.conclusion import conclude, no_mean
-from bioeval_tui.report.costs import cost_dict, spent
+from bioeval_tui.report.costs import cost_dict
 from bioeval_tui.report.findings import Outcome
 from bioeval_tui.report.judged_again import judged_again_dicts
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.manner import manner_dicts, manners
+from bioeval_tui.report.manner import manner_dicts
+from bioeval_tui.report.result import ConversationResult as Conversation
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.rows import tag_samples, task_tries
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.estimates import pass_series
-from bioeval_tui.report.words import why_no_score
 
 Score = float | None
 
@@ -285,94 +281,83 @@ def document_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
-def document_of(state: RunState, run: LoadedRun | None = None) -> dict[str, Any]:
-    """Return the run's result; `run` is None only for one that never started, or if no cost is needed."""
-    started, ended = state.started, state.ended
-    scores = state.scores()
-    talks = list(state.conversations.values())
-    found = conclude(state)
-    result = RunDocument(
-        conclusion=ConclusionResult(outcome=found.outcome, sentence=found.sentence),
-        run_id=started.run_id if started else None,
-        batch_id=started.batch_id if started else None,
-        job=started.job_name if started else None,
-        agent=started.agent if started else None,
-        model=started.model if started else None,
-        evaluator=state.evaluator or None,
-        judge=state.judge or None,
-        served=state.served,
-        judge_prompt=state.judge_prompt or None,
-        started_at=started.at.isoformat() if started else None,
-        status=ended.status if ended else "interrupted",
-        detail=ended.detail if ended else "",
-        score=ended.mean if ended else None,
-        why_no_score=None if ended and ended.mean is not None else sentence(no_mean(state)),
-        clean=_clean(state),
-        compared=list(ended.compared) if ended else [],
-        rehearsal=started.rehearsal if started else False,
+def run_document(run: RunResult) -> dict[str, Any]:
+    """Return the run's result."""
+    brief, ended, talks = run.brief, run.ended, run.as_begun
+    return _document(
+        conclusion=run.conclusion,
+        run_id=run.run_id,
+        batch_id=run.started.batch_id,
+        job=brief.job,
+        agent=brief.agent,
+        model=run.started.model,
+        evaluator=brief.evaluator or None,
+        judge=brief.judge or None,
+        served=run.served,
+        judge_prompt=brief.judge_prompt or None,
+        started_at=run.started_at.isoformat(),
+        status=run.status,
+        detail=run.detail,
+        score=run.mean,
+        why_no_score=run.why_no_mean or None,
+        clean=run.known_clean,
+        compared=ended.compared if ended else (),
+        rehearsal=brief.rehearsal,
         warnings=[
-            warned.message for warned in (*state.warnings, *(w for talk in talks for w in talk.warnings))
+            warned.message for listed in (run.warned, *(talk.warned for talk in talks)) for warned in listed
         ],
-        unproved=sum(talk.verdict.unproved for talk in talks if talk.verdict),
-        conditions={
-            condition: _condition(state, condition, scores[condition], run)
-            for condition in (rows.run_conditions(state) if started else ())
-        },
-        versions=dict(RunResult(run).versions) if run else {},
-        cost=cost_dict(spent((run, talk) for talk in talks)) if run else None,
-        judged_again=judged_again_dicts(run.judged_again) if run else [],
-        people_say=list(RunResult(run).people_say) if run else [],
-        reviewed=run.reviewed.to_dict() if run and run.reviewed else None,
-        reviews=[asdict(review) for review in run.reviews] if run else [],
-        realism=manner_dicts(manners([run])) if run else {},
-        problems=[str(problem) for problem in run.problems] if run else [],
+        unproved=sum(talk.unproved for talk in talks),
+        conditions={condition: _condition(run, condition) for condition in run.conditions},
+        versions=dict(run.versions),
+        cost=cost_dict(run.summary.spent),
+        judged_again=judged_again_dicts(run.judged_again),
+        people_say=run.people_say,
+        reviewed=run.reviewed.to_dict() if run.reviewed else None,
+        reviews=[asdict(review) for review in run.reviews],
+        realism=manner_dicts(run.manners),
+        problems=[str(problem) for problem in run.problems],
     )
-    return result.model_dump(mode="json")
 
 
-def run_document(run: LoadedRun) -> dict[str, Any]:
-    """Return the result of a run that was loaded: with its cost, its versions, later verdicts and reviews."""
-    return document_of(run.state, run)
+def never_started() -> dict[str, Any]:
+    """Return the same of a run that never started."""
+    state = RunState()
+    empty: dict[str, Any] = dict.fromkeys(RunDocument.model_fields)
+    empty |= dict.fromkeys(("compared", "warnings", "judged_again", "people_say", "reviews", "problems"), ())
+    empty |= {name: {} for name in ("served", "conditions", "versions", "realism")}
+    empty |= {"status": "interrupted", "detail": "", "rehearsal": False, "unproved": 0}
+    empty |= {"conclusion": conclude(state), "why_no_score": sentence(no_mean(state))}
+    return _document(**empty)
 
 
-def _condition(
-    state: RunState, condition: Condition, mean: float | None, run: LoadedRun | None
-) -> ConditionResult | None:
-    held = sorted((t for key, t in state.conversations.items() if key.condition == condition), key=_trial)
-    if not held:
+def _document(**fields: Any) -> dict[str, Any]:
+    return RunDocument.model_validate(fields).model_dump(mode="json")
+
+
+def _condition(run: RunResult, condition: Condition) -> dict[str, Any] | None:
+    trials = [_conversation(talk) for talk in run.of(condition)]
+    found = run.summary.of(condition)
+    if not trials or found is None:
         return None
-    trials = [_conversation(talk) for talk in held]
-    used = [trial.score for trial in trials if trial.score is not None]
-    alone = dict(trials[0]) if len(trials) == 1 else {}
-    return ConditionResult.model_validate(
-        {
-            **alone,
-            "score": mean,
-            "pass_k": {
-                str(each.k): PassKResult(
-                    value=each.value,
-                    low=each.interval.low if each.interval else None,
-                    high=each.interval.high if each.interval else None,
-                    tasks=each.tasks,
-                )
-                for each in (pass_series(task_tries([run], condition)) if run is not None else ())
-            },
-            "tags": {
-                tag: fmean(sample.value for sample in found if sample.value is not None)
-                for tag, found in (tag_samples([run], condition) if run is not None else {}).items()
-            },
-            "trials_held": len(trials),
-            "trials_used": len(used),
-            "mean_of_used": score.mean_of(used) if used else None,
-            "trials": trials,
-        }
-    )
-
-
-def _clean(state: RunState) -> bool | None:
-    """Return whether the run is clean; None if unknown, or if only one condition was run and nothing made it unclean."""
-    alone = state.only_condition is not None and state.clean
-    return None if state.clean_unknown or alone or not state.conversations else state.clean
+    used = [trial["score"] for trial in trials if trial["score"] is not None]
+    return {
+        **(trials[0] if len(trials) == 1 else {}),
+        "score": run.scores[condition],
+        "pass_k": {
+            str(each.k): {
+                "value": each.value,
+                "low": each.interval.low if each.interval else None,
+                "high": each.interval.high if each.interval else None,
+                "tasks": each.tasks,
+            }
+            for each in found.pass_k
+        },
+        "tags": {tag.tag: fmean(tag.score.points) for tag in found.tags},
+        "trials_held": len(trials),
+        "trials_used": len(used),
+        "mean_of_used": score.mean_of(used) if used else None,
+        "trials": trials,
+    }
 
 
 def _task(task: TaskScored) -> dict[str, Any]:
@@ -380,24 +365,20 @@ def _task(task: TaskScored) -> dict[str, Any]:
     return fields if task.measured else fields | {"score": None, "passed": None}
 
 
-def _trial(talk: ConversationState) -> int:
-    return talk.key.trial
-
-
-def _conversation(talk: ConversationState) -> ConversationResult:
-    scored, ended, verdict = talk.score, talk.ended, talk.verdict
-    return ConversationResult.model_validate(
+def _conversation(talk: Conversation) -> dict[str, Any]:
+    scored, ended, case = talk.scored, talk.ended, talk.case
+    found = ConversationResult.model_validate(
         {
-            "trial": talk.key.trial,
-            "case": talk.case.name if talk.case else None,
-            "persona": (talk.case.persona or None) if talk.case else None,
+            "trial": talk.trial,
+            "case": case.name if case else None,
+            "persona": (case.persona or None) if case else None,
             "given_scores": scored.given if scored else None,
-            "score": scored.score if scored else None,
-            "reason": scored.reason if scored and scored.score is not None else why_no_score(talk),
-            "parts": {part.name: part for part in scored.parts} if scored else {},
+            "score": talk.score,
+            "reason": talk.reason if talk.score is not None else talk.why_no_score,
+            "parts": {part.name: part for part in talk.parts},
             "penalty": scored.penalty if scored else None,
             "failures": talk.failures,
-            "end_reason": ended.reason if ended else None,
+            "end_reason": talk.end_reason,
             "end_detail": ended.explained if ended else "",
             "fault": talk.fault,
             "messages": [
@@ -405,14 +386,15 @@ def _conversation(talk: ConversationState) -> ConversationResult:
                 | {"content": m.text, "sent": talk.sent(m), "cut_off": m.cut_off, "empty": m.is_empty}
                 for m in talk.messages
             ],
-            "latencies": [m for m in talk.messages if m.role == "assistant"],
-            "average_latency_ms": scored.average_latency_ms if scored else None,
+            "latencies": talk.answers,
+            "average_latency_ms": talk.average_ms,
             "facts": talk.facts,
             "guards": talk.violations,
-            "tone": verdict.tone if verdict else None,
-            "tasks": [_task(task) for task in verdict.tasks] if verdict else (),
-            "unproved": verdict.unproved if verdict else 0,
-            "judge_error": verdict.error if verdict else None,
-            "assertions": talk.latest_checks(),
+            "tone": talk.tone,
+            "tasks": [_task(task) for task in talk.tasks],
+            "unproved": talk.unproved,
+            "judge_error": talk.judge_error,
+            "assertions": talk.checks,
         }
     )
+    return dict(found)

@@ -12,10 +12,10 @@ from rich.text import Text
 from bioeval_tui import score as composite
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import ScorePart
-from bioeval_tui.record.state import ConversationKey
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report.findings import PartNeeded
 from bioeval_tui.report.formats.charts import composite_bar
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import PARTS, sentence
 from bioeval_tui.score import Needed, needed, reweighted
 from bioeval_tui.units import number
@@ -35,7 +35,8 @@ _NAMES = {
 class Explanation:
     """One conversation's composite: as scored, what would reach the target, and under other weights."""
 
-    key: ConversationKey
+    condition: Condition
+    trial: int
     case: str
     title: str
     """Which conversation, such as `facts withheld, trial 1`."""
@@ -71,34 +72,39 @@ def parse_weights(text: str) -> dict[str, float]:
     return weights
 
 
-def explain(run: LoadedRun, target: float, weights: Mapping[str, float]) -> list[Explanation]:
+def explain(run: RunResult, target: float, weights: Mapping[str, float]) -> list[Explanation]:
     """Explain every scored conversation of a run, from its recording, without calling a model."""
     found = []
-    for talk in run.talks:
-        key = talk.key
-        scored, case = talk.score, talk.case.words if talk.case else ""
-        title = f"{run.state.condition_title(key.condition)}, {talk.trial_words}"
-        if scored is None:
-            found.append(Explanation(key, case, title, None, "not scored", (), 0.0, 0, (), None))
-            continue
-        other = reweighted(scored.parts, scored.failures, weights) if weights and scored.parts else None
-        wanted = needed(scored.parts, scored.failures, target) if scored.parts else ()
+    for talk in run.conversations:
+        parts, failures = talk.parts, talk.scored.failures if talk.scored else 0
         found.append(
-            Explanation(key, case, title, scored.score, scored.reason, scored.parts, scored.penalty, scored.failures, wanted, other)
-        )  # fmt: skip
+            Explanation(
+                talk.condition,
+                talk.trial,
+                talk.case.words if talk.case else "",
+                f"{talk.title}, {talk.trial_words}",
+                talk.score,
+                talk.reason if talk.scored else "not scored",
+                parts,
+                talk.penalty,
+                failures,
+                needed(parts, failures, target) if parts else (),
+                reweighted(parts, failures, weights) if weights and parts else None,
+            )
+        )
     return found
 
 
-def explanation_dict(run: LoadedRun, found: Sequence[Explanation], target: float) -> dict[str, Any]:
+def explanation_dict(run: RunResult, found: Sequence[Explanation], target: float) -> dict[str, Any]:
     """Return the explanation for JSON."""
     return {
         "run_id": run.run_id,
-        "job": run.started.job_name,
+        "job": run.brief.job,
         "target": target,
         "conversations": [
             {
-                "condition": each.key.condition,
-                "trial": each.key.trial,
+                "condition": each.condition,
+                "trial": each.trial,
                 "case": each.case or None,
                 "score": each.score,
                 "reason": each.reason,

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.record.state import MessageState
 from bioeval_tui.record.tool_calls import paired
-from bioeval_tui.report import rows
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.words import why_no_score, why_not_asked
+from bioeval_tui.report.result import ConversationResult, RunResult, conversations_of
+from bioeval_tui.report.words import why_not_asked
 from bioeval_tui.text import clean_line, compact_json
 
 if TYPE_CHECKING:
@@ -50,18 +49,18 @@ class FrameTable:
 
     row: str
     columns: tuple[FrameColumn, ...]
-    rows: Callable[[LoadedRun, ConversationState], Iterator[Cells]]
+    rows: Callable[[RunResult, ConversationResult], Iterator[Cells]]
 
 
-def table_rows(runs: Sequence[LoadedRun], name: TableName) -> Iterator[Cells]:
+def table_rows(runs: Sequence[RunResult], name: TableName) -> Iterator[Cells]:
     """Yield the rows of a table by column; a column that a row lacks is missing there."""
-    for run, talk in rows.talks(runs):
+    for run, talk in conversations_of(runs):
         whose = {
             "run_id": run.run_id,
-            "job": run.started.job_name,
+            "job": run.brief.job,
             "model": run.started.model,
-            "condition": talk.key.condition,
-            "trial": talk.key.trial,
+            "condition": talk.condition,
+            "trial": talk.trial,
             "case": talk.case.name if talk.case else None,
             "persona": (talk.case.persona or None) if talk.case else None,
         }
@@ -69,7 +68,7 @@ def table_rows(runs: Sequence[LoadedRun], name: TableName) -> Iterator[Cells]:
             yield {**whose, **cells}
 
 
-def to_frame(runs: Sequence[LoadedRun], name: TableName) -> pandas.DataFrame:
+def to_frame(runs: Sequence[RunResult], name: TableName) -> pandas.DataFrame:
     """Return a table as a data frame.
 
     Raises:
@@ -86,7 +85,7 @@ def to_frame(runs: Sequence[LoadedRun], name: TableName) -> pandas.DataFrame:
     )
 
 
-def to_arrow(runs: Sequence[LoadedRun], name: TableName) -> pyarrow.Table:
+def to_arrow(runs: Sequence[RunResult], name: TableName) -> pyarrow.Table:
     """Return a table as an Arrow table; each field's metadata describes its column.
 
     Raises:
@@ -109,7 +108,7 @@ def to_arrow(runs: Sequence[LoadedRun], name: TableName) -> pyarrow.Table:
     return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields))
 
 
-def _columns(runs: Sequence[LoadedRun], name: TableName) -> tuple[tuple[FrameColumn, ...], list[list[Any]]]:
+def _columns(runs: Sequence[RunResult], name: TableName) -> tuple[tuple[FrameColumn, ...], list[list[Any]]]:
     if name not in TABLES:
         known = ", ".join(get_args(TableName))
         raise UsageError(f"there is no table {clean_line(str(name), 40)!r}; the tables are {known}")
@@ -117,30 +116,29 @@ def _columns(runs: Sequence[LoadedRun], name: TableName) -> tuple[tuple[FrameCol
     return columns, [[row.get(column.name) for row in listed] for column in columns]
 
 
-def _conversation(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
-    scored, ended, source = talk.score, talk.ended, run.started.source
+def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
+    scored, ended, source = talk.scored, talk.ended, run.brief.source
     timed = source is None or source.times == "told"
-    answers = [message for message in talk.messages if message.role == "assistant"]
     yield {
-        "agent": run.started.agent,
-        "rehearsal": run.started.rehearsal,
+        "agent": run.brief.agent,
+        "rehearsal": run.brief.rehearsal,
         "imported_from": source.format if source else None,
-        "score": scored.score if scored else None,
-        **{f"{part.name}_part": part.value for part in (scored.parts if scored else ())},
+        "score": talk.score,
+        **{f"{part.name}_part": part.value for part in talk.parts},
         "penalty": scored.penalty if scored else None,
         "failures": talk.failures,
-        "not_measured": None if scored and scored.score is not None else why_no_score(talk),
+        "not_measured": None if talk.score is not None else talk.why_no_score,
         "given_scores": compact_json(scored.given) if scored and scored.given is not None else None,
-        "end_reason": ended.reason if ended else None,
+        "end_reason": talk.end_reason,
         "fault": talk.fault,
-        "turns": talk.turns,
+        "turns": talk.turn_count,
         "started_at": talk.started_at if timed else None,
         "duration_s": ended.duration_ms / 1000 if ended and timed else None,
-        "average_latency_ms": scored.average_latency_ms if scored else None,
+        "average_latency_ms": talk.average_ms,
         "facts_given": len({fact.fact for fact in talk.facts}),
-        "tokens_in": _sum(message.tokens[0] for message in answers),
-        "tokens_out": _sum(message.tokens[1] for message in answers),
-        "tone": talk.verdict.tone if talk.verdict else None,
+        "tokens_in": _sum(message.tokens[0] for message in talk.answers),
+        "tokens_out": _sum(message.tokens[1] for message in talk.answers),
+        "tone": talk.tone,
     }
 
 
@@ -149,13 +147,12 @@ def _sum(counts: Iterator[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def _tasks(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
-    for number, title in rows.task_titles(run.state, talk.key.trial, talk.key.condition).items():
-        found = rows.task_of(talk, number)
+def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
+    for number, title in run.task_titles(talk.condition, talk.trial).items():
+        found = talk.task(number)
         cells: dict[str, Any] = {"task": number, "title": title}
         if found is None:
-            error = talk.verdict.error if talk.verdict else None
-            yield {**cells, "not_measured": error or why_no_score(talk)}
+            yield {**cells, "not_measured": talk.why_no_verdict}
             continue
         yield {
             **cells,
@@ -174,10 +171,8 @@ def _tasks(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
         }
 
 
-def _assertions(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
-    for index, (title, weight) in rows.assertion_titles(
-        run.state, talk.key.trial, talk.key.condition
-    ).items():
+def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
+    for index, (title, weight) in run.assertion_titles(talk.condition, talk.trial).items():
         check = talk.final_checks.get(index)
         cells = {"assertion": index + 1, "title": title, "weight": weight}
         if check is None:
@@ -194,12 +189,14 @@ def _assertions(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
         }
 
 
-def _turns(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
+def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
     for turn in sorted({message.turn for message in talk.messages}):
         said = [message for message in talk.messages if message.turn == turn]
         user = next((m for m in said if m.role == "user" and m.done), None)
         agent = next((m for m in said if m.role == "assistant"), None)
-        checked = [check for checks in talk.checks.values() for check in checks if check.after_turn == turn]
+        checked = [
+            check for checks in talk.timelines.values() for check in checks if check.after_turn == turn
+        ]
         yield {
             "turn": turn,
             "user": user.text if user else None,
@@ -210,8 +207,8 @@ def _turns(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
             "facts": " ".join(str(fact.fact) for message in said for fact in message.facts),
             "assertions_passed": sum(check.status == "passed" for check in checked),
             "assertions_failed": sum(check.status == "failed" for check in checked),
-            "score": talk.score.score if talk.score else None,
-            "unproved": talk.verdict.unproved if talk.verdict else None,
+            "score": talk.score,
+            "unproved": talk.unproved if talk.verdict else None,
         }
 
 
@@ -227,7 +224,7 @@ def _times(agent: MessageState) -> Cells:
     }
 
 
-def _tools(run: LoadedRun, talk: ConversationState) -> Iterator[Cells]:
+def _tools(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
     for message in talk.messages:
         calls = [pair for pair in paired(message.generation) if pair[0] is not None]
         for number, (request, result) in enumerate(calls, start=1):

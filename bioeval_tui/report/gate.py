@@ -18,14 +18,12 @@ from bioeval_tui import score, units
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
 from bioeval_tui.report.files import write_private
 from bioeval_tui.report.findings import GateFinding
 from bioeval_tui.report.formats.registry import format_of
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import ConversationResult, RunResult, conversations_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
 from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
 from bioeval_tui.report.statistics.latency import percentile
@@ -228,7 +226,7 @@ class GateResult:
         }
 
 
-def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
+def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
     """Check the runs against the rules, separately for each job, agent and model, so that none hides another."""
     counted = count([sample for run in runs for sample in _planned(run)])
     checks: list[GateCheck] = []
@@ -245,7 +243,7 @@ def evaluate(runs: Sequence[LoadedRun], rules: GateRules) -> GateResult:
     if too_few:
         notes.append(of.ManyExcluded(counted, MOST_EXCLUDED) if counted.held else of.NothingHeld())
     notes += _unclean(runs)
-    people = [said for run in runs if run.sampled for said in RunResult(run).people_say]
+    people = [said for run in runs if run.sampled for said in run.people_say]
     code = _exit_code({check.status for check in checks}, unmeasured=too_few)
     return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people])))
 
@@ -256,14 +254,13 @@ def _exit_code(statuses: Collection[Status], *, unmeasured: bool) -> ExitCode:
     return ExitCode.BELOW if "failed" in statuses else ExitCode.OK
 
 
-def _unclean(runs: Sequence[LoadedRun]) -> Iterator[of.UncleanRun]:
+def _unclean(runs: Sequence[RunResult]) -> Iterator[of.UncleanRun]:
     """Yield the runs that are not known to be clean, by job and, if there are several, by model."""
     several = len({run.started.model for run in runs}) > 1
     for run in runs:
-        if not run.state.clean:
+        if not run.clean:
             model = f" · {run.started.model}" if several and run.started.model else ""
-            name = f"{run.started.job_name}{model}"
-            yield of.UncleanRun(name, run.state.cleanness, run.state.why_not_clean)
+            yield of.UncleanRun(f"{run.brief.job}{model}", run.cleanness, run.why_not_clean)
 
 
 def _parts(options: Sequence[str]) -> list[str]:
@@ -292,18 +289,14 @@ def _slower(part: str) -> SlowRule:
     return SlowRule(condition, int(found["percent"]), limit_ms)
 
 
-def _planned(run: LoadedRun, only: Condition | None = None) -> list[Sample]:
+def _planned(run: RunResult, only: Condition | None = None) -> list[Sample]:
     """All planned conversations of the run; one that never started is excluded as `not run`."""
-    job = run.started.job_name
-    return [
-        rows.score_sample(run, run.state.conversation(condition, trial)) or Sample(job, None, "not run")
-        for trial in range(1, max(run.started.trials, *run.trials, 1) + 1)
-        for condition in run.started.conditions
-        if only in (None, condition)
-    ]
+    not_run = Sample(run.brief.job, None, "not run")
+    planned = [run.conversation(*place) for place in run.planned if only in (None, place[0])]
+    return [not_run if talk is None else talk.sample for talk in planned]
 
 
-def _under(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
+def _under(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     values = {
         condition: estimate([sample for run in runs for sample in _planned(run, condition)])
@@ -322,7 +315,7 @@ def _under(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     return found
 
 
-def _of_parts(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
+def _of_parts(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     """Check thresholds of parts and of single tasks, in each condition by itself."""
     first = runs[0].started
     found = []
@@ -331,9 +324,10 @@ def _of_parts(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
         counts = [name for name in asked if _has(runs, rule, name)]
         for condition in counts or asked:
             samples = [
-                _part_sample(run, run.state.conversation(condition, trial), rule)
+                _part_sample(run, run.conversation(*place), rule)
                 for run in runs
-                for trial in range(1, max(run.started.trials, *run.trials, 1) + 1)
+                for place in run.planned
+                if place[0] == condition
             ]
             value = estimate(samples)
             basis = of.ScoreBasis(((condition, value.counted),))
@@ -341,25 +335,25 @@ def _of_parts(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     return found
 
 
-def _has(runs: Sequence[LoadedRun], rule: PartRule, condition: Condition) -> bool:
+def _has(runs: Sequence[RunResult], rule: PartRule, condition: Condition) -> bool:
     """Return whether the jobs have this task, or anything in this part, in a condition."""
     if rule.task is not None:
-        return any(rule.task in rows.task_titles(run.state, condition=condition) for run in runs)
-    scores = [talk.score for _, talk in rows.talks(runs, condition) if talk.score is not None]
-    parts = [part for score in scores for part in score.parts if part.name == rule.part]
+        return any(rule.task in run.task_titles(condition) for run in runs)
+    held = (talk for _, talk in conversations_of(runs, condition))
+    parts = [part for talk in held for part in talk.parts if part.name == rule.part]
     return not parts or any(not part.left_out for part in parts)
 
 
-def _part_sample(run: LoadedRun, talk: ConversationState | None, rule: PartRule) -> Sample:
+def _part_sample(run: RunResult, talk: ConversationResult | None, rule: PartRule) -> Sample:
     """Return the value of a part, or of a task, in a conversation."""
-    job = run.started.job_name
-    if talk is None or talk.score is None:
+    job = run.brief.job
+    if talk is None or not talk.is_scored:
         return Sample(job, None, "not run")
     if rule.task is not None:
-        return rows.task_sample(run, talk, rule.task) or Sample(job, None, "no such task")
-    part = next((part for part in talk.score.parts if part.name == rule.part), None)
-    value = part.value if part is not None and not rows.why_excluded(talk) else None
-    return Sample(job, value, rows.why_excluded(talk) or "no such part", rows.case_of(talk))
+        return talk.task_sample(rule.task) or Sample(job, None, "no such task")
+    part = next((part for part in talk.parts if part.name == rule.part), None)
+    value = part.value if part is not None and not talk.excluded else None
+    return Sample(job, value, talk.excluded or "no such part", talk.sample.case)
 
 
 def _mean(values: Mapping[Condition, Estimate]) -> float | None:
@@ -373,7 +367,7 @@ def _mean(values: Mapping[Condition, Estimate]) -> float | None:
     return sum(known) / len(known)
 
 
-def _pass_k(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
+def _pass_k(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     found = []
     for k, bar in rules.pass_k:
@@ -389,7 +383,7 @@ def _pass_k(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     return found
 
 
-def _slow(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
+def _slow(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     """Check the response times of the conversations that count."""
     first = runs[0].started
     found = []
@@ -397,7 +391,7 @@ def _slow(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
         for condition in rows.conditions(runs):
             if rule.condition not in (None, condition):
                 continue
-            held = [talk for _, talk in rows.talks(runs, condition) if not rows.why_excluded(talk)]
+            held = [talk for _, talk in conversations_of(runs, condition) if not talk.excluded]
             times = [ms for talk in held for ms in talk.latencies_ms]
             value = percentile(times, rule.percent / 100)
             status: Status = (
@@ -420,22 +414,14 @@ def _slow(runs: list[LoadedRun], rules: GateRules) -> list[GateCheck]:
     return found
 
 
-def _assertions(runs: list[LoadedRun]) -> list[GateCheck]:
-    found = []
-    for run in runs:
-        for talk in run.talks:
-            if talk.score is None or talk.score.score is None:
-                continue
-            for check in talk.final_checks.values():
-                if check.status != "passed":
-                    rule, missed = (
-                        f"assertion “{check.title}”",
-                        of.AssertionMissed(talk.trial_words, check.reason),
-                    )
-                    found.append(
-                        GateCheck(run.started.job_name, run.started.model, rule, "failed", missed, condition=talk.key.condition)
-                    )  # fmt: skip
-    return found
+def _assertions(runs: list[RunResult]) -> list[GateCheck]:
+    return [
+        GateCheck(run.brief.job, run.started.model, f"assertion “{check.title}”", "failed",
+                  of.AssertionMissed(talk.trial_words, check.reason), condition=talk.condition)
+        for run, talk in conversations_of(runs)
+        for check in (talk.final_checks.values() if talk.score is not None else ())
+        if check.status != "passed"
+    ]  # fmt: skip
 
 
 def _check(
@@ -475,7 +461,7 @@ class Gate:
             if path.is_dir():
                 raise UsageError(f"{path} is a folder; give the name of a file")
 
-    def check(self, runs: Sequence[LoadedRun], notes: tuple[str, ...] = ()) -> GateResult:
+    def check(self, runs: Sequence[RunResult], notes: tuple[str, ...] = ()) -> GateResult:
         """Check the runs and write the files; `notes` are added to the gate's own notes.
 
         Raises:
@@ -488,7 +474,7 @@ class Gate:
         return result
 
 
-def with_people(runs: Sequence[LoadedRun]) -> tuple[list[LoadedRun], tuple[str, ...]]:
+def with_people(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, ...]]:
     """Return the runs with people's scores if there are reviews, and a note on each run's changed mean."""
     notes = tuple(
         f"{run.run_id}: {reviewed_words(run) or 'no reviews, the judge’s scores count'}" for run in runs

@@ -1,35 +1,31 @@
-"""Recordings opened for reports: found by id or path and folded, with their reviews."""
+"""A recording opened for reports: folded, with its reviews. `report/result.py` opens it and makes its result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from bioeval_tui.errors import Problem, RecordingError
+from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.prices import Prices, shipped_prices
-from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.events import ReviewsDrawn, RunStarted, TranscriptScored
+from bioeval_tui.record.events import RunStarted, TranscriptScored
 from bioeval_tui.record.names import Condition
-from bioeval_tui.record.overlay import in_force, read_overlay
-from bioeval_tui.record.paths import SUFFIX
-from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.reviews import (
     ReviewedScores,
     Reviews,
     TaskKey,
-    fold_reviews,
     reviewed_scores,
     score_of,
     with_reviews,
 )
-from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
-from bioeval_tui.report.judged_again import JudgedAgain, judged_again
-from bioeval_tui.report.reviews import Review, reviews_of
+from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
+from bioeval_tui.report.judged_again import JudgedAgain
+from bioeval_tui.report.reviews import Review
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class LoadedRun:
     """One run, folded from its masked events. `problems` lists damaged lines.
 
@@ -66,7 +62,7 @@ class LoadedRun:
         found = self.state.conversations.values()
         return sorted(found, key=lambda talk: (talk.key.trial, talk.key.condition == "supplied"))
 
-    @property
+    @cached_property
     def reviewed(self) -> ReviewedScores | None:
         """The scores after people's reviews; None without any."""
         return reviewed_scores(self.state, self.people)
@@ -81,7 +77,7 @@ class LoadedRun:
         key = TaskKey(ConversationKey(condition, trial), task)
         return score_of(self.people.tasks.get(key, {}))
 
-    def with_people(self) -> LoadedRun:
+    def with_people(self) -> Self:
         """Return the run with people's scores and faults instead of the judge's, if there are any."""
         return replace(self, state=with_reviews(self.state, self.people))
 
@@ -91,49 +87,6 @@ class LoadedRun:
         return again.recorded_verdict if again is not None else talk.verdict
 
 
-def find_recording(text: str, runs_dir: Path) -> Path:
-    """Return the recording that `text` names: a file, or a run id or part of one.
-
-    Raises:
-        UsageError: no run or several match.
-    """
-    path = Path(text)
-    if text.endswith(SUFFIX) and path.is_file():
-        return path
-    return Catalogue(runs_dir).find(text)
-
-
-def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = False) -> LoadedRun:
-    """Read and fold a recording and its overlay; without `prices`, the included prices are used.
-
-    The latest verdict on a transcript counts; with `as_recorded`, the recorded one does, and the latest is only listed.
-
-    Raises:
-        RecordingError: the file cannot be read, or its first event is missing.
-    """
-    recording = read_recording(path)
-    state = apply_all(RunState(), recording.events)
-    if state.started is None:
-        raise RecordingError(
-            f"{path.name}: the first event, which contains the job, is missing", recording.problems
-        )
-    overlay = read_overlay(path)
-    again = judged_again(state, overlay, counts=not as_recorded)
-    return LoadedRun(
-        path,
-        state if as_recorded else in_force(state, overlay),
-        state.started,
-        (*recording.problems, *overlay.problems),
-        reviews_of(overlay),
-        again,
-        prices or shipped_prices(),
-        fold_reviews(overlay.events, state),
-        any(isinstance(event, ReviewsDrawn) for event in overlay.events),
-    )
-
-
-def from_state(state: RunState, path: Path | None = None, prices: Prices | None = None) -> LoadedRun | None:
-    """Return a run's state in the form of the gate and the reports; None if it never started."""
-    if state.started is None:
-        return None
-    return LoadedRun(path or Path(), state, state.started, prices=prices or shipped_prices())
+def from_state(state: RunState) -> LoadedRun | None:
+    """Return a run that is held in memory; None if it never started."""
+    return LoadedRun(Path(), state, state.started) if state.started is not None else None

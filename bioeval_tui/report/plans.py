@@ -8,11 +8,9 @@ from statistics import fmean
 from typing import Any
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.record.state import ConversationState
-from bioeval_tui.report import rows
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report.costs import spent
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import ConversationResult, RunResult, conversations_of
 from bioeval_tui.report.statistics.planning import (
     ASSUMED,
     Costs,
@@ -59,7 +57,7 @@ class Planned:
 
 
 def planned(
-    runs: Sequence[LoadedRun],
+    runs: Sequence[RunResult],
     *,
     detect: float | None = None,
     width: float | None = None,
@@ -95,17 +93,15 @@ def planned(
 Scores = dict[str, list[float]]
 
 
-def _groups(runs: Sequence[LoadedRun]) -> list[Scores]:
+def _groups(runs: Sequence[RunResult]) -> list[Scores]:
     """Return each agent's scores by case, in the condition supplied, or withheld if supplied was not run."""
     held = {name for run in runs for name in run.started.conditions}
     condition: Condition = "supplied" if "supplied" in held else "withheld"
     found: dict[tuple[str, str], Scores] = {}
-    for run, talk in rows.talks(runs, condition):
-        sample = rows.score_sample(run, talk)
-        if sample is not None and sample.value is not None:
-            agent = (run.started.agent, run.state.served_model or run.started.model or "")
-            case = rows.common_case(run, talk)
-            found.setdefault(agent, {}).setdefault(case, []).append(sample.value)
+    for run, talk in conversations_of(runs, condition):
+        if talk.score is not None:
+            agent = (run.brief.agent, run.brief.served_model or run.started.model or "")
+            found.setdefault(agent, {}).setdefault(talk.common_case, []).append(talk.score)
     return list(found.values())
 
 
@@ -135,15 +131,13 @@ def _components(
     return own.of_difference(correlation), f"{basis}, the agents' case means correlating by {correlation:g}"
 
 
-def _costs(runs: Sequence[LoadedRun], concurrency: int, arms: int) -> Costs:
+def _costs(runs: Sequence[RunResult], concurrency: int, arms: int) -> Costs:
     """Return the average costs of one conversation; None for unknown ones."""
-    held = [
-        (run, talk) for run in runs for condition in CONDITIONS for run, talk in rows.talks([run], condition)
-    ]
+    held = list(conversations_of(runs))
     if not held:
         return Costs(concurrency=concurrency, arms=arms)
-    known = [run for run, _ in held if run.started.source is None]
-    cost = spent(held)
+    known = [run for run, _ in held if run.brief.source is None]
+    cost = spent(runs)
     seconds = [talk.ended.duration_ms / 1000 for _, talk in held if talk.ended and talk.ended.duration_ms]
     return Costs(
         calls=fmean(_calls(talk) for _, talk in held) if known else None,
@@ -154,6 +148,6 @@ def _costs(runs: Sequence[LoadedRun], concurrency: int, arms: int) -> Costs:
     )
 
 
-def _calls(talk: ConversationState) -> int:
+def _calls(talk: ConversationResult) -> int:
     """Return the number of calls of a conversation: each message but the greeting, and the judge's."""
     return max(0, len(talk.messages) - 1) + (talk.verdict is not None)

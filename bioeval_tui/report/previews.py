@@ -7,12 +7,9 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.report.conclusion import conclude
-from bioeval_tui.report.costs import spent
-from bioeval_tui.report.gains import Loss, gains, lost_points
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.gains import Loss
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
-from bioeval_tui.report.words import ways_out
 from bioeval_tui.text import clean_line, shorten
 from bioeval_tui.units import signed
 
@@ -46,29 +43,28 @@ class RunPreview:
     """What a conversation cost on average; None if a part of it is unknown."""
 
 
-def preview_of(run: LoadedRun) -> RunPreview:
+def preview_of(run: RunResult) -> RunPreview:
     """Return a run's conclusion, and where its lowest conversation lost points."""
-    state = run.state
-    held = list(state.conversations.values())
-    scored = [(talk.score.score, talk) for talk in held if talk.score and talk.score.score is not None]
+    found, trials = run.conclusion, run.planned_trials
+    names: dict[str, str] = {condition: run.condition_name(condition) for condition in CONDITIONS}
+    held = list(run.as_begun)
+    scored = [(talk.score, talk) for talk in held if talk.score is not None]
     talk = min(scored, key=lambda one: one[0])[1] if scored else (held[-1] if held else None)
-    found = conclude(state)
-    trials = state.started.trials if state.started else 0
-    names: dict[str, str] = {condition: state.condition_name(condition) for condition in CONDITIONS}
     if talk is None:
         return RunPreview(found.sentence, names=names, brief=found.brief, trials=trials)
     times = [talk.ended.duration_ms / 1000 for talk in held if talk.ended and talk.ended.duration_ms]
-    signed_off = talk.ended is not None and talk.ended.reason == "signed_off"
-    said = [m for m in talk.messages if not (signed_off and m is talk.messages[-1] and m.role == "user")]
-    cost = spent((run, talk) for talk in held).dollars
-    possible = gains(state, talk)[:GAINS]
+    said = talk.messages
+    if talk.end_reason == "signed_off" and said and said[-1].role == "user":
+        said = said[:-1]
+    cost = run.summary.spent.dollars
+    possible = talk.gains[:GAINS]
     which = f", {talk.trial_words}" if len(run.trials) > 1 or talk.case else ""
     return RunPreview(
         found.sentence,
-        names[talk.key.condition] + which,
-        lost_points(talk, possible[:LOSSES]),
+        talk.name + which,
+        talk.losses(LOSSES),
         tuple((sentence(gain), signed(gain.by)) for gain in possible),
-        ways_out(talk),
+        talk.ways,
         () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in said[-LAST:]),
         names,
         found.brief,

@@ -6,7 +6,7 @@ no state themselves, so that a value is the same wherever it is shown. Values ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,25 +14,28 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bioeval_tui import score as composite
-from bioeval_tui.errors import Problem
-from bioeval_tui.evaluation.prices import Prices
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.evaluation.prices import Prices, shipped_prices
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.cases import judged
 from bioeval_tui.record.events import (
-    AssertionChecked,
+    Case,
+    ConversationEnded,
     EndReason,
-    FactDisclosed,
-    Fault,
     ImportedFrom,
-    RequestFailed,
+    ReviewsDrawn,
+    RunEnded,
     RunStarted,
     ScorePart,
     SubmissionGraded,
     TaskScored,
+    Warned,
 )
-from bioeval_tui.record.names import Condition, Role
-from bioeval_tui.record.reviews import ReviewedScores
-from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
+from bioeval_tui.record.names import Condition, Peer, Role
+from bioeval_tui.record.overlay import in_force, read_overlay
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.reviews import ReviewedScores, fold_reviews
+from bioeval_tui.record.state import ConversationState, MessageState, RunState, apply_all
 from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
 from bioeval_tui.report.conclusion import Conclusion, conclude, no_mean, same_start
@@ -52,12 +55,13 @@ from bioeval_tui.report.findings import (
     WasResumed,
 )
 from bioeval_tui.report.formats.registry import TARGET
-from bioeval_tui.report.gains import gains
-from bioeval_tui.report.judged_again import JudgedAgain, verdicts_replaced
-from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.gains import Loss, gains, lost_points
+from bioeval_tui.report.judged_again import judged_again, verdicts_replaced
+from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.manner import RunManner, manners
-from bioeval_tui.report.reviews import Review
+from bioeval_tui.report.reviews import reviews_of
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
+from bioeval_tui.report.statistics.estimates import Proportion, Sample
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import (
@@ -162,80 +166,216 @@ class Graded:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
 class ConversationResult:
-    """One conversation: one trial under one condition."""
+    """One conversation: one trial under one condition.
 
-    condition: Condition
-    trial: int
-    title: str
-    """What its condition is called: `facts withheld`, or as the job names it."""
-    name: str
-    """What its condition is called where there is little room."""
-    score: float | None
-    """Its composite score; None if it could not be measured, or is not scored yet."""
-    is_scored: bool
-    """Whether it was scored, though perhaps without a value."""
-    reason: str
-    """A note on the score, or why it has no value."""
-    why_no_score: str
-    """Why it has no score, the cause first; empty if it has one."""
-    ways: tuple[str, ...]
-    """What to do about it, if it never took place."""
-    parts: tuple[ScorePart, ...]
-    penalty: float
-    average_ms: float | None
-    """The agent's mean response time."""
-    ending: str
-    """How it ended and whose fault that was; empty before its end."""
-    end_reason: EndReason | None
-    tone: float | None
-    """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
-    judge_error: str | None
-    tasks: tuple[TaskScored, ...]
-    """The judge's verdicts."""
-    checks: tuple[AssertionChecked, ...]
-    """The last check of each assertion."""
-    checks_missing: tuple[str, ...]
-    """Warnings that the judge left a verdict out."""
-    turns: Mapping[int, int]
-    """The turn of each message."""
-    fault: Fault | None
-    """Who caused it to end early or, if nobody did, to have no score; None before its end."""
-    ended_early: str
-    """How it ended before its time and whose fault that was, in words; empty if it ran to its end."""
-    cause: str
-    """Why it has no score, without what to do about it and what came instead of an answer."""
-    received: str
-    """What the agent sent instead of an answer; empty if that is unknown."""
-    request_failures: tuple[RequestFailed, ...]
-    failures: int
-    """How many of them count against the agent."""
-    facts: tuple[FactDisclosed, ...]
-    """The facts that the user gave, in order."""
-    latency: LatencySummary
-    """The agent's response times."""
-    answers: tuple[tuple[int, int, float | None], ...]
-    """Number, turn and response time in ms of each of the agent's messages."""
-    gains: tuple[Gain, ...]
-    """What would raise its score, the largest gain first."""
-    steps: tuple[tuple[int, float], ...]
-    """The share of assertions, by weight, that held after each turn; empty without assertions."""
+    What was recorded of it is here as it was recorded: `messages`, the events `scored`, `ended` and `verdict` (None for
+    one that did not come), the last `checks` of each assertion and, by index, those of the end (`final_checks`) and of
+    every turn (`timelines`), the `facts` that the user gave, `request_failures` and how many of them count against the
+    agent (`failures`), `violations` of the user's rules, graded `submissions`, the `record` of an imported one, and its `case`.
+    """
+
+    def __init__(self, run: LoadedRun, talk: ConversationState) -> None:
+        """Take over what was recorded; what follows from it is computed when it is first asked for."""
+        self._run, self._talk = run, talk
+        self.condition, self.trial = talk.key
+        self.title = run.state.condition_title(self.condition)
+        """What its condition is called: `facts withheld`, or as the job names it."""
+        self.name = run.state.condition_name(self.condition)
+        """What its condition is called where there is little room."""
+        self.trial_words = talk.trial_words
+        """How the trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
+        self.case, self.session_id, self.attempt, self.record = (
+            talk.case, talk.session_id, talk.attempt, talk.record,
+        )  # fmt: skip
+        self.started_at, self.ended_at = talk.started_at, talk.ended_at
+        self.scored, self.ended, self.verdict = talk.score, talk.ended, talk.verdict
+        self.messages, self.warned = talk.messages, talk.warnings
+        self.checks = talk.latest_checks()
+        self.final_checks, self.timelines = talk.final_checks, talk.checks
+        self.facts, self.violations = talk.facts, talk.violations
+        self.submissions = talk.submissions
+        self.request_failures, self.failures = talk.request_failures, talk.failures
+        self.latencies_ms = talk.latencies_ms
+        """The agent's response times, one per turn, in ms."""
+        self.fault = talk.fault
+        """Who caused it to end early or, if nobody did, to have no score; None before its end."""
+        self.score = talk.score.score if talk.score else None
+        """Its composite score; None if it could not be measured, or is not scored yet."""
+        self.excluded = rows.why_excluded(talk)
+        """Why it does not count, in one or two words: whose fault, cancelled, or not finished; empty if it counts."""
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it was scored, though perhaps without a value."""
+        return self.scored is not None
+
+    @property
+    def reason(self) -> str:
+        """A note on the score, or why it has no value."""
+        return self.scored.reason if self.scored else ""
+
+    @property
+    def why_no_score(self) -> str:
+        """Why it has no score, the cause first; empty if it has one."""
+        return why_no_score(self._talk) if self.score is None else ""
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """What to do about it, if it never took place."""
+        return ways_out(self._talk)
+
+    @property
+    def parts(self) -> tuple[ScorePart, ...]:
+        """The parts of its score."""
+        return tuple(self.scored.parts) if self.scored else ()
+
+    @property
+    def penalty(self) -> float:
+        """What failed requests take from its score."""
+        return self.scored.penalty if self.scored else 0.0
+
+    @property
+    def average_ms(self) -> float | None:
+        """The agent's mean response time."""
+        return self.scored.average_latency_ms if self.scored else None
+
+    @property
+    def ending(self) -> str:
+        """How it ended and whose fault that was; empty before its end."""
+        return ending(self.ended) if self.ended else ""
+
+    @property
+    def end_reason(self) -> EndReason | None:
+        """How it ended; None before its end."""
+        return self.ended.reason if self.ended else None
+
+    @property
+    def ended_early(self) -> str:
+        """How it ended before its time and whose fault that was, in words; empty if it ran to its end."""
+        return _ended_early(self.ended)
+
+    @property
+    def cause(self) -> str:
+        """Why it has no score, without what to do about it and what came instead of an answer."""
+        return cause(self._talk) if self.scored else ""
+
+    @property
+    def received(self) -> str:
+        """What the agent sent instead of an answer; empty if that is unknown."""
+        return self.ended.received if self.ended else ""
+
+    @property
+    def tone(self) -> float | None:
+        """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
+        return self.verdict.tone if self.verdict else None
+
+    @property
+    def judge_error(self) -> str | None:
+        """Why the judge gave no verdict; None if it did, or was not asked."""
+        return self.verdict.error if self.verdict else None
+
+    @property
+    def tasks(self) -> tuple[TaskScored, ...]:
+        """The judge's verdicts."""
+        return tuple(self.verdict.tasks) if self.verdict else ()
+
+    @property
+    def unproved(self) -> int:
+        """How many of them quote words that are not in the transcript."""
+        return self.verdict.unproved if self.verdict else 0
+
+    @property
+    def checks_missing(self) -> tuple[str, ...]:
+        """Warnings that the judge left a verdict out."""
+        return tuple(warned.message for warned in self.warned if warned.code == "verdict_missing")
+
+    @property
+    def answers(self) -> list[MessageState]:
+        """The agent's messages."""
+        return [message for message in self.messages if message.role == "assistant"]
+
+    @cached_property
+    def turns(self) -> Mapping[int, int]:
+        """The turn of each message."""
+        return {message.message: message.turn for message in self.messages}
+
+    @property
+    def turn_count(self) -> int:
+        """The number of its newest turn; a sign-off begins none."""
+        return self._talk.turns
+
+    @cached_property
+    def latency(self) -> LatencySummary:
+        """The agent's response times."""
+        return rows.latency(self._run.state, self.condition, self.trial)
+
+    @cached_property
+    def gains(self) -> tuple[Gain, ...]:
+        """What would raise its score, the largest gain first."""
+        return tuple(gains(self._run.state, self._talk))
+
+    @cached_property
+    def steps(self) -> tuple[tuple[int, float], ...]:
+        """The share of assertions, by weight, that held after each turn; empty without assertions."""
+        return tuple(rows.assertion_steps(self._run.state, self.condition, self.trial))
+
+    @cached_property
+    def sample(self) -> Sample:
+        """Its composite score as statistics take it."""
+        sample = rows.score_sample(self._run, self._talk)
+        assert sample is not None
+        return sample
+
+    @property
+    def common_case(self) -> str:
+        """The unit on which agents are compared: the job, one of its cases, or a case of an imported set."""
+        return rows.common_case(self._run, self._talk)
+
+    def task_sample(self, number: int) -> Sample | None:
+        """Return the score of a task as statistics take it; None if the task does not count in its condition."""
+        return rows.task_sample(self._run, self._talk, number)
+
+    def task(self, number: int) -> TaskScored | None:
+        """Return the judge's verdict on a task, if the conversation counts as a result."""
+        return rows.task_of(self._talk, number)
+
+    @property
+    def job(self) -> Mapping[str, Any]:
+        """The job's snapshot, filled in from its case."""
+        return self._run.state.job_of(self.trial)
+
+    def losses(self, most: int) -> tuple[Loss, ...]:
+        """Return why it lost points: the reasons behind its largest gains, at most so many."""
+        return lost_points(self._talk, self.gains[:most])
+
+    @property
+    def why_no_verdict(self) -> str:
+        """Why a task of it has no verdict."""
+        return self.judge_error or why_no_score(self._talk)
+
+    def message(self, number: int) -> MessageState | None:
+        """Return the message of that number; None without one."""
+        return self._talk.message(number)
+
+    def sent(self, message: MessageState) -> bool:
+        """Return whether a message was sent to the other side; a bare sign-off and cut-off or void messages were not."""
+        return self._talk.sent(message)
 
     @property
     def has_begun(self) -> bool:
         """Whether there is anything to show of it but why it has no score."""
-        return bool(self.turns or self.parts)
+        return bool(self.messages or self.parts)
 
     def answer_in(self, turn: int | None) -> int | None:
         """Return the number of the agent's message of a turn."""
-        return next((message for message, at, _ in self.answers if at == turn), None)
+        return next((message.message for message in self.answers if message.turn == turn), None)
 
     @property
     def slowest(self) -> int | None:
         """The number of the agent's message that took longest."""
-        timed = [(latency_ms, message) for message, _, latency_ms in self.answers if latency_ms is not None]
-        return max(timed, key=lambda pair: pair[0])[1] if timed else None
+        found = rows.slowest(self._talk)
+        return found.message if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,28 +421,20 @@ class TrialResult:
         return [held for held in self.conversations if held is not None]
 
 
-class RunResult:
-    """The result of one run.
+@dataclass(frozen=True, eq=False)
+class RunResult(LoadedRun):
+    """The result of one run: everything that anybody shows of it.
 
-    Args:
-        run: the recording, with reviews and later verdicts.
-        target: the score for which `TrialResult.needed` says what is missing.
+    It is a recording with its reviews and later verdicts, whose fold (`state`, `talks`) is for what has no place here yet.
     """
 
-    def __init__(self, run: LoadedRun, target: float = TARGET) -> None:
-        self._run = run
-        self._state, self._started = run.state, run.started
-        self.target = target
-
-    @property
-    def run_id(self) -> str:
-        """The run's id as the recording says it."""
-        return self._run.run_id
+    target: float = TARGET
+    """The score for which `TrialResult.needed` says what is missing."""
 
     @cached_property
     def brief(self) -> Brief:
         """Who was tested by whom, and on what."""
-        state, started = self._state, self._started
+        state, started = self.state, self.started
         return Brief(
             job=started.job_name,
             agent=started.agent,
@@ -320,116 +452,141 @@ class RunResult:
         )
 
     @property
+    def ended(self) -> RunEnded | None:
+        """The event that ended the run; None before."""
+        return self.state.ended
+
+    @property
+    def warned(self) -> list[Warned]:
+        """The warnings about the run as a whole, as recorded."""
+        return self.state.warnings
+
+    @property
+    def served(self) -> Mapping[Peer, Mapping[str, list[str]]]:
+        """Which models answered, by the names that the servers gave them, for each peer by the name that was asked for."""
+        return self.state.served
+
+    @property
     def started_at(self) -> datetime:
         """When the run began, in UTC."""
-        return self._started.at
+        return self.started.at
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When the run ended, in UTC; None before."""
+        return self.state.ended.at if self.state.ended else None
+
+    @property
+    def last_at(self) -> datetime | None:
+        """When its last event was recorded, in UTC."""
+        return self.state.last_at
 
     @property
     def duration_s(self) -> float:
         """How long the run took, without pauses; 0 if unknown."""
-        return self._state.seconds() or 0.0
+        return self.state.seconds() or 0.0
 
     @property
     def status(self) -> str:
         """`completed`, `cancelled`, `failed` or `interrupted`."""
-        return self._state.ended.status if self._state.ended else "interrupted"
+        return self.state.ended.status if self.state.ended else "interrupted"
 
     @property
     def detail(self) -> str:
         """Why the run ended as it did; empty if nothing is to be said."""
-        return self._state.ended.detail if self._state.ended else ""
+        return self.state.ended.detail if self.state.ended else ""
 
     @property
     def measured(self) -> bool:
         """Whether the run ended with its main score."""
-        return self._state.ended is not None and self._state.ended.measured
+        return self.state.ended is not None and self.state.ended.measured
 
     @property
     def has_ended(self) -> bool:
         """Whether the run has ended."""
-        return self._state.ended is not None
+        return self.state.ended is not None
 
     @property
     def worked_s(self) -> float | None:
         """How long the run has worked, in seconds; None for an import, whose times may be its own."""
-        return None if self._started.source is not None else self._state.seconds()
+        return None if self.started.source is not None else self.state.seconds()
 
     @property
     def asked_model(self) -> str | None:
         """The model that was asked for; recordings hold the usual one also if nobody named one."""
-        return self._started.model
+        return self.started.model
 
     def reviewed_scores_words(self, reviewed: ReviewedScores) -> list[str]:
         """Return each condition's score and the mean before and after reviews."""
-        return reviewed.told(self._state)
+        return reviewed.told(self.state)
 
     @property
     def has_cases(self) -> bool:
         """Whether each trial is a case of its own."""
-        return bool(self._started.cases)
+        return bool(self.started.cases)
 
     @property
     def planned_trials(self) -> int:
         """The number of trials that the run was to have."""
-        return self._started.trials
+        return self.started.trials
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The run's conditions, withheld before supplied."""
-        return rows.run_conditions(self._state)
+        return rows.run_conditions(self.state)
 
     @property
     def only_condition(self) -> Condition | None:
         """The run's only condition; None if it has both, and with them a mean and an uplift."""
-        return self._state.only_condition
+        return self.state.only_condition
 
     def condition_title(self, condition: str) -> str:
         """Return what a condition is called: as the job names it, else `facts withheld`."""
-        return self._state.condition_title(condition)
+        return self.state.condition_title(condition)
 
     def condition_name(self, condition: str) -> str:
         """Return what a condition is called where there is little room."""
-        return self._state.condition_name(condition)
+        return self.state.condition_name(condition)
 
     @cached_property
     def summary(self) -> Summary:
         """The figures over all trials, by condition."""
-        return summarise_runs([self._run])[0]
+        return summarise_runs([self])[0]
 
     @cached_property
     def scores(self) -> dict[str, float | None]:
         """Each condition's mean over its trials; None if one of them could not be measured."""
-        return self._state.scores()
+        return self.state.scores()
 
     @property
     def mean(self) -> float | None:
         """The mean of both conditions (the published formula); None if the run did not end with one."""
-        return self._state.ended.mean if self._state.ended else None
+        return self.state.ended.mean if self.state.ended else None
 
     @property
     def why_no_mean(self) -> str:
         """Why there is no mean, as a sentence; empty if there is one."""
-        return "" if self.mean is not None else sentence(no_mean(self._state))
+        return "" if self.mean is not None else sentence(no_mean(self.state))
 
     @cached_property
     def conclusion(self) -> Conclusion:
         """The conclusion in one sentence, made by rules."""
-        return conclude(self._state)
+        return conclude(self.state)
 
     @property
     def clean(self) -> bool:
         """Whether both conditions are known to have started from the same state."""
-        return self._state.clean
+        return self.state.clean
 
     @property
     def cleanness(self) -> str:
         """`clean`, `not clean` or `cleanliness unknown`."""
-        return self._state.cleanness
+        return self.state.cleanness
 
     @property
     def why_not_clean(self) -> str:
         """Why the run is not clean; empty if it is."""
-        return self._state.why_not_clean
+        return self.state.why_not_clean
 
     @property
     def no_uplift(self) -> str:
@@ -439,9 +596,16 @@ class RunResult:
         return sentence(NoUplift(self.cleanness, self.why_not_clean, not self.only_condition))
 
     @property
+    def known_clean(self) -> bool | None:
+        """The same; None if unknown, or if only one condition was run and nothing made it unclean."""
+        state = self.state
+        alone = state.only_condition is not None and state.clean
+        return None if state.clean_unknown or alone or not state.conversations else state.clean
+
+    @property
     def same_start(self) -> SameStart | None:
         """What a clean run's conditions were found to share at the start; None of any other run."""
-        return same_start(self._state)
+        return same_start(self.state)
 
     @property
     def compared(self) -> str:
@@ -456,49 +620,89 @@ class RunResult:
     @property
     def gave_facts(self) -> bool:
         """Whether the user gave the agent a fact where facts were supplied."""
-        held = self._state.conversations.items()
+        held = self.state.conversations.items()
         return any(talk.facts for key, talk in held if key.condition == "supplied")
 
     @property
     def target_ms(self) -> float:
         """The job's target for the average response time; 0 if it has none."""
-        return rows.target_ms(self._state)
+        return rows.target_ms(self.state)
 
     @property
     def concurrency(self) -> str:
         """How many conversations ran at a time, in words; unknown for an imported run."""
-        if self._started.source is not None:
+        if self.started.source is not None:
             return "The number of concurrent conversations is unknown"
         return concurrency_words(self.summary.conditions[0].latency) if self.summary.conditions else ""
 
-    @property
-    def trial_numbers(self) -> list[int]:
-        """The trials with at least one conversation that has started."""
-        return self._run.trials
-
     @cached_property
-    def trials(self) -> tuple[TrialResult, ...]:
+    def trial_results(self) -> tuple[TrialResult, ...]:
         """Every trial that has started."""
-        return tuple(self.trial(number) for number in self.trial_numbers)
+        return tuple(self.trial(number) for number in self.trials)
 
     def trial(self, number: int) -> TrialResult:
         """Return one trial, which may not have started."""
-        return _trial_result(self._run, number, self.target)
+        return _trial_result(self, number)
 
     @cached_property
     def conversations(self) -> tuple[ConversationResult, ...]:
         """Every conversation, trial by trial, withheld before supplied."""
-        return tuple(_conversation(self._state, talk) for talk in self._run.talks)
+        return tuple(ConversationResult(self, talk) for talk in self.talks)
+
+    @property
+    def as_begun(self) -> list[ConversationResult]:
+        """Every conversation, in the order in which they began."""
+        return [self._by_place[place] for place in self.state.conversations]
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[Condition, int], ConversationResult]:
+        return {(held.condition, held.trial): held for held in self.conversations}
+
+    def conversation(self, condition: Condition, trial: int) -> ConversationResult | None:
+        """Return a conversation; None if it has not begun."""
+        return self._by_place.get((condition, trial))
+
+    def of(self, condition: Condition) -> list[ConversationResult]:
+        """Return the conversations of a condition, trial by trial."""
+        return [held for held in self.conversations if held.condition == condition]
+
+    @property
+    def planned(self) -> list[tuple[Condition, int]]:
+        """Every conversation that the run was to have, trial by trial, as its condition and trial."""
+        last = max(self.planned_trials, *self.trials, 1)
+        return [(name, trial) for trial in range(1, last + 1) for name in self.started.conditions]
+
+    def task_titles(self, condition: Condition | None = None, trial: int | None = None) -> dict[int, str]:
+        """Return what the judge scores, by number from 1: by the job or in a trial; in a condition, what counts there."""
+        return rows.task_titles(self.state, trial, condition)
+
+    def assertion_titles(
+        self, condition: Condition | None = None, trial: int | None = None
+    ) -> dict[int, tuple[str, float]]:
+        """Return title and weight of the assertions, by index from 0: of the job or of a trial; in a condition, of those that count there."""
+        return rows.assertion_titles(self.state, trial, condition)
+
+    def assertion_share(self, condition: Condition, index: int) -> Proportion:
+        """Return how often an assertion passed at the end of a condition's conversations."""
+        return rows.assertion_share([self], condition, index)[0]
+
+    def case(self, trial: int) -> Case | None:
+        """Return the case of a trial, started or not; None without cases."""
+        return self.state.case(trial)
+
+    def trial_words(self, trial: int) -> str:
+        """Return how a trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
+        return self.state.trial_words(trial)
 
     def case_words(self, trial: int) -> str:
         """Return the name of a trial's case; empty without cases."""
-        case = self._state.case(trial)
+        case = self.case(trial)
         return case.words if case else ""
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the result should know, once each."""
-        return tuple(_warnings(self._run))
+        return tuple(_warnings(self))
 
     @cached_property
     def versions(self) -> tuple[tuple[str, str], ...]:
@@ -508,72 +712,80 @@ class RunResult:
     @cached_property
     def manners(self) -> tuple[RunManner, ...]:
         """How the simulated user speaks compared with people, by condition."""
-        return tuple(manners([self._run]))
-
-    @property
-    def judged_again(self) -> Mapping[ConversationKey, JudgedAgain]:
-        """Every verdict on the conversations that were judged again."""
-        return self._run.judged_again
+        return tuple(manners([self]))
 
     @property
     def judged_again_words(self) -> str:
         """How many conversations were judged again, and which verdicts count; empty if none were."""
-        found = verdicts_replaced(self.judged_again, len(self._state.conversations))
+        found = verdicts_replaced(self.judged_again, len(self.state.conversations))
         return sentence(found) if found else ""
-
-    @property
-    def reviews(self) -> tuple[Review, ...]:
-        """People's reviews and later scores, as rows."""
-        return self._run.reviews
-
-    @cached_property
-    def reviewed(self) -> ReviewedScores | None:
-        """The scores after people's reviews; None without any."""
-        return self._run.reviewed
 
     @cached_property
     def people_say(self) -> tuple[str, ...]:
         """What people would say about the judge's verdicts, or that they have not looked; empty unless a model judged."""
-        run = self._run
-        if run.sampled:
-            return tuple(map(sentence, people_say(run)))
-        judged = any(talk.verdict and not talk.verdict.error for talk in run.talks)
-        by_model = run.started.source is None and run.kind_of("scorer") != "rules"
+        if self.sampled:
+            return tuple(map(sentence, people_say(self)))
+        judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
+        by_model = self.started.source is None and self.kind_of("scorer") != "rules"
         return (sentence(of.JudgeNotCalibrated()),) if judged and by_model else ()
 
     @property
     def reviewed_words(self) -> str:
         """The reviewed scores in one line; empty without reviews."""
-        return reviewed_words(self._run)
-
-    def people_score(self, condition: Condition, trial: int, task: int) -> float | None:
-        """Return people's score of a task; None without one."""
-        return self._run.people_score(condition, trial, task)
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """Damaged lines of the recording."""
-        return self._run.problems
+        return reviewed_words(self)
 
     def anchor(self, condition: Condition, trial: int, message: int) -> str:
         """Return the id of a message in a document."""
-        return _anchor(self.run_id, condition, trial, message)
+        return f"r{self.run_id}-{condition}-{trial}-m{message}"
 
 
-def reviewed(run: LoadedRun) -> tuple[ReviewedScores | None, tuple[str, ...]]:
+def reviewed(run: RunResult) -> tuple[ReviewedScores | None, tuple[str, ...]]:
     """Return a run's scores after reviews, if there are any, and what people would say about its verdicts."""
-    return run.reviewed, RunResult(run).people_say
+    return run.reviewed, run.people_say
 
 
-def results_of(runs: Sequence[LoadedRun], target: float = TARGET) -> list[RunResult]:
-    """Return the result of each run."""
-    return [RunResult(run, target) for run in runs]
+def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = False) -> RunResult:
+    """Return the result of a recording and its overlay; without `prices`, the included prices are used.
+
+    The latest verdict on a transcript counts; with `as_recorded`, the recorded one does, and the latest is only listed.
+
+    Raises:
+        RecordingError: the file cannot be read, or its first event is missing.
+    """
+    recording = read_recording(path)
+    state = apply_all(RunState(), recording.events)
+    if state.started is None:
+        raise RecordingError(
+            f"{path.name}: the first event, which contains the job, is missing", recording.problems
+        )
+    overlay = read_overlay(path)
+    again = judged_again(state, overlay, counts=not as_recorded)
+    return RunResult(
+        path,
+        state if as_recorded else in_force(state, overlay),
+        state.started,
+        (*recording.problems, *overlay.problems),
+        reviews_of(overlay),
+        again,
+        prices or shipped_prices(),
+        fold_reviews(overlay.events, state),
+        any(isinstance(event, ReviewsDrawn) for event in overlay.events),
+    )
 
 
 def result_of(state: RunState, path: Path | None = None, prices: Prices | None = None) -> RunResult | None:
     """Return the result of a run that is held in memory; None if it never started."""
-    run = from_state(state, path, prices)
-    return RunResult(run) if run is not None else None
+    if state.started is None:
+        return None
+    return RunResult(path or Path(), state, state.started, prices=prices or shipped_prices())
+
+
+def conversations_of(
+    runs: Sequence[RunResult], condition: Condition | None = None
+) -> Iterator[tuple[RunResult, ConversationResult]]:
+    """Yield the conversations of one condition, or of both, each with its run, in the order of runs and trials."""
+    for run in runs:
+        yield from ((run, held) for held in run.conversations if condition in (None, held.condition))
 
 
 def title_of(results: Sequence[RunResult]) -> str:
@@ -586,13 +798,12 @@ def title_of(results: Sequence[RunResult]) -> str:
 
 # One trial
 
-Talks = Sequence[ConversationState | None]
+Talks = Sequence[ConversationResult | None]
 
 
-def _trial_result(run: LoadedRun, trial: int, target: float) -> TrialResult:
-    state = run.state
-    conditions = rows.run_conditions(state)
-    talks = tuple(rows.trial_talks(state, trial).values())
+def _trial_result(run: RunResult, trial: int) -> TrialResult:
+    state, conditions = run.state, run.conditions
+    talks = tuple(run.conversation(condition, trial) for condition in conditions)
     case = state.case(trial)
     return TrialResult(
         trial=trial,
@@ -600,65 +811,26 @@ def _trial_result(run: LoadedRun, trial: int, target: float) -> TrialResult:
         name=_trial_name(run, trial),
         conditions=conditions,
         titles=tuple(map(state.condition_title, conditions)),
-        conversations=tuple(_conversation(state, talk) if talk else None for talk in talks),
+        conversations=talks,
         uplift=rows.composite_uplift(state, trial),
         tasks=tuple(rows.task_rows(state, trial)),
         tones=_tones(talks),
         assertions=tuple(rows.assertion_rows(state, trial)),
         facts=tuple(_fact_rows(state, trial, talks)),
-        medals=tuple(_medals(state, talks)),
+        medals=tuple(_medals(talks)),
         turns=tuple(_turns(run, talks)),
-        needed=tuple(_needed(talk, target) for talk in talks),
+        needed=tuple(_needed(talk, run.target) for talk in talks),
     )
 
 
-def _trial_name(run: LoadedRun, trial: int) -> str:
+def _trial_name(run: RunResult, trial: int) -> str:
     case, trials = run.state.case(trial), run.started.trials
     if case is not None:
         return case.title
     return f"trial {trial} of {trials}" if trials > 1 else ""
 
 
-def _conversation(state: RunState, talk: ConversationState) -> ConversationResult:
-    condition, trial = talk.key
-    scored, ended, verdict = talk.score, talk.ended, talk.verdict
-    return ConversationResult(
-        condition=condition,
-        trial=trial,
-        title=state.condition_title(condition),
-        name=state.condition_name(condition),
-        score=scored.score if scored else None,
-        is_scored=scored is not None,
-        reason=scored.reason if scored else "",
-        why_no_score=why_no_score(talk) if scored is None or scored.score is None else "",
-        ways=ways_out(talk),
-        parts=tuple(scored.parts) if scored else (),
-        penalty=scored.penalty if scored else 0.0,
-        average_ms=scored.average_latency_ms if scored else None,
-        ending=ending(ended) if ended else "",
-        end_reason=ended.reason if ended else None,
-        tone=verdict.tone if verdict else None,
-        judge_error=verdict.error if verdict else None,
-        tasks=tuple(verdict.tasks) if verdict else (),
-        checks=tuple(talk.latest_checks()),
-        checks_missing=tuple(warned.message for warned in talk.warnings if warned.code == "verdict_missing"),
-        turns={message.message: message.turn for message in talk.messages},
-        fault=talk.fault,
-        ended_early=_ended_early(talk),
-        cause=cause(talk) if scored else "",
-        received=ended.received if ended else "",
-        request_failures=tuple(talk.request_failures),
-        failures=talk.failures,
-        facts=tuple(talk.facts),
-        latency=rows.latency(state, condition, trial),
-        answers=tuple((m.message, m.turn, m.latency_ms) for m in talk.messages if m.role == "assistant"),
-        gains=tuple(gains(state, talk)),
-        steps=tuple(rows.assertion_steps(state, condition, trial)),
-    )
-
-
-def _ended_early(talk: ConversationState) -> str:
-    ended = talk.ended
+def _ended_early(ended: ConversationEnded | None) -> str:
     if ended is None or ended.reason in ("signed_off", "max_turns", "unknown"):
         return ""
     fault = "" if ended.fault == "none" else f", fault of the {ended.fault}"
@@ -666,14 +838,14 @@ def _ended_early(talk: ConversationState) -> str:
     return f"ended early ({ended.reason.replace('_', ' ')}{fault}){detail}"
 
 
-def _needed(talk: ConversationState | None, target: float) -> tuple[Needed, ...]:
-    if talk is None or talk.score is None or talk.score.score is None or talk.score.score >= target:
+def _needed(talk: ConversationResult | None, target: float) -> tuple[Needed, ...]:
+    if talk is None or talk.scored is None or talk.score is None or talk.score >= target:
         return ()
-    return needed(talk.score.parts, talk.score.failures, target)
+    return needed(talk.parts, talk.scored.failures, target)
 
 
 def _tones(talks: Talks) -> tuple[float | None, ...]:
-    tones = tuple(talk.verdict.tone if talk and talk.verdict else None for talk in talks)
+    tones = tuple(talk.tone if talk else None for talk in talks)
     return tones if any(tone is not None for tone in tones) else ()
 
 
@@ -689,13 +861,8 @@ def _fact_rows(state: RunState, trial: int, talks: Talks) -> list[FactRow]:
     return found_rows
 
 
-def _medals(state: RunState, talks: Talks) -> list[Graded]:
-    return [
-        _medal(state.condition_title(talk.key.condition), graded)
-        for talk in talks
-        if talk is not None
-        for graded in talk.submissions
-    ]
+def _medals(talks: Talks) -> list[Graded]:
+    return [_medal(talk.title, graded) for talk in talks if talk is not None for graded in talk.submissions]
 
 
 def _medal(title: str, graded: SubmissionGraded) -> Graded:
@@ -707,7 +874,7 @@ def _medal(title: str, graded: SubmissionGraded) -> Graded:
         return Graded(title, None, f"the report cannot be read: {error}")
 
 
-def _turns(run: LoadedRun, talks: Talks) -> list[Turn]:
+def _turns(run: RunResult, talks: Talks) -> list[Turn]:
     numbers = sorted({m.turn for talk in talks if talk for m in talk.messages})
     return [
         Turn(
@@ -721,11 +888,7 @@ def _turns(run: LoadedRun, talks: Talks) -> list[Turn]:
     ]
 
 
-def _anchor(run_id: str, condition: str, trial: int, message: int) -> str:
-    return f"r{run_id}-{condition}-{trial}-m{message}"
-
-
-def _message(run: LoadedRun, talk: ConversationState, message: MessageState) -> MessageResult:
+def _message(run: RunResult, talk: ConversationResult, message: MessageState) -> MessageResult:
     notes = [
         Note("failure", f"attempt {f.request_attempt} failed: {clean_line(f.error, 200)}")
         for f in message.failures
@@ -757,14 +920,14 @@ def _message(run: LoadedRun, talk: ConversationState, message: MessageState) -> 
         latency_ms=message.latency_ms,
         quotations=_quotations(talk, message),
         notes=tuple(notes),
-        anchor=_anchor(run.run_id, *talk.key, message.message),
+        anchor=run.anchor(talk.condition, talk.trial, message.message),
     )
 
 
-def _new_checks(talk: ConversationState, turn: int) -> list[Note]:
+def _new_checks(talk: ConversationResult, turn: int) -> list[Note]:
     """Return which assertions changed with this turn."""
     notes = []
-    for checks in talk.checks.values():
+    for checks in talk.timelines.values():
         before = next((c.status for c in reversed(checks) if c.after_turn < turn), None)
         now = next((c for c in checks if c.after_turn == turn), None)
         if now is None or before is None or now.status == before:
@@ -774,10 +937,10 @@ def _new_checks(talk: ConversationState, turn: int) -> list[Note]:
     return notes
 
 
-def _quotations(talk: ConversationState, message: MessageState) -> tuple[Quotation, ...]:
+def _quotations(talk: ConversationResult, message: MessageState) -> tuple[Quotation, ...]:
     return tuple(
         Quotation(item.quote, task.task)
-        for task in (talk.verdict.tasks if talk.verdict else ())
+        for task in talk.tasks
         for item in task.evidence
         if item.message == message.message
     )
@@ -812,7 +975,7 @@ def _condition_lead(condition: ConditionSummary) -> ConditionLead:
 
 
 def _versions(result: RunResult) -> list[tuple[str, str]]:
-    started, brief = result._started, result.brief
+    started, brief = result.started, result.brief
     imported = started.source is not None
     listed: list[tuple[str, Any]] = [
         ("run", started.run_id),
@@ -854,7 +1017,7 @@ def _provenance(started: RunStarted) -> list[tuple[str, Any]]:
     ]
 
 
-def _warnings(run: LoadedRun) -> list[str]:
+def _warnings(run: RunResult) -> list[str]:
     """Return the warnings, once each; the same warning of several conversations is one line."""
     found = [warning.message for warning in run.state.warnings]
     if again := verdicts_replaced(run.judged_again, len(run.state.conversations)):

@@ -14,11 +14,10 @@ from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.findings import Outcome
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import difference_words, spread_words
 from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
-from bioeval_tui.report.words import why_no_score
 from bioeval_tui.units import number
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Results:
     Scores are in [0, 1]. None means that something was not measured, never 0; `not_measured` says why.
     """
 
-    loaded: tuple[LoadedRun, ...]
+    loaded: tuple[RunResult, ...]
 
     @property
     def runs(self) -> tuple[Results, ...]:
@@ -79,8 +78,7 @@ class Results:
     @property
     def score(self) -> float | None:
         """The run's mean of both conditions, as published. Raises `UsageError` if there are several runs."""
-        ended = self._only().state.ended
-        return ended.mean if ended else None
+        return self._only().mean
 
     @property
     def scores(self) -> dict[Condition, float | None]:
@@ -158,7 +156,7 @@ class Results:
             yield "not run" if found is None else f"{number(found.score.mean)} ({spread_words(found.score)})"
         yield difference_words(summary.uplift) if summary.uplift else "not run"
 
-    def _only(self) -> LoadedRun:
+    def _only(self) -> RunResult:
         if len(self.loaded) != 1:
             raise UsageError(f"there are {len(self.loaded)} runs; take one of them, such as .runs[0]")
         return self.loaded[0]
@@ -175,14 +173,11 @@ class Results:
 
     def _missing(self) -> Iterator[NotMeasured]:
         for run in self.loaded:
-            ended = run.state.ended
-            why = (ended.detail if ended else "") or "it was not run"
-            for trial in range(1, run.started.trials + 1):
-                for condition in run.started.conditions:
-                    talk = run.state.conversation(condition, trial)
-                    if talk is None or talk.score is None or talk.score.score is None:
-                        reason = why_no_score(talk) if talk else why
-                        yield NotMeasured(run.run_id, condition, trial, "score", reason)
+            for condition, trial in run.planned:
+                talk = run.conversation(condition, trial)
+                if talk is None or talk.score is None:
+                    reason = talk.why_no_score if talk else run.detail or "it was not run"
+                    yield NotMeasured(run.run_id, condition, trial, "score", reason)
         for row in table_rows(self.loaded, "tasks"):
             if row.get("score") is None:
                 yield _missing_of(row, f"task {row['task']}", row["not_measured"])

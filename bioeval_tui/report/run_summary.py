@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.loading import LoadedRun
     from bioeval_tui.report.previews import RunPreview
+    from bioeval_tui.report.result import RunResult
 
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 
@@ -64,7 +64,7 @@ class RunSummary:
         return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
-def preview(run: LoadedRun) -> RunPreview:
+def preview(run: RunResult) -> RunPreview:
     """Return a run's conclusion, and where its lowest conversation lost points."""
     from bioeval_tui.report.previews import preview_of  # statistics: the list of runs waits for none
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
 from bioeval_tui.report import rows
@@ -99,10 +100,13 @@ class Summary:
         return next((found for found in self.conditions if found.condition == condition), None)
 
 
-def groups(runs: Sequence[LoadedRun]) -> list[tuple[LoadedRun, ...]]:
+Run = TypeVar("Run", bound=LoadedRun)
+
+
+def groups(runs: Sequence[Run]) -> list[tuple[Run, ...]]:
     """Split runs by what must not be pooled: agent, model (as the server names it, if it does), and whether it was a
     rehearsal."""
-    found: dict[tuple[str, str, bool, str], list[LoadedRun]] = {}
+    found: dict[tuple[str, str, bool, str], list[Run]] = {}
     for run in runs:
         started = run.started
         # Two imported files without an agent's name may be from different agents.
@@ -140,7 +144,7 @@ def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     label = " · ".join(part for part in (agent, model) if part)
     held = rows.conditions(runs)
     conditions = tuple(_condition(runs, name) for name in held)
-    cost = spent(pair for name in held for pair in rows.talks(runs, name))
+    cost = spent(runs)
     paired = [run for run in runs if run.state.only_condition is None]
     if not paired:
         return Summary(label, runs, conditions, None, (), cost)
@@ -171,11 +175,11 @@ def _condition(runs: tuple[LoadedRun, ...], condition: Condition) -> ConditionSu
             [run.started.concurrency for run in runs],
         ),
         failures=sum(talk.failures for _, talk in held),
-        spent=spent(held),
+        spent=spent(runs, condition),
     )
 
 
-def by_job(runs: Sequence[LoadedRun]) -> dict[str, list[LoadedRun]]:
+def by_job(runs: Sequence[Run]) -> dict[str, list[Run]]:
     """Return the runs by the name of their job."""
     return grouped((run.started.job_name, run) for run in runs)
 

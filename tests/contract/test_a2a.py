@@ -28,7 +28,7 @@ from bioeval_tui.evaluation.wiring.endpoints import may_call
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 from tests.servers.a2a_agent import Teller, a2a_agent
 from tests.servers.whole_runs import hold
 

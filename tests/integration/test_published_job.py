@@ -16,8 +16,7 @@ from rich.console import Console
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.evaluation.job.models import EvaluationJob, ScorerConfig
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import load_run
 from bioeval_tui.sample.agent.service import run_sample_agent
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
@@ -75,7 +74,7 @@ async def test_the_published_job_runs_unchanged_though_models_rate_limit_or_answ
     assert (failed.peer, failed.status, failed.counted) == ("evaluator", 429, False)
     assert len(models.judge_prompts) == 3, "the malformed verdict was asked for again"
     card = Console(file=io.StringIO(), width=100)
-    print_score_card(RunResult(load_run(run.path)), card)
+    print_score_card(load_run(run.path), card)
     assert re.search(r"tone \(not in the score\) +0.75 +0.75", card.file.getvalue())  # type: ignore[attr-defined]
     assert {delta.message % 2 for delta in run.of("message_delta") if delta.text} == {0, 1}, (
         "both sides stream"

@@ -15,7 +15,7 @@ from atif import Trajectory
 
 from bioeval_tui.bundled.atif.writing import write_runs
 from bioeval_tui.record.transfer import import_file
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -17,7 +17,7 @@ from bioeval_tui.record.paths import new_run_id, recording_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Secret, Settings, private_dir
 
 PUBLISHED_JOB = """
@@ -125,9 +125,8 @@ def with_models(url: str, **more: Any) -> dict[str, Any]:
 
 def uplifts(run: WholeRun) -> tuple[str, float | None]:
     """Return the uplift as the score card shows it, and as a report gives it."""
-    from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.live.score_card_view import total_uplift
 
-    result = RunResult(load_run(run.path))
+    result = load_run(run.path)
     found = result.summary.uplift
     return total_uplift(result, result.trial(1)).text, found.mean if found else None

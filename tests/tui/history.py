@@ -13,7 +13,7 @@ from bioeval_tui.errors import Problem
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import Comparison, compare
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run_summary import RunSummary, Status
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, JobItem
 from tests.unit.report.recorded import Recorded, Talk
@@ -176,7 +176,7 @@ def compared(change: Callable[[RunEvent], RunEvent] = lambda event: event) -> Co
             for trial in range(6)
         ]
 
-    def loaded(*, later: bool) -> LoadedRun:
+    def loaded(*, later: bool) -> RunResult:
         run = Recorded(
             withheld=talks(0.0, later=later),
             supplied=talks(0.3, later=later),
@@ -191,7 +191,7 @@ def compared(change: Callable[[RunEvent], RunEvent] = lambda event: event) -> Co
         )
         state = apply_all(RunState(), map(change, run.events()))
         assert state.started is not None
-        return LoadedRun(Path("run.jsonl"), state, state.started)
+        return RunResult(Path("run.jsonl"), state, state.started)
 
     return compare(loaded(later=False), loaded(later=True))
 

@@ -15,9 +15,9 @@ PUBLISHED = {
     "bioeval_tui": ["Results", "evaluate", "evaluate_async", "load_run"],
     "bioeval_tui.compat": ["biomlbench"],
     "bioeval_tui.formats": [
-        "CONDITIONS", "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Asked", "BadZipFile", "Case", "ChatRole", "ConversationKey",
+        "CONDITIONS", "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Asked", "BadZipFile", "Case", "ChatRole", "ConversationKey", "ConversationResult",
         "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError", "LoadedRun", "MessageState",
-        "Output", "ToldCall", "ToldConversation", "ToldMessage", "ToldPiece", "ZipFile", "calls_of", "chat", "chat_messages",
+        "Output", "RunResult", "ToldCall", "ToldConversation", "ToldMessage", "ToldPiece", "ZipFile", "calls_of", "chat", "chat_messages",
         "chat_pieces", "compact_json", "grouped", "in_unit", "is_zipfile", "lines", "members", "messages_of", "milliseconds",
         "moment", "object_at", "objects", "paired", "reason_of", "talks", "text_of", "to_arrow", "whole_number",
     ],

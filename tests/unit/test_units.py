@@ -14,7 +14,6 @@ from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.live.score_card_view import rows
 from tests.sources import PACKAGE
@@ -99,12 +98,12 @@ def test_a_response_time_is_spelt_one_way_in_every_report_and_on_every_screen() 
     assert shown == {"0.4 ms", "12 ms", "0.99 s", "1.00 s", "12.3 s", "1 m 00 s", "2 m 05 s"}
     for document in (markdown_report([run]), html_report([run])):
         assert {time for time in shown if time in document} == shown
-    result = RunResult(run)
+    result = run
     average = units.latency(sum(ANSWERS_MS) / len(ANSWERS_MS))
     (row,) = [row for row in rows(result, result.trial(1)) if row.label.text == "average answer"]
     assert row.cells["withheld"].text == average
     card = Console(file=io.StringIO(), width=200)
-    print_score_card(RunResult(Recorded([Talk(latencies_ms=ANSWERS_MS)] * 2).loaded()), card)
+    print_score_card(Recorded([Talk(latencies_ms=ANSWERS_MS)] * 2).loaded(), card)
     assert "longest 2 m 05 s" in card.file.getvalue()
     assert average in html_report([run])
     assert any("longest 2 m 05 s" in said for _, said in summary_lines(result.summary))

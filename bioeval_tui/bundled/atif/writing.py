@@ -12,12 +12,11 @@ from typing import Any
 from bioeval_tui.formats import (
     SPEAKERS,
     Asked,
-    ConversationState,
-    LoadedRun,
+    ConversationResult,
     MessageState,
+    RunResult,
     calls_of,
     compact_json,
-    talks,
 )
 
 VERSION = "ATIF-v1.7"
@@ -25,17 +24,17 @@ OURS = "bioeval-tui"
 """The key in `extra` for data without a field in the format."""
 
 
-def write_runs(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
+def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """Return the trajectories, one a line; a single trajectory becomes an indented document."""
-    found = [trajectory(run, conversation) for run, conversation in talks(runs)]
+    found = [trajectory(run, conversation) for run in runs for conversation in run.conversations]
     if len(found) == 1:
         return json.dumps(found[0], ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     return "".join(json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in found)
 
 
-def trajectory(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
+def trajectory(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
     """Return one conversation."""
-    source = run.started.source
+    source = run.brief.source
     if source is not None and source.format == "atif":
         steps = [step for m in conversation.messages for step in (m.record or {}).get("raw") or ()]
         return {**(conversation.record or {}), "steps": steps}
@@ -53,7 +52,7 @@ def trajectory(run: LoadedRun, conversation: ConversationState) -> dict[str, Any
     return {
         "schema_version": VERSION,
         "session_id": conversation.session_id or started.run_id,
-        "trajectory_id": f"{started.run_id}/{conversation.key.condition}/{conversation.key.trial}",
+        "trajectory_id": f"{started.run_id}/{conversation.condition}/{conversation.trial}",
         "agent": {name: value for name, value in agent.items() if value},
         "steps": steps,
         **_final(conversation, len(steps)),
@@ -95,8 +94,8 @@ def _step(message: MessageState, number: int, told: bool) -> dict[str, Any]:
     }
 
 
-def _final(conversation: ConversationState, steps: int) -> dict[str, Any]:
-    answers = [message for message in conversation.messages if message.role == "assistant"]
+def _final(conversation: ConversationResult, steps: int) -> dict[str, Any]:
+    answers = conversation.answers
     found: dict[str, Any] = {"total_steps": steps}
     for name, counts in (
         ("total_prompt_tokens", [m.tokens[0] for m in answers]),
@@ -107,17 +106,17 @@ def _final(conversation: ConversationState, steps: int) -> dict[str, Any]:
     return {"final_metrics": found}
 
 
-def _extra(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
+def _extra(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
     verdict = conversation.verdict
     return {
         "run_id": run.run_id,
-        "job": run.started.job_name,
-        "condition": conversation.key.condition,
-        "trial": conversation.key.trial,
+        "job": run.brief.job,
+        "condition": conversation.condition,
+        "trial": conversation.trial,
         "case": conversation.case.words if conversation.case is not None else None,
-        "evaluator": run.state.evaluator,
+        "evaluator": run.brief.evaluator,
         "judge": verdict.judge if verdict is not None else None,
-        "end_reason": conversation.ended.reason if conversation.ended else None,
-        "score": conversation.score.score if conversation.score is not None else None,
+        "end_reason": conversation.end_reason,
+        "score": conversation.score,
         "scores": {task.title: task.score for task in verdict.tasks if task.measured} if verdict else {},
     }

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from bioeval_tui.formats import ConversationState, LoadedRun, MessageState, paired
+from bioeval_tui.formats import ConversationResult, MessageState, RunResult, paired
 
 
 def sample_events(
-    run: LoadedRun, talk: ConversationState, scores: dict[str, dict[str, Any]], model: str
+    run: RunResult, talk: ConversationResult, scores: dict[str, dict[str, Any]], model: str
 ) -> list[dict[str, Any]]:
     """Return what happened in a conversation, in order: a span a turn, then the scores. `model` answers."""
     begun = talk.started_at or run.started.at
-    name = f"{talk.key.condition}-{talk.key.trial}"
+    name = f"{talk.condition}-{talk.trial}"
     events: list[dict[str, Any]] = []
     for turn in sorted({message.turn for message in talk.messages}):
         said = [message for message in talk.messages if message.turn == turn]
@@ -23,7 +23,7 @@ def sample_events(
         events.append(_event("span_begin", at, begun, id=span, name=f"turn {turn}", type="turn"))
         for message in said:
             events += _message_events(talk, message, begun, span, model)
-        for checks in talk.checks.values():
+        for checks in talk.timelines.values():
             for check in checks:
                 if check.after_turn == turn:
                     data = {"assertion": check.title, "status": check.status}
@@ -31,14 +31,14 @@ def sample_events(
                         _event("info", check.at, begun, span_id=span, source="assertion", data=data)
                     )
         events.append(_event("span_end", events[-1]["timestamp"], begun, id=span, span_id=span))
-    end = talk.ended_at or run.state.last_at or begun
+    end = talk.ended_at or run.last_at or begun
     for scorer, score in scores.items():
         events.append(_event("score", end, begun, score=score, scorer=scorer, target=""))
     return events
 
 
 def _message_events(
-    talk: ConversationState, message: MessageState, begun: datetime, span: str, model: str
+    talk: ConversationResult, message: MessageState, begun: datetime, span: str, model: str
 ) -> Iterator[dict[str, Any]]:
     at = message.started_at
     for failure in message.failures:

@@ -19,10 +19,9 @@ from bioeval_tui.bundled.inspect.events import sample_events, stop_reason
 from bioeval_tui.formats import (
     Asked,
     Case,
-    ConversationKey,
-    ConversationState,
-    LoadedRun,
+    ConversationResult,
     MessageState,
+    RunResult,
     ToldMessage,
     chat_messages,
     grouped,
@@ -39,14 +38,14 @@ _STAMPED = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}[:-]\d{2}[:-]\d{2}")
 """Pattern of the file names that Inspect lists."""
 
 
-def write_run(run: LoadedRun, asked: Asked) -> str | bytes:
+def write_run(run: RunResult, asked: Asked) -> str | bytes:
     """Return the log in the form that the file's name says: JSON, or Inspect's own zip for `.eval`."""
     if asked.output is not None and asked.output.suffix == ".eval":
         return inspect_zip(run)
     return inspect_log(run)
 
 
-def file_name(run: LoadedRun) -> str:
+def file_name(run: RunResult) -> str:
     """Return a file name in Inspect's pattern: time, task and id."""
     task = re.sub(r"[^A-Za-z0-9-]+", "-", run.started.job_name).strip("-")[:60] or "job"
     at = run.started.at.astimezone(UTC)
@@ -65,13 +64,13 @@ def name_note(output: Path) -> str:
     return ""
 
 
-def inspect_log(run: LoadedRun) -> str:
+def inspect_log(run: RunResult) -> str:
     """Return the run as the JSON text of an Inspect log."""
     log, samples = _log(run)
     return json.dumps({**log, "samples": samples}, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
-def inspect_zip(run: LoadedRun) -> bytes:
+def inspect_zip(run: RunResult) -> bytes:
     """Return the run as an `.eval` file: a zip with the header, each sample, and what lists show of the samples."""
     log, samples = _log(run)
     start = {name: log[name] for name in ("version", "eval", "plan")}
@@ -97,38 +96,37 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
     return {**found, "error": error, "completed": error is None, "message_count": len(sample["messages"])}
 
 
-def _log(run: LoadedRun) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _log(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the log without its samples, and the samples."""
-    talks = sorted(run.talks, key=lambda talk: talk.key.condition == "supplied")
-    source = run.started.source
+    talks = [talk for condition in run.conditions for talk in run.of(condition)]
+    source = run.brief.source
     if source is not None and source.format == "inspect" and source.record is not None:
         return dict(source.record), [_as_it_was(talk) for talk in talks]
     samples = [_sample(run, talk) for talk in talks]
-    ended = run.state.ended
     log: dict[str, Any] = {
         "version": FORMAT_VERSION,
-        "status": STATUSES[ended.status] if ended else "started",
+        "status": STATUSES.get(run.status, "started"),
         "eval": _eval(run, samples),
         "plan": {"name": "bioeval-tui", "steps": [], "config": {}},
         "results": _results(run, samples),
         "stats": {
             "started_at": run.started.at.isoformat(),
-            "completed_at": ended.at.isoformat() if ended else "",
+            "completed_at": run.ended_at.isoformat() if run.ended_at else "",
             "model_usage": {},
         },
     }
-    if ended is not None and ended.status == "failed":
-        log["error"] = {"message": ended.detail, "traceback": "", "traceback_ansi": ""}
+    if run.status == "failed":
+        log["error"] = {"message": run.detail, "traceback": "", "traceback_ansi": ""}
     return log, samples
 
 
-def _as_it_was(conversation: ConversationState) -> dict[str, Any]:
+def _as_it_was(conversation: ConversationResult) -> dict[str, Any]:
     """Return a sample of an imported log."""
     messages = [each for message in conversation.messages for each in (message.record or {}).get("raw") or ()]
     return {**(conversation.record or {}), "messages": messages}
 
 
-def _eval(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
+def _eval(run: RunResult, samples: list[dict[str, Any]]) -> dict[str, Any]:
     started = run.started
     return {
         "run_id": started.run_id,
@@ -154,24 +152,24 @@ def _eval(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
             for name in _scorers(run)
         ],
         "metadata": {
-            "evaluator": run.state.evaluator,
-            "judge": run.state.judge,
+            "evaluator": run.brief.evaluator,
+            "judge": run.brief.judge,
             "rehearsal": started.rehearsal,
             "seed": started.seed,
             "job_sha256": started.job_sha256,
             "prompts": started.prompts,
-            "clean": run.state.clean,
+            "clean": run.clean,
             "samples": len(samples),
         },
     }
 
 
-def model_name(run: LoadedRun) -> str:
+def model_name(run: RunResult) -> str:
     """Return the agent's model, or the agent itself where none was named or none is behind it."""
     return run.started.agent if run.started.rehearsal else run.started.model or run.started.agent
 
 
-def _results(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
+def _results(run: RunResult, samples: list[dict[str, Any]]) -> dict[str, Any]:
     scores = []
     for name in _scorers(run):
         values: dict[str, list[float]] = grouped(
@@ -197,41 +195,42 @@ def _results(run: LoadedRun, samples: list[dict[str, Any]]) -> dict[str, Any]:
     return {"total_samples": len(samples), "completed_samples": done, "scores": scores}
 
 
-def _id(run: LoadedRun, key: ConversationKey, case: Case | None) -> str:
+def _id(run: RunResult, conversation: ConversationResult) -> str:
     """Return a sample's id, unique with its epoch; an imported case has only one condition."""
+    case, condition = conversation.case, conversation.condition
     if case is None:
-        return key.condition
-    return case.name if run.started.source is not None else f"{case.words} · {key.condition}"
+        return condition
+    return case.name if run.brief.source is not None else f"{case.words} · {condition}"
 
 
-def _sample(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
-    key, case = conversation.key, conversation.case
-    wanted = [t for t in run.state.job_of(key.trial).get("tasks") or [] if isinstance(t, dict)]
-    wanted = [t for t in wanted if t.get("only") in (None, key.condition)]
+def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
+    condition, case = conversation.condition, conversation.case
+    wanted = [t for t in conversation.job.get("tasks") or [] if isinstance(t, dict)]
+    wanted = [t for t in wanted if t.get("only") in (None, condition)]
     tasks = [str(t.get("task", "")) for t in wanted]
-    own = "withheldCriteria" if key.condition == "withheld" else ""
+    own = "withheldCriteria" if condition == "withheld" else ""
     criteria = [str(t.get(own) or t.get("acceptanceCriteria", "")) for t in wanted]
     scores = sample_scores(conversation)
-    if run.started.source is not None and conversation.verdict is not None:
+    if run.brief.source is not None and conversation.verdict is not None:
         scores = {name: score for name, score in scores.items() if name == "composite"} | {
             task.title: {"value": task.score, "explanation": task.reason}
-            for task in conversation.verdict.tasks
+            for task in conversation.tasks
             if task.measured
         }
-    messages = [each for message in conversation.messages if message.done for each in _messages(key, message)]
-    last = next((m for m in reversed(conversation.messages) if m.role == "assistant" and m.done), None)
+    messages = [each for m in conversation.messages if m.done for each in _messages(conversation, m)]
+    last = next((m for m in reversed(conversation.answers) if m.done), None)
     sample: dict[str, Any] = {
-        "id": _id(run, key, case),
-        "epoch": case.trial if case else key.trial,
+        "id": _id(run, conversation),
+        "epoch": case.trial if case else conversation.trial,
         "input": "\n".join(_wanted(case) if case else tasks) or run.started.job_name,
         "target": criteria,
         "messages": messages,
         "output": _output(run, last),
         "scores": scores,
         "metadata": {
-            "condition": key.condition,
+            "condition": condition,
             "session_id": conversation.session_id,
-            "end_reason": conversation.ended.reason if conversation.ended else None,
+            "end_reason": conversation.end_reason,
             "fault": conversation.fault,
             "failures": conversation.failures,
             "facts_given": [fact.fact for fact in conversation.facts],
@@ -239,7 +238,7 @@ def _sample(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
         "events": sample_events(run, conversation, scores, model_name(run)),
         "model_usage": {},
     }
-    if run.started.source is not None and run.started.source.times == "unknown":
+    if run.brief.source is not None and run.brief.source.times == "unknown":
         sample["events"] = []  # each would need a time
         return sample
     if conversation.started_at:
@@ -248,8 +247,8 @@ def _sample(run: LoadedRun, conversation: ConversationState) -> dict[str, Any]:
         sample["completed_at"] = conversation.ended_at.isoformat()
     if conversation.ended is not None:
         sample["total_time"] = conversation.ended.duration_ms / 1000
-    if conversation.score is None or conversation.score.score is None:
-        why = conversation.score.reason if conversation.score else "the conversation was not finished"
+    if conversation.score is None:
+        why = conversation.reason if conversation.scored else "the conversation was not finished"
         sample["error"] = {"message": why, "traceback": "", "traceback_ansi": ""}
     return sample
 
@@ -258,24 +257,14 @@ def _wanted(case: Case) -> list[str]:
     return [task.get("task", "") for task in case.tasks] or list(case.facts)
 
 
-def _scorers(run: LoadedRun) -> tuple[str, ...]:
-    if run.started.source is None:
+def _scorers(run: RunResult) -> tuple[str, ...]:
+    if run.brief.source is None:
         return SCORERS
-    conversations = (
-        conversation for conversation in run.state.conversations.values() if conversation.verdict is not None
-    )
-    return (
-        "composite",
-        *dict.fromkeys(
-            task.title
-            for conversation in conversations
-            if conversation.verdict
-            for task in conversation.verdict.tasks
-        ),
-    )
+    titles = (task.title for conversation in run.as_begun for task in conversation.tasks)
+    return ("composite", *dict.fromkeys(titles))
 
 
-def _messages(key: ConversationKey, message: MessageState) -> list[dict[str, Any]]:
+def _messages(conversation: ConversationResult, message: MessageState) -> list[dict[str, Any]]:
     """Return a message in Inspect's format: each tool call with its result, and the text last."""
     said = ToldMessage(message.role, message.text, message.generation)
     found: list[dict[str, Any]] = []
@@ -284,7 +273,8 @@ def _messages(key: ConversationKey, message: MessageState) -> list[dict[str, Any
         last = place == len(chat)
         found.append(
             {
-                "id": f"{key.condition}-{key.trial}-{message.message}" + ("" if last else f"-{place}"),
+                "id": f"{conversation.condition}-{conversation.trial}-{message.message}"
+                + ("" if last else f"-{place}"),
                 "role": each["role"],
                 "content": each["content"] or "",
                 "metadata": {
@@ -324,25 +314,26 @@ def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
     return {**found, "tool_calls": calls} if calls else found
 
 
-def _output(run: LoadedRun, last: MessageState | None) -> dict[str, Any]:
+def _output(run: RunResult, last: MessageState | None) -> dict[str, Any]:
     if last is None:
         return {"model": model_name(run), "choices": []}
     choice = {"message": {"role": "assistant", "content": last.text}, "stop_reason": stop_reason(last)}
     return {"model": model_name(run), "choices": [choice]}
 
 
-def sample_scores(conversation: ConversationState) -> dict[str, dict[str, Any]]:
+def sample_scores(conversation: ConversationResult) -> dict[str, dict[str, Any]]:
     """Return the composite and its parts as Inspect's scores; what was not measured is left out."""
-    if conversation.score is None:
+    scored = conversation.scored
+    if scored is None:
         return {}
     found: dict[str, dict[str, Any]] = {}
-    if conversation.score.score is not None:
+    if scored.score is not None:
         found["composite"] = {
-            "value": conversation.score.score,
-            "explanation": conversation.score.reason or "the published composite",
-            "metadata": {"penalty": conversation.score.penalty, "failures": conversation.score.failures},
+            "value": scored.score,
+            "explanation": scored.reason or "the published composite",
+            "metadata": {"penalty": scored.penalty, "failures": scored.failures},
         }
-    for part in conversation.score.parts:
+    for part in scored.parts:
         if part.value is not None and not part.left_out:
             found[_PARTS[part.name]] = {
                 "value": part.value,
@@ -352,14 +343,12 @@ def sample_scores(conversation: ConversationState) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _explain(conversation: ConversationState, part: str) -> str:
-    if part == "task" and conversation.verdict is not None:
+def _explain(conversation: ConversationResult, part: str) -> str:
+    if part == "task":
         return "\n".join(
             f"{task.words}{' unproved' if task.unproved else ''}  {task.title}: {reason_of(task)}"
-            for task in conversation.verdict.tasks
+            for task in conversation.tasks
         )
     if part == "assertion":
-        return "\n".join(
-            f"{check.status}  {check.weight:g}× {check.title}" for check in conversation.latest_checks()
-        )
+        return "\n".join(f"{check.status}  {check.weight:g}× {check.title}" for check in conversation.checks)
     return ""

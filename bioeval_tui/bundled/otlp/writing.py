@@ -17,14 +17,13 @@ from bioeval_tui import __version__
 from bioeval_tui.formats import (
     AgentSpan,
     Asked,
-    ConversationState,
-    LoadedRun,
+    ConversationResult,
     MessageState,
+    RunResult,
     compact_json,
     grouped,
     paired,
     reason_of,
-    talks,
 )
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,22 +34,22 @@ _LABELS = {"passed": "pass", "failed": "fail"}
 Span = dict[str, Any]
 
 
-def write_runs(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
+def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """Return a line for each conversation."""
-    lines = (_Trace(run, talk).data() for run, talk in talks(runs))
+    lines = (_Trace(run, talk).data() for run in runs for talk in run.conversations)
     return "".join(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in lines)
 
 
 class _Trace:
     """The trace of one conversation. Ids are derived from the run's id, so exporting again gives the same ids."""
 
-    def __init__(self, run: LoadedRun, talk: ConversationState) -> None:
+    def __init__(self, run: RunResult, talk: ConversationResult) -> None:
         self.run = run
         self.talk = talk
-        self.name = f"{talk.key.condition}/{talk.key.trial}"
+        self.name = f"{talk.condition}/{talk.trial}"
         self.trace_id = self._id("trace", 16)
         self.began = talk.started_at or run.started.at
-        source = run.started.source
+        source = run.brief.source
         self.times = {"bioeval.times": "unknown"} if source is not None and source.times == "unknown" else {}
 
     def data(self) -> dict[str, Any]:
@@ -86,11 +85,11 @@ class _Trace:
                 "gen_ai.agent.name": started.agent,
                 "bioeval.run.id": started.run_id,
                 "bioeval.job": started.job_name,
-                "bioeval.condition": self.talk.key.condition,
-                "bioeval.trial": self.talk.key.trial,
+                "bioeval.condition": self.talk.condition,
+                "bioeval.trial": self.talk.trial,
                 "bioeval.case": talk.case.name if talk.case else None,
-                "bioeval.evaluator": self.run.state.evaluator,
-                "bioeval.end_reason": ended.reason if ended else None,
+                "bioeval.evaluator": self.run.brief.evaluator,
+                "bioeval.end_reason": talk.end_reason,
                 "bioeval.fault": talk.fault,
                 **self.times,
             },
@@ -100,7 +99,7 @@ class _Trace:
 
     def _scores(self, at: datetime) -> Iterator[Span]:
         """Yield the conversation's scores according to the semantic conventions."""
-        score, verdict = self.talk.score, self.talk.verdict
+        score, verdict = self.talk.scored, self.talk.verdict
         if score is not None:
             yield _evaluation(score.at, "score", "composite", score.score, why=score.reason)
             for part in score.parts:
@@ -153,7 +152,7 @@ class _Trace:
             "gen_ai.agent.name": self.run.started.agent if is_answer else message.speaker,
             "gen_ai.conversation.id": self.talk.session_id,
             "gen_ai.request.model": self.run.started.model if is_answer else None,
-            "gen_ai.response.model": self.run.state.served_model if is_answer else None,
+            "gen_ai.response.model": self.run.brief.served_model if is_answer else None,
             "gen_ai.usage.input_tokens": message.tokens[0],
             "gen_ai.usage.output_tokens": message.tokens[1],
             "gen_ai.response.finish_reasons": ["length"] if message.cut_off else None,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pyarrow.parquet
 
-from bioeval_tui.formats import Asked, LoadedRun, to_arrow
+from bioeval_tui.formats import Asked, RunResult, to_arrow
 
 
-def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> bytes:
+def write_runs(runs: Sequence[RunResult], asked: Asked) -> bytes:
     """Return the file."""
     file = io.BytesIO()
     pyarrow.parquet.write_table(to_arrow(runs, "turns"), file)

@@ -49,10 +49,10 @@ class LatencyChart:
 def latency_chart(talks: Sequence[ConversationResult], target_ms: float) -> LatencyChart | None:
     """Return the chart of one trial; None without an answer."""
     answers = [
-        (talk.condition, turn, latency_ms / 1000)
+        (talk.condition, answer.turn, answer.latency_ms / 1000)
         for talk in talks
-        for _, turn, latency_ms in talk.answers
-        if latency_ms is not None
+        for answer in talk.answers
+        if answer.latency_ms is not None
     ]
     if not answers:
         return None

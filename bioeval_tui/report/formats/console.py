@@ -134,7 +134,7 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
     if brief.graph:
         console.print(Text(f"knowledge graph: {brief.graph}"), soft_wrap=True)
     several = result.planned_trials > 1
-    begun = bool(result.trial_numbers)
+    begun = bool(result.trials)
     if several and trial is None:
         _print_all_trials(result, console)
     for about, said in summary_lines(result.summary) if begun and several else ():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,10 +25,9 @@ from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.report import words
 from bioeval_tui.report.formats import charts
 from bioeval_tui.report.formats.registry import TARGET, Asked
-from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
 from bioeval_tui.report.rankings import rankings
-from bioeval_tui.report.result import ConversationResult, MessageResult, results_of, title_of
+from bioeval_tui.report.result import ConversationResult, MessageResult, RunResult, load_run, title_of
 from bioeval_tui.report.sentences import (
     PARTS,
     concurrency_words,
@@ -35,7 +35,7 @@ from bioeval_tui.report.sentences import (
     difference_words,
     spread_words,
 )
-from bioeval_tui.report.summary import Summary, summarise_runs
+from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.text import upper_first
 
 
@@ -53,9 +53,9 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
     return write_beside(folder, f"bioeval-tui-report-{names}", ".html", text)
 
 
-def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET) -> str:
+def html_report(runs: Sequence[RunResult], *, target: float = TARGET) -> str:
     """Return the document for these runs."""
-    results, summaries = results_of(runs, target), summarise_runs(runs)
+    results, summaries = [replace(run, target=target) for run in runs], summarise_runs(runs)
     return (
         environment()
         .get_template("report.html.jinja")
@@ -71,7 +71,7 @@ def html_report(runs: Sequence[LoadedRun], *, target: float = TARGET) -> str:
     )
 
 
-def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
+def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the document, with the signature of the table of formats."""
     return html_report(runs, target=asked.target)
 
@@ -130,7 +130,6 @@ def environment() -> Environment:
         "latency_chart": charts.latency_chart,
         "composite_bar": _composite_bar,
         "pass_words": words.pass_words,
-        "summary": _summary,
         "upper_first": upper_first,
         "speaker": SPEAKERS.__getitem__,
         "message_blocks": _message_blocks,
@@ -146,7 +145,3 @@ def _composite_bar(talk: ConversationResult) -> tuple[charts.BarPiece, ...]:
 
 def _message_blocks(message: MessageResult) -> tuple[MessageBlock, ...]:
     return message_blocks(message.text, message.quotations)
-
-
-def _summary(run: LoadedRun) -> Summary:
-    return summarise_runs([run])[0]

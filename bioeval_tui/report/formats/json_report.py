@@ -13,8 +13,8 @@ from bioeval_tui.report.costs import cost_dict
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
-from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.rankings import ranking_dicts, rankings
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import difference_words, spread_words
 from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion
@@ -25,7 +25,7 @@ from bioeval_tui.uncertainty import Interval
 VERSION = 1
 
 
-def json_report(runs: Sequence[LoadedRun]) -> dict[str, Any]:
+def json_report(runs: Sequence[RunResult]) -> dict[str, Any]:
     """Return every run's result, its versions and reviews, and the statistics over the runs."""
     summaries = summarise_runs(runs)
     return {
@@ -37,12 +37,12 @@ def json_report(runs: Sequence[LoadedRun]) -> dict[str, Any]:
     }
 
 
-def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
+def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the report as text."""
     return _text(json_report(runs))
 
 
-def write_gate(runs: Sequence[LoadedRun], rules: GateRules, result: GateResult) -> str:
+def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) -> str:
     """Return the report with the gate's outcome as text."""
     return _text({**json_report(runs), "gate": result.to_dict()})
 

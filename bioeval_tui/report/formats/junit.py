@@ -17,13 +17,11 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.record.events import RESULT_REASONS, job_number
+from bioeval_tui.record.events import RESULT_REASONS
 from bioeval_tui.record.names import Condition
-from bioeval_tui.record.state import ConversationState
-from bioeval_tui.report import rows
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import ConversationResult, RunResult
 from bioeval_tui.report.words import UNPROVED, reason_of, why_not_asked
 from bioeval_tui.units import latency
 
@@ -47,7 +45,7 @@ class JUnitCase:
     """A note that is shown even if it passed."""
 
 
-def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
+def junit_xml(runs: Sequence[RunResult], rules: GateRules | None = None) -> str:
     """Return the document for these runs.
 
     `rules` has the thresholds; one over several conversations (the mean, pass^k) is a case of an extra suite,
@@ -59,12 +57,11 @@ def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
     totals = Counter(_counts(()))
     seconds = 0.0
     for run, parts in zip(runs, _names(runs), strict=True):
-        for trial in range(1, max(run.started.trials, *run.trials, 1) + 1):
-            for condition in run.started.conditions:
-                suite, counts, took = _suite(run, parts, condition, trial, rules, held)
-                root.append(suite)
-                seconds += took
-                totals.update(counts)
+        for condition, trial in run.planned:
+            suite, counts, took = _suite(run, parts, condition, trial, rules, held)
+            root.append(suite)
+            seconds += took
+            totals.update(counts)
     gate = _gate_cases(held)
     if gate:
         counts = _counts(gate)
@@ -78,12 +75,12 @@ def junit_xml(runs: Sequence[LoadedRun], rules: GateRules | None = None) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
+def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the document without thresholds, as the table of formats requires."""
     return junit_xml(runs)
 
 
-def write_gate(runs: Sequence[LoadedRun], rules: GateRules, result: GateResult) -> str:
+def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) -> str:
     """Return the document with the gate's thresholds, with the signature of the table of formats."""
     return junit_xml(runs, rules)
 
@@ -93,30 +90,30 @@ def xml_text(text: str) -> str:
     return _FORBIDDEN.sub("", text)[:_LONGEST]
 
 
-def _names(runs: Sequence[LoadedRun]) -> list[tuple[str, ...]]:
+def _names(runs: Sequence[RunResult]) -> list[tuple[str, ...]]:
     """Return the name of each run: its job, its model if any, and its id if the names would be equal."""
-    plain = [tuple(filter(None, (run.started.job_name, run.started.model))) for run in runs]
+    plain = [tuple(filter(None, (run.brief.job, run.started.model))) for run in runs]
     alike = Counter(plain)
     return [(*name, run.run_id) if alike[name] > 1 else name for run, name in zip(runs, plain, strict=True)]
 
 
 def _suite(
-    run: LoadedRun,
+    run: RunResult,
     name: tuple[str, ...],
     condition: Condition,
     trial: int,
     rules: GateRules,
     held: GateResult,
 ) -> tuple[ET.Element, dict[str, int], float]:
-    talk = run.state.conversation(condition, trial)
+    talk = run.conversation(condition, trial)
     cases = [_following(held, case) for case in _cases(run, talk, condition, trial, rules, held)]
     took = talk.ended.duration_ms / 1000 if talk and talk.ended else 0.0
     counts = _counts(cases)
-    begun = talk.started_at if talk and talk.started_at else run.started.at
+    begun = talk.started_at if talk and talk.started_at else run.started_at
     suite = ET.Element(
         "testsuite",
         {
-            "name": _line(" · ".join((*name, f"facts {condition}", run.state.trial_words(trial)))),
+            "name": _line(" · ".join((*name, f"facts {condition}", run.trial_words(trial)))),
             **_texts(counts),
             "time": f"{took:.3f}",
             "timestamp": begun.replace(microsecond=0).isoformat(),
@@ -125,8 +122,8 @@ def _suite(
     properties = ET.SubElement(suite, "properties")
     # A dashboard knows a suite by its name, so that one never changes with the job's own names. Unproved verdicts quote
     # words that are not in the transcript.
-    unproved = str(talk.verdict.unproved if talk and talk.verdict else 0)
-    own = {"condition": run.state.condition_title(condition), "unproved": unproved}
+    unproved = str(talk.unproved if talk else 0)
+    own = {"condition": run.condition_title(condition), "unproved": unproved}
     for key, value in {**_properties(run), **own}.items():
         ET.SubElement(properties, "property", {"name": key, "value": xml_text(value)})
     # GitLab shows the class as the suite; Jenkins uses the part before the last dot as the package.
@@ -134,9 +131,9 @@ def _suite(
     return suite, counts, took
 
 
-def _part(run: LoadedRun, trial: int) -> str:
+def _part(run: RunResult, trial: int) -> str:
     """Return the trial as the last part of a class name, without a dot of its own."""
-    case = run.state.case(trial)
+    case = run.case(trial)
     return f"trial{trial}" if case is None else case.title.replace(".", "_")
 
 
@@ -176,13 +173,13 @@ def _gate_cases(held: GateResult) -> list[JUnitCase]:
     return found
 
 
-def _properties(run: LoadedRun) -> dict[str, str]:
+def _properties(run: RunResult) -> dict[str, str]:
     started = run.started
     return {
         "run_id": started.run_id,
         "agent": started.agent,
-        "evaluator": run.state.evaluator,
-        "judge": run.state.judge,
+        "evaluator": run.brief.evaluator,
+        "judge": run.brief.judge,
         "rehearsal": str(started.rehearsal).lower(),
         "seed": str(started.seed),
         "job_sha256": started.job_sha256,
@@ -221,52 +218,51 @@ def _case(case: JUnitCase, classname: str) -> ET.Element:
 
 
 def _cases(
-    run: LoadedRun,
-    talk: ConversationState | None,
+    run: RunResult,
+    talk: ConversationResult | None,
     condition: Condition,
     trial: int,
     rules: GateRules,
     held: GateResult,
 ) -> list[JUnitCase]:
     missing = _not_executed(talk)
-    scored = talk is not None and talk.score is not None and talk.score.score is not None
+    scored = talk is not None and talk.score is not None
     cases = [
         replace(
             _assertion_case(f"assertion: {title}", talk, index, missing), gated=rules.on_assertion and scored
         )
-        for index, (title, _) in rows.assertion_titles(run.state, trial, condition).items()
+        for index, (title, _) in run.assertion_titles(condition, trial).items()
     ]
     cases += [
         _task_case(f"task: {title}", talk, number, missing)
-        for number, title in rows.task_titles(run.state, trial, condition).items()
+        for number, title in run.task_titles(condition, trial).items()
     ]
     cases.append(_latency_case(run, talk, missing))
     below = any(
         (check.job, check.model, check.rule, check.condition, check.status)
-        == (run.started.job_name, run.started.model, "score", condition, "failed")
+        == (run.brief.job, run.started.model, "score", condition, "failed")
         for check in held.checks
     )
     cases.append(replace(_score_case(talk, missing, rules.under.get(condition)), gated=below))
     return cases
 
 
-def _not_executed(talk: ConversationState | None) -> JUnitCase | None:
+def _not_executed(talk: ConversationResult | None) -> JUnitCase | None:
     """Return how every case of a conversation without a result ends; None when there is a result."""
     if talk is None:
         return JUnitCase("", "skipped", "the conversation was not run")
-    why = rows.why_excluded(talk)
-    detail = talk.score.reason if talk.score else ""
+    why, detail = talk.excluded, talk.reason
     if why in ("cancelled", "not finished"):
         return JUnitCase("", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else ""))
     if talk.ended is not None and talk.ended.reason not in RESULT_REASONS:
         return JUnitCase("", "error", f"no result, fault {why}: {detail}")
-    if talk.score is not None and talk.score.score is None and not talk.latencies_ms:
+    if talk.is_scored and talk.score is None and not talk.latencies_ms:
         return JUnitCase("", "error", detail)  # the agent was never reached: nothing could be checked
     return None
 
 
 def _assertion_case(
-    name: str, talk: ConversationState | None, index: int, missing: JUnitCase | None
+    name: str, talk: ConversationResult | None, index: int, missing: JUnitCase | None
 ) -> JUnitCase:
     check = talk.final_checks.get(index) if talk else None
     if check is None:
@@ -280,9 +276,9 @@ def _assertion_case(
 
 
 def _task_case(
-    name: str, talk: ConversationState | None, number: int, missing: JUnitCase | None
+    name: str, talk: ConversationResult | None, number: int, missing: JUnitCase | None
 ) -> JUnitCase:
-    task = rows.task_of(talk, number)
+    task = talk.task(number) if talk else None
     if task is not None:
         if not task.measured:
             return JUnitCase(name, "error", why_not_asked(task))
@@ -292,12 +288,12 @@ def _task_case(
         unproved = f"unproved, {UNPROVED}; {score}"
         words, note = (unproved, unproved) if task.unproved else (score, "")
         return JUnitCase(name, "passed" if task.passed else "failure", words, note=note)
-    error = talk.verdict.error if talk and talk.verdict else None
+    error = talk.judge_error if talk else None
     return replace(missing or JUnitCase("", "error", error or "not judged"), name=name)
 
 
-def _latency_case(run: LoadedRun, talk: ConversationState | None, missing: JUnitCase | None) -> JUnitCase:
-    budget = job_number(run.state.job, "aspirationalAverage", 0.0)
+def _latency_case(run: RunResult, talk: ConversationResult | None, missing: JUnitCase | None) -> JUnitCase:
+    budget = run.target_ms
     name = f"latency: {budget / 1000:g} s on average"
     if talk is None or not talk.latencies_ms:
         return replace(missing or JUnitCase("", "failure", "the agent never answered"), name=name)
@@ -306,10 +302,10 @@ def _latency_case(run: LoadedRun, talk: ConversationState | None, missing: JUnit
     return JUnitCase(name, "failure" if average > budget > 0 else "passed", words, average / 1000)
 
 
-def _score_case(talk: ConversationState | None, missing: JUnitCase | None, bar: float | None) -> JUnitCase:
+def _score_case(talk: ConversationResult | None, missing: JUnitCase | None, bar: float | None) -> JUnitCase:
     name = "score" if bar is None else f"score at least {bar:g}"
-    score = talk.score if talk else None
-    if score is None or score.score is None:
-        return replace(missing or JUnitCase("", "error", score.reason if score else "not scored"), name=name)
-    below = bar is not None and score.score < bar
-    return JUnitCase(name, "failure" if below else "passed", f"score {score.score:.2f}")
+    if talk is None or talk.score is None:
+        why = talk.reason if talk and talk.is_scored else "not scored"
+        return replace(missing or JUnitCase("", "error", why), name=name)
+    below = bar is not None and talk.score < bar
+    return JUnitCase(name, "failure" if below else "passed", f"score {talk.score:.2f}")

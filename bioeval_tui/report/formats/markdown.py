@@ -13,12 +13,11 @@ from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking.current import masking
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.report import words
-from bioeval_tui.report.formats.registry import TARGET, Asked
+from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
-from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.message_blocks import MessageBlock, StyledText, message_blocks
 from bioeval_tui.report.rankings import ConditionRanking, rankings
-from bioeval_tui.report.result import RunResult, TrialResult, results_of, title_of
+from bioeval_tui.report.result import RunResult, TrialResult, title_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.report.words import summary_lines, tag_lines
@@ -141,19 +140,18 @@ def _escaped_start(line: str) -> str:
 _SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 
 
-def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET) -> str:
+def markdown_report(runs: Sequence[RunResult]) -> str:
     """Return the report of these runs."""
     lines: list[str] = []
-    results = results_of(runs, target)
     if len(runs) > 1:
-        lines += [f"# {escape(title_of(results))}", ""]
+        lines += [f"# {escape(title_of(runs))}", ""]
         summaries = summarise_runs(runs)
         for ranking in rankings(summaries):
             lines += _ranks(ranking)
         for summary in summaries:
             lines += _overview(summary)
-    for result in results:
-        lines += _page(result)
+    for run in runs:
+        lines += _page(run)
     if masking():
         lines += [
             "Names and identifiers that the masking rules found are replaced: masking, not de-identification.",
@@ -162,17 +160,17 @@ def markdown_report(runs: Sequence[LoadedRun], *, target: float = TARGET) -> str
     return "\n".join(lines)
 
 
-def write_runs(runs: Sequence[LoadedRun], asked: Asked) -> str:
+def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the report, with the signature of the table of formats."""
-    return markdown_report(runs, target=asked.target)
+    return markdown_report(runs)
 
 
-def write_gate(runs: Sequence[LoadedRun], rules: GateRules, result: GateResult) -> str:
+def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) -> str:
     """Return the short summary, with the signature of the table of formats."""
     return gate_markdown(result, runs)
 
 
-def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
+def gate_markdown(result: GateResult, runs: Sequence[RunResult]) -> str:
     """Return the short summary for CI: the thresholds, the verdict, and one row for each run."""
     verdict = {0: "Passed", 1: "Below the threshold", 3: "Could not be measured"}.get(
         int(result.exit_code), "Failed"
@@ -196,7 +194,7 @@ def gate_markdown(result: GateResult, runs: Sequence[LoadedRun]) -> str:
         lines += ["", *table(["", "job", "facts", "rule", "bar", "value", ""], rows)]
     lines += ["", f"{escape(counted_words(result.counted))}.", ""]
     rows, sentences = [], []
-    for run in results_of(runs):
+    for run in runs:
         conditions = [
             units.number(found.score.mean) if (found := run.summary.of(name)) else units.DASH
             for name in CONDITIONS
@@ -243,14 +241,14 @@ def _page(page: RunResult) -> list[str]:
         lines += [f"This is a rehearsal: {escape(who)}.", ""]
     lines += [f"- {escape(line)}" for line in page.warnings]
     lines += [""] if page.warnings else []
-    if len(page.trials) > 1:
+    if len(page.trial_results) > 1:
         lines += _overview(page.summary)
     elif tagged := [line for condition in page.summary.conditions for line in tag_lines(condition)]:
         lines += [*(f"- {escape(about)}: {escape(found)}" for about, found in tagged), ""]
-    for trial in page.trials:
-        if len(page.trials) > 1:
+    for trial in page.trial_results:
+        if len(page.trial_results) > 1:
             lines += [f"## {escape(trial.heading)}", ""]
-        lines += _trial(page, trial, "###" if len(page.trials) > 1 else "##")
+        lines += _trial(page, trial, "###" if len(page.trial_results) > 1 else "##")
     lines += _manner(page) + _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
     lines += ["## About this run", ""]
     lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]

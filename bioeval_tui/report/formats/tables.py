@@ -10,11 +10,10 @@ from bioeval_tui.files import csv_text
 from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ToldMessage
 from bioeval_tui.record.state import MessageState
-from bioeval_tui.report import rows
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.frames import table_rows
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import RunResult, conversations_of
 from bioeval_tui.text import as_cell
 
 CHAT_LINES = ("openai-jsonl", "transcripts")
@@ -27,31 +26,31 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
+def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """Return one JSON object per conversation: `messages` as OpenAI's chat format has them, then `metadata`.
 
     The evaluator is the `user`, the agent the `assistant`; tool calls come with their results. Conversations imported
     from this format are written back unchanged.
     """
     lines = []
-    for run, talk in rows.talks(runs):
-        source = run.started.source
+    for run, talk in conversations_of(runs):
+        source = run.brief.source
         same = source is not None and source.format in CHAT_LINES
         messages = [each for m in talk.messages if m.done for each in _chat(m, as_it_was=same)]
         if same:
             line = {**(talk.record or {}), "messages": messages}
             lines.append(json.dumps(line, ensure_ascii=False))
             continue
-        score = talk.score.score if talk.score else None
+        score = talk.score
         metadata = {
             "run_id": run.run_id,
-            "job": run.started.job_name,
-            "condition": talk.key.condition,
-            "trial": str(talk.key.trial),
-            "end_reason": talk.ended.reason if talk.ended else "not finished",
+            "job": run.brief.job,
+            "condition": talk.condition,
+            "trial": str(talk.trial),
+            "end_reason": talk.end_reason or "not finished",
             "score": "" if score is None else f"{score:.2f}",
         }
-        if run.started.model and not run.started.rehearsal:
+        if run.started.model and not run.brief.rehearsal:
             metadata["model"] = run.started.model
         if talk.case is not None:
             metadata["case"] = talk.case.name
@@ -61,17 +60,17 @@ def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def transcript_lines(run: LoadedRun) -> str:
+def transcript_lines(run: RunResult) -> str:
     """Return a run's conversations in the form that `bioeval-tui guards` reads, with the user's facts."""
     lines = []
-    for talk in run.talks:
+    for talk in run.conversations:
         case = talk.case
-        tasks = case.tasks if case and case.tasks else run.state.job.get("tasks") or []
+        tasks = case.tasks if case and case.tasks else run.started.job.get("tasks") or []
         told = {
-            "id": f"{talk.key.condition}/{talk.key.trial}" + (f" {case.words}" if case else ""),
-            "condition": talk.key.condition,
+            "id": f"{talk.condition}/{talk.trial}" + (f" {case.words}" if case else ""),
+            "condition": talk.condition,
             "messages": [{"role": m.role, "content": m.text} for m in talk.messages if m.done],
-            "facts": list(case.facts if case and case.facts else run.state.job.get("facts") or []),
+            "facts": list(case.facts if case and case.facts else run.started.job.get("facts") or []),
             "tasks": [
                 str(task.get("task", "")) for task in tasks if isinstance(task, dict) and task.get("task")
             ],
@@ -87,7 +86,7 @@ def _chat(message: MessageState, *, as_it_was: bool) -> list[Any]:
     return list(chat_messages(said, message.message))
 
 
-def turns_csv(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
+def turns_csv(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """Return one row a turn; times in ms, facts as their numbers. `score` and `unproved` are the conversation's.
 
     Text that a spreadsheet would read as a formula is prefixed with an apostrophe.

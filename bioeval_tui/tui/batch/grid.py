@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.conclusion import conclude_batch
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.text import plural
 from bioeval_tui.tui.batch import batch_view, board_view
 from bioeval_tui.tui.batch.batch_view import Glance
@@ -306,6 +306,6 @@ class GridScreen(BaseScreen):
                 await self.bioeval.action_go_back()
 
 
-def conclusion(*runs: LoadedRun) -> str:
+def conclusion(*runs: RunResult) -> str:
     """Return which model of several did best, in one sentence; of one run its own conclusion."""
     return conclude_batch(runs).sentence

@@ -259,7 +259,7 @@ class AppServices:
         """Read recorded runs and call a function with them, in a thread; return its result."""
 
         def called() -> Made:
-            from bioeval_tui.report.loading import load_run
+            from bioeval_tui.report.result import load_run
 
             return function(*[load_run(self._runs.find(run_id)) for run_id in run_ids])
 

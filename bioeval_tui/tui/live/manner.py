@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.report.loading import from_state
-from bioeval_tui.report.manner import RunManner, manners
+from bioeval_tui.report.manner import RunManner
+from bioeval_tui.report.result import result_of
 from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
@@ -35,8 +35,8 @@ class MannerDialog(Dialog[None]):
 
     def __init__(self, state: RunState) -> None:
         super().__init__()
-        run = from_state(state)
-        self._found = manners([run]) if run is not None else []
+        run = result_of(state)
+        self._found = run.manners if run is not None else ()
         self._scripted = run is not None and run.kind_of("evaluator") == "scripted"
 
     def compose_body(self) -> Iterable[Widget]:

@@ -339,7 +339,7 @@ def _turn_of(held: ConversationResult | None, turn: int | None) -> CardEvidence 
     """
     if held is None or not held.answers:
         return None
-    return CardEvidence(held.condition, held.answer_in(turn) or held.answers[-1][0], None, "assertions")
+    return CardEvidence(held.condition, held.answer_in(turn) or held.answers[-1].message, None, "assertions")
 
 
 def _since(row: report_rows.AssertionRow, condition: Condition, last: AssertionChecked) -> Cell:

@@ -11,9 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.record.state import RunState
 from bioeval_tui.report import comparison
-from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import comparison_view
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
@@ -75,8 +73,6 @@ class CompareDialog(Dialog[None]):
         self._only_differences = False
         self._table: list[comparison_view.ComparisonRow] = []
         self._list = ComparedRows()
-        self._states: tuple[RunState, RunState] | None = None
-        """Both recordings, once they are needed."""
 
     def compose_body(self) -> Iterable[Widget]:
         """How the runs differ in setup, the conclusions, and the table."""
@@ -140,29 +136,8 @@ class CompareDialog(Dialog[None]):
 
     @on(RowList.Chosen)
     def _chosen(self) -> None:
-        if self._states is not None:
-            self._show_passages(self._states)
-            return
-        a, b, services = self._found.a.run_id, self._found.b.run_id, self.bioeval.services
+        # Transcripts are slow to load and not needed for the table.
+        from bioeval_tui.tui.runs.passages import PassagesDialog
 
-        async def work(tell: Tell) -> tuple[RunState, RunState]:
-            return await services.from_runs(states, a, b)
-
-        self.app.push_screen(WorkDialog("Reading both conversations", work), self._show_passages)
-
-    def _show_passages(self, states: tuple[RunState, RunState] | None) -> None:
-        if states is not None:
-            # Transcripts are slow to load and not needed for the table.
-            from bioeval_tui.tui.runs.passages import (
-                PassagesDialog,
-            )  # transcripts are loaded when they are opened
-
-            self._states = states
-            self.app.push_screen(
-                PassagesDialog(states, cast("Condition", self.here.condition), self.here.title)
-            )
-
-
-def states(a: LoadedRun, b: LoadedRun) -> tuple[RunState, RunState]:
-    """Return what happened in both."""
-    return a.state, b.state
+        a, b = self._found.a, self._found.b
+        self.app.push_screen(PassagesDialog((a, b), cast("Condition", self.here.condition), self.here.title))

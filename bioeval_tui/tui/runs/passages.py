@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.report.result import RunResult, result_of
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.conversations_widget import LiveTranscript
@@ -21,7 +21,6 @@ from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
-    from bioeval_tui.record.state import RunState
 
 
 class Passage(Vertical):
@@ -36,11 +35,9 @@ class Passage(Vertical):
     }
     """
 
-    def __init__(self, name: str, state: RunState) -> None:
+    def __init__(self, name: str, run: RunResult) -> None:
         super().__init__()
-        self._called = name
-        self._state = state
-        self.result = result_of(state)
+        self._called, self.result = name, run
         self.transcript = LiveTranscript()
 
     def compose(self) -> Iterable[Widget]:
@@ -50,8 +47,6 @@ class Passage(Vertical):
 
     def show(self, condition: Condition, trial: int, title: str) -> None:
         """Show a row's details on a conversation, and go to its message."""
-        if self.result is None:
-            return
         where = f"trial {trial} · {self.result.condition_title(condition)}"
         self.border_title = Content(f"{self._called} · run {self.result.run_id} · {where}")
         row = _row(self.result, trial, title)
@@ -59,14 +54,14 @@ class Passage(Vertical):
         value = row.cells.get(condition, Cell("–", "quiet")) if row else Cell("")
         lines = [paint(value, "  " if value.text else "", *said[:1]), *(paint(cell) for cell in said[1:4])]
         self.query_one(Static).update(Content("\n").join(lines))
-        self.transcript.show(self._state.conversation(condition, trial))
+        self.transcript.show(self.result.state.conversation(condition, trial))
         evidence = row.evidence.get(condition) if row else None
         if evidence is not None:
             self.call_after_refresh(self.transcript.jump_to, evidence.message, evidence.quote)
 
 
-def _row(result: RunResult | None, trial: int, title: str) -> score_card_view.Row | None:
-    rows = score_card_view.rows(result, result.trial(trial)) if result is not None else ()
+def _row(result: RunResult, trial: int, title: str) -> score_card_view.Row | None:
+    rows = score_card_view.rows(result, result.trial(trial))
     return next((row for row in rows if row.label.text == title), None)
 
 
@@ -85,12 +80,12 @@ class PassagesDialog(Dialog[None]):
     PassagesDialog.-narrow #passages { layout: vertical; }
     """
 
-    def __init__(self, states: tuple[RunState, RunState], condition: Condition, title: str) -> None:
+    def __init__(self, runs: tuple[RunResult, RunResult], condition: Condition, title: str) -> None:
         super().__init__()
         self._condition = condition
         self._title = title
-        self._passages = [Passage(name, state) for name, state in zip("AB", states, strict=True)]
-        held = [{key.trial for key in state.conversations if key.condition == condition} for state in states]
+        self._passages = [Passage(name, run) for name, run in zip("AB", runs, strict=True)]
+        held = [{talk.trial for talk in run.of(condition)} for run in runs]
         self._trials = sorted(held[0] & held[1]) or [1]
 
         def cells(trial: int) -> list[Cell | None]:

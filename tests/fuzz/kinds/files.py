@@ -175,8 +175,7 @@ class Recordings(_Files):
         from bioeval_tui.report.formats.junit import junit_xml
         from bioeval_tui.report.formats.markdown import markdown_report
         from bioeval_tui.report.formats.tables import openai_lines, turns_csv
-        from bioeval_tui.report.loading import load_run
-        from bioeval_tui.report.result import RunResult
+        from bioeval_tui.report.result import load_run
 
         as_json([run.to_dict() for run in Catalogue(self.runs).runs()])
         loaded = load_run(self.path)
@@ -186,7 +185,7 @@ class Recordings(_Files):
             lambda: (markdown_report([loaded]), turns_csv([loaded]), openai_lines([loaded])),
             lambda: (as_json(json_report([loaded])), junit_xml([loaded]), inspect_log(loaded)),
             lambda: as_json(comparison_dict(compare(loaded, loaded))),
-            lambda: print_score_card(RunResult(loaded), Console(file=io.StringIO(), width=100)),
+            lambda: print_score_card(loaded, Console(file=io.StringIO(), width=100)),
             lambda: explanation.explain(loaded, 0.8, explanation.parse_weights("")),
             lambda: asyncio.run(_played(Player, self.path)),
             lambda: import_recording(self.path, self.folder / "imported"),

@@ -17,8 +17,7 @@ from bioeval_tui.evaluation.wiring.graphs import ComparedGraph
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.evaluation.wrapped import WrappedGraph, told_by
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import load_run
 from tests.servers.rest_agent import RestAgentServer
 from tests.servers.whole_runs import WholeRun, hold
 
@@ -90,7 +89,7 @@ async def test_an_agent_that_uses_the_runs_graph_is_measured(choice: str, tmp_pa
     whole = await run(agent, tmp_path, graph=choice)
     assert whole.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     assert [started.agents_graph for started in whole.of("conversation_started")] == ["same", "same"]
-    assert "unknown" not in dict(RunResult(load_run(whole.path)).versions).get("knowledge graph", "")
+    assert "unknown" not in dict(load_run(whole.path).versions).get("knowledge graph", "")
 
 
 async def test_an_agent_that_is_started_again_with_another_graph_is_noticed(tmp_path: Path) -> None:
@@ -110,9 +109,9 @@ async def test_a_report_notes_that_the_agent_does_not_say_which_graph_it_uses(tm
     whole = await run(agent, tmp_path, graph="embedded")
     assert whole.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     loaded = load_run(whole.path)
-    assert "unknown whether it is the agent's" in dict(RunResult(loaded).versions)["knowledge graph"]
+    assert "unknown whether it is the agent's" in dict(loaded.versions)["knowledge graph"]
     card = Console(file=StringIO(), width=200)
-    print_score_card(RunResult(loaded), card)
+    print_score_card(loaded, card)
     assert "knowledge graph: embedded graph (unknown whether it is the agent's" in card.file.getvalue()  # type: ignore[attr-defined]
     assert whole.of("warned") == []
     assert agent.asked == 1, "it is not asked again"

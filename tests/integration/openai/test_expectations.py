@@ -16,8 +16,7 @@ from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.frames import to_frame
-from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import result_of
+from bioeval_tui.report.result import load_run, result_of
 from bioeval_tui.sample.paths import sample_recordings
 from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv

@@ -12,7 +12,7 @@ from openai.types.shared import ReasoningEffort as OpenAIsEffort
 from bioeval_tui.evaluation.job.models import ReasoningEffort
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.report.comparison import compare, run_notes
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import sentence
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models

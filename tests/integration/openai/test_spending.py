@@ -19,7 +19,7 @@ from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.loading import LoadedRun, load_run
+from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, token_words
 from tests.servers import openai_server as srv
@@ -103,7 +103,7 @@ class Till:
 A_CALL = srv.USAGE["total_tokens"] * DOLLARS / 1e6
 
 
-async def run(till: Till, folder: Path, *, job: str = JOB, **spec: Any) -> tuple[WholeRun, LoadedRun]:
+async def run(till: Till, folder: Path, *, job: str = JOB, **spec: Any) -> tuple[WholeRun, RunResult]:
     """Run the job with these models, and return it as it was recorded and as reports load it."""
     prices = folder / "data" / FILE_NAME
     prices.parent.mkdir(mode=0o700, exist_ok=True)
@@ -113,7 +113,7 @@ async def run(till: Till, folder: Path, *, job: str = JOB, **spec: Any) -> tuple
     return whole, load_run(whole.path, prices=load_prices(prices))
 
 
-def reported(loaded: LoadedRun, role: str) -> tuple[int | None, int | None]:
+def reported(loaded: RunResult, role: str) -> tuple[int | None, int | None]:
     """Return a role's tokens as the printed result has them."""
     peer = run_document(loaded)["cost"]["peers"][role]
     return peer["tokens_in"], peer["tokens_out"]
@@ -219,6 +219,6 @@ async def test_a_limit_of_calls_counts_every_request(tmp_path: Path) -> None:
     assert whole.state.ended.detail == "the limit is reached: 17 calls made, the limit is 17"
 
 
-def cost_words_of(loaded: LoadedRun) -> str:
+def cost_words_of(loaded: RunResult) -> str:
     """Return the cost as a report prints it."""
     return cost_words(summarise_runs([loaded])[0].spent)

@@ -13,7 +13,7 @@ import pytest
 from bioeval_tui.bundled.inspect.writing import inspect_log, inspect_zip
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 from tests.integration.reports.test_inspect_log import python
 
 pytestmark = pytest.mark.real_server

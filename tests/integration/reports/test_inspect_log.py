@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from bioeval_tui.bundled.inspect.writing import inspect_log
 from bioeval_tui.cli.runs import runs
-from bioeval_tui.report.loading import LoadedRun, load_run
+from bioeval_tui.report.result import RunResult, load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 pytestmark = pytest.mark.real_server
@@ -66,7 +66,7 @@ def python() -> str:
     pytest.skip("inspect_ai is not installed; BIOEVAL_INSPECT_PYTHON can name a Python that has it")
 
 
-def read_back(run: LoadedRun, folder: Path) -> dict[str, Any]:
+def read_back(run: RunResult, folder: Path) -> dict[str, Any]:
     log = folder / "log.json"
     log.write_text(inspect_log(run), encoding="utf-8")
     done = subprocess.run(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 from tests.integration.reports.browser import canary, visit
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 

@@ -15,7 +15,6 @@ from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.record.transfer import import_file
-from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.result import RunResult, TrialResult, result_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
@@ -78,11 +77,11 @@ class Recorded:
         )  # fmt: skip
         return found
 
-    def loaded(self) -> LoadedRun:
+    def loaded(self) -> RunResult:
         """Return the run as reports take it."""
         state = apply_all(RunState(), self.events())
         assert state.started is not None
-        return LoadedRun(Path(f"{self.run_id}.jsonl"), state, state.started)
+        return RunResult(Path(f"{self.run_id}.jsonl"), state, state.started)
 
     def write(self, folder: Path) -> Path:
         """Write the recording and return its path."""

@@ -20,7 +20,7 @@ from bioeval_tui.report.correction import draw
 from bioeval_tui.report.formats.agreement import agreement_dict, change_words, print_agreement
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 from tests.unit.report.recorded import Recorded, Talk, reviewed
 from tests.unit.runs_command import call
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.json_report import comparison_dict
-from bioeval_tui.report.loading import LoadedRun, load_run
+from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.report.sentences import counted_words, difference_words
 from bioeval_tui.report.statistics.planning import VarianceComponents, trials_for_difference
 from tests.simulations.comparing import alarms, compared
@@ -189,7 +189,7 @@ def test_a_regression_is_a_fall_beyond_chance_and_few_trials_cannot_tell(
 
 
 def test_trials_of_few_cases_are_not_independent(tmp_path: Path) -> None:
-    def run(name: str, cases: int, score: float) -> LoadedRun:
+    def run(name: str, cases: int, score: float) -> RunResult:
         return load_run(import_scores(tmp_path, name, [[score] * 10] * cases))
 
     few = compare(run("a", 4, 0.9), run("b", 4, 0.5))

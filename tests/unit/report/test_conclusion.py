@@ -9,7 +9,7 @@ from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.report.conclusion import Conclusion, conclude, conclude_batch, conclude_grading
-from bioeval_tui.report.loading import LoadedRun, load_run
+from bioeval_tui.report.result import RunResult, load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 FAILS = Talk(holds=(False,))
@@ -253,7 +253,7 @@ def test_a_hostile_title_is_short_and_on_one_line(tmp_path: Path) -> None:
 # Several runs
 
 
-def run_of(model: str, values: list[float]) -> LoadedRun:
+def run_of(model: str, values: list[float]) -> RunResult:
     talks = [scoring(value) for value in values]
     return Recorded(talks, talks, run_id=f"20260102-030405-{model}", started={"model": model}).loaded()
 

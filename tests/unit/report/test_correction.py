@@ -19,7 +19,7 @@ from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
 from bioeval_tui.report.correction import corrections, draw, last_draw, progress
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.reviews import ReviewDesk
 from bioeval_tui.tui.items import ReviewSource

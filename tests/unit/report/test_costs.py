@@ -13,7 +13,7 @@ from bioeval_tui.report.document import document_of, run_document
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.json_report import comparison_dict, json_report
 from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.loading import LoadedRun, from_state
+from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, token_words, why_unknown
 from bioeval_tui.units import dollars
@@ -22,7 +22,7 @@ from tests.unit.report.recorded import START, Recorded, Talk
 PRICES = Prices({"api.example": {"small": Price(1.0, 10.0), "large": Price(2.0, 20.0)}}, {})
 
 
-def run(**options: Any) -> LoadedRun:
+def run(**options: Any) -> RunResult:
     """Two conversations with a chat endpoint; a model plays the user and another judges."""
     talk = Talk(latencies_ms=(500, 500))
     started = {
@@ -121,6 +121,6 @@ def test_every_report_and_comparison_shows_tokens_and_cost() -> None:
 
 
 def test_the_printed_result_shows_tokens_and_cost() -> None:
-    found = run_document(from_state(run().state, prices=PRICES))
+    found = run_document(result_of(run().state, prices=PRICES))
     assert found["cost"]["dollars"] == 0.042
     assert document_of(RunState())["cost"] is None

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from bioeval_tui.cli.jobs import schema
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.document import RunDocument, document_of, document_schema, run_document
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 

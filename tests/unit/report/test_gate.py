@@ -14,7 +14,7 @@ from bioeval_tui.record.state import RunState
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import gate_markdown
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate, print_checks
-from bioeval_tui.report.loading import from_state
+from bioeval_tui.report.result import result_of
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
 AWAY = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
@@ -196,7 +196,7 @@ def test_an_invalid_gate_option_says_what_is_allowed(under: list[str], pass_k: l
 
 
 def test_a_run_that_never_started_is_not_in_the_result() -> None:
-    assert from_state(RunState()) is None
+    assert result_of(RunState()) is None
 
 
 def test_the_gates_result_can_be_json_or_markdown() -> None:

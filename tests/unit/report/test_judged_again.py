@@ -23,8 +23,7 @@ from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.summary import summarise_runs
 from tests.unit.report.recorded import Recorded, Talk
 
@@ -61,11 +60,11 @@ def test_the_latest_verdict_counts_and_the_recorded_one_is_shown_beside_it(tmp_p
         ("judge", 1.0, False), ("first", 0.86, False), ("second", 0.71, True),
     ]  # fmt: skip
     said = "1 of 2 conversations judged again: the latest verdict of each counts (second)"
-    assert any(line.startswith(said) for line in RunResult(run).warnings)
+    assert any(line.startswith(said) for line in run.warnings)
     assert "Judged again" in html_report([run])
     assert "| second | eval/score cafecafe | ada |" in markdown_report([run])
     assert "judge judge, second" in " ".join(
-        f"judge {value}" for name, value in RunResult(run).versions if name == "judge"
+        f"judge {value}" for name, value in run.versions if name == "judge"
     )
     assert json.loads(inspect_log(run))["eval"]["metadata"]["judge"] == "judge, second"
     assert 'name="judge" value="judge, second"' in junit_xml([run])
@@ -85,7 +84,7 @@ def test_the_cost_of_a_run_is_the_same_wherever_it_is_shown_and_without_later_ve
     append_overlay(path, [later.model_copy(update={"tokens_in": 4321, "tokens_out": 80}), scored])
     run = load_run(path)
     card = Console(file=StringIO(), width=200)
-    print_score_card(RunResult(run), card)
+    print_score_card(run, card)
     assert run_document(run)["cost"] == before
     for shown in (card.file.getvalue(), markdown_report([run])):  # type: ignore[attr-defined]
         assert "later" in shown

@@ -18,8 +18,8 @@ from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.manner import manners
+from bioeval_tui.report.result import load_run
 from tests.unit.report.recorded import Recorded, Talk
 
 GOLDEN = Path(__file__).parents[2] / "golden"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import RecordingError, UsageError
-from bioeval_tui.report.loading import find_recording, load_run
+from bioeval_tui.record.catalogue import find_recording
+from bioeval_tui.report.result import load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 HOSTILE = "hi \x1b]52;c;eA==\x07 there\u202e"

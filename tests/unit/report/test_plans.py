@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from bioeval_tui.cli.plan import plan
 from bioeval_tui.errors import UsageError
-from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.plans import planned
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.statistics.planning import VarianceComponents
 from tests.unit.report.recorded import Recorded, Talk, import_scores
 

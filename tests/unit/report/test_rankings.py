@@ -14,8 +14,8 @@ from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.rankings import rankings
+from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Sample
@@ -33,11 +33,11 @@ def results(folder: Path, name: str, mean: float, cases: int = 40) -> Path:
 
 
 @pytest.fixture
-def agents(tmp_path: Path) -> list[LoadedRun]:
+def agents(tmp_path: Path) -> list[RunResult]:
     return [load_run(results(tmp_path, name, mean)) for name, mean in MEANS.items()]
 
 
-def test_leading_agents_are_separated_and_a_tie_stays_a_tie(agents: list[LoadedRun]) -> None:
+def test_leading_agents_are_separated_and_a_tie_stays_a_tie(agents: list[RunResult]) -> None:
     (found,) = rankings(summarise_runs(agents))
     assert {one.name: rank_words(one) for one in found.ranking.ranks} == {
         "first": "rank 1–2", "also first": "rank 1–2", "middle": "rank 3", "last": "rank 4",
@@ -46,7 +46,7 @@ def test_leading_agents_are_separated_and_a_tie_stays_a_tie(agents: list[LoadedR
 
 
 def test_every_report_and_the_command_show_the_ranks(
-    agents: list[LoadedRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    agents: list[RunResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "| also first | 0." in markdown_report(agents)
     assert "rank 1–2" in markdown_report(agents)

@@ -16,7 +16,6 @@ from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.formats.tables import turns_csv
-from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.tui.live import score_card_view
 from tests.unit.report.recorded import Recorded, Talk, shown
@@ -33,7 +32,7 @@ def test_screen_and_report_show_the_same_median_first_token_time() -> None:
     assert figures[head.index("median first token")] == "0.10 s"
 
 
-def unproved(score: float = 0.25, trials: int = 1) -> LoadedRun:
+def unproved(score: float = 0.25, trials: int = 1) -> RunResult:
     """A run whose judge rests the task's score on words that nobody said."""
     run = Recorded([Talk(tasks=(score,))] * trials, [Talk(tasks=(1.0,))] * trials).loaded()
     talk = run.state.conversations["withheld", 1]  # type: ignore[index]
@@ -46,7 +45,7 @@ def unproved(score: float = 0.25, trials: int = 1) -> LoadedRun:
 
 def test_invented_quotations_of_several_trials_are_counted() -> None:
     shown = StringIO()
-    print_score_card(RunResult(unproved(0.9, trials=3)), Console(file=shown, width=200))
+    print_score_card(unproved(0.9, trials=3), Console(file=shown, width=200))
     assert "withheld: 1 of 3 verdicts unproved: the judge quotes words" in shown.getvalue()
 
 
@@ -66,7 +65,7 @@ def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     assert "unproved" in suite.findtext("testcase[@name='task: task 1']/system-out", "")
     assert "0.25 unproved" in sample_scores(talk)["tasks"]["explanation"]
     card = Console(file=StringIO(), width=200)
-    print_score_card(RunResult(run), card)
+    print_score_card(run, card)
     assert "✗ 0.25 unproved" in card.file.getvalue()  # type: ignore[attr-defined]
     result = run_document(run)
     assert (result["unproved"], result["conditions"]["withheld"]["unproved"]) == (1, 1)

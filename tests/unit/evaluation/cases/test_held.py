@@ -20,7 +20,7 @@ from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.tables import turns_csv
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.rows import tag_samples
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.settings import Settings

@@ -27,7 +27,7 @@ from bioeval_tui.report.formats.json_report import write_runs as json_report
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.formats.tables import openai_lines
 from bioeval_tui.report.frames import to_frame
-from bioeval_tui.report.loading import LoadedRun, load_run
+from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.report.rows import task_titles
 
 GOLDEN = Path(__file__).parents[3] / "golden"
@@ -36,7 +36,7 @@ CRAFT_MD = GOLDEN / "published" / "craft-md-25.jsonl"
 AIRLINE = GOLDEN / "published" / "tau-bench-airline.json"
 
 
-def imported(file: Path, folder: Path, **options: Any) -> LoadedRun:
+def imported(file: Path, folder: Path, **options: Any) -> RunResult:
     return load_run(import_file(file, folder / "runs", **options).path)
 
 
@@ -191,7 +191,7 @@ def test_a_trajectory_survives_import_and_export(tmp_path: Path) -> None:
     assert run.state.scores() == {"supplied": 1.0}
 
 
-def said(run: LoadedRun) -> list[Any]:
+def said(run: RunResult) -> list[Any]:
     """What a chat holds of a run."""
 
     def plain(event: Mapping[str, Any]) -> Any:

@@ -30,9 +30,8 @@ from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.markdown import escape, markdown_report
 from bioeval_tui.report.formats.tables import openai_lines, turns_csv
-from bioeval_tui.report.loading import LoadedRun, load_run
 from bioeval_tui.report.message_blocks import plain
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import RunResult, load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 HOSTILE = (
@@ -43,12 +42,12 @@ HOSTILE = (
 
 
 @pytest.fixture(scope="module")
-def demo() -> LoadedRun:
+def demo() -> RunResult:
     return load_run(GOLDEN)
 
 
 @pytest.fixture(scope="module")
-def hostile() -> LoadedRun:
+def hostile() -> RunResult:
     talk = Talk(says=HOSTILE, tasks=(0.5,), holds=(False,), failures=1)
     texts = dict.fromkeys(("agent", "evaluator", "judge", "job_path"), HOSTILE) | {
         "prompts": {HOSTILE: HOSTILE}
@@ -79,7 +78,7 @@ class Elements(HTMLParser):
         self.text += data
 
 
-def test_the_html_report_has_every_part_of_the_run(demo: LoadedRun) -> None:
+def test_the_html_report_has_every_part_of_the_run(demo: RunResult) -> None:
     page = Elements(html_report([demo]))
     for heading in (
         "Tasks", "Assertions, turn by turn", "Response times", "Facts ledger", "The conversations, side by side",
@@ -95,14 +94,14 @@ def test_the_html_report_has_every_part_of_the_run(demo: LoadedRun) -> None:
     assert "Socrates" not in shown  # what the job calls the user
 
 
-def test_both_conditions_come_before_their_mean(demo: LoadedRun) -> None:
+def test_both_conditions_come_before_their_mean(demo: RunResult) -> None:
     text = Elements(html_report([demo])).text
     assert (
         text.index("Facts withheld\n0.44") < text.index("Facts supplied\n1.00") < text.index("Mean of both")
     )
 
 
-def test_the_html_report_needs_no_network_script_or_inline_style(demo: LoadedRun, hostile: LoadedRun) -> None:
+def test_the_html_report_needs_no_network_script_or_inline_style(demo: RunResult, hostile: RunResult) -> None:
     for run in (demo, hostile):
         document = html_report([run])
         assert "telephone=no, email=no" in document, "no browser makes links of what was said"
@@ -116,7 +115,7 @@ def test_the_html_report_needs_no_network_script_or_inline_style(demo: LoadedRun
                     assert value.startswith("#")
 
 
-def test_every_link_in_the_report_has_a_target(demo: LoadedRun) -> None:
+def test_every_link_in_the_report_has_a_target(demo: RunResult) -> None:
     elements = Elements(html_report([demo])).elements
     ids = [a["id"] for _, a in elements if "id" in a]
     links = {a["href"][1:] for _, a in elements if a.get("href")}
@@ -126,7 +125,7 @@ def test_every_link_in_the_report_has_a_target(demo: LoadedRun) -> None:
     assert ">turn 2</a>" in html_report([demo])  # as the screens number it
 
 
-def test_the_content_security_policy_allows_only_the_reports_stylesheet(demo: LoadedRun) -> None:
+def test_the_content_security_policy_allows_only_the_reports_stylesheet(demo: RunResult) -> None:
     document = html_report([demo])
     policy = next(a["content"] for tag, a in Elements(document).elements if a.get("http-equiv"))
     style = re.search(r"<style>(.*?)</style>", document, re.DOTALL)
@@ -139,14 +138,14 @@ def test_the_content_security_policy_allows_only_the_reports_stylesheet(demo: Lo
     assert "@media print" in style.group(1)
 
 
-def test_hostile_text_is_shown_literally_in_the_report(hostile: LoadedRun) -> None:
+def test_hostile_text_is_shown_literally_in_the_report(hostile: RunResult) -> None:
     document = html_report([hostile, hostile])
     assert "<script" not in document
     assert "{{ 7*7 }}" in document
     assert html.escape("<script>alert(1)</script>") in document
 
 
-def test_evidence_is_highlighted_in_its_message(demo: LoadedRun) -> None:
+def test_evidence_is_highlighted_in_its_message(demo: RunResult) -> None:
     marks = re.findall(r"<mark[^>]*>(.*?)</mark>", html_report([demo]), re.DOTALL)
     assert "Which time zone are you in?" in marks
     assert "<strong>Warfarin and ibuprofen interact (major)</strong>" in marks
@@ -180,12 +179,12 @@ def test_several_trials_and_runs_show_their_statistics() -> None:
 )
 def test_an_uplift_is_shown_only_where_it_was_measured(fact: bool, words: str) -> None:
     run = Recorded([Talk(tasks=(0.5,))], [Talk(tasks=(1.0,), fact=fact)])
-    assert RunResult(run.loaded()).lead.endswith(words)
+    assert run.loaded().lead.endswith(words)
 
 
 def test_a_value_that_was_not_measured_is_shown_as_such_and_never_as_zero() -> None:
     run = Recorded([Talk(tasks=None)], [Talk(ends=False)], clean=False)
-    page = RunResult(run.loaded())
+    page = run.loaded()
     assert page.mean is None
     assert page.lead == (
         "Without the facts the agent could not be scored (the judge failed); with the facts the agent could not be scored"
@@ -202,7 +201,7 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     run = Recorded([fails] * 3, [Talk(), Talk(tasks=(0.2,)), Talk(tasks=None, holds=(None,))]).loaded()
     run.state.ended = run.state.ended.model_copy(update={"compared": ("graph",)})  # type: ignore[union-attr]
     console = Console(file=io.StringIO(), width=100)
-    print_score_card(RunResult(run), console)
+    print_score_card(run, console)
     assert isinstance(console.file, io.StringIO)
     card = console.file.getvalue()
     assert re.search(r"1 task 1\s+✗ failed in 3 of 3\s+✗ failed in 1 of 2", card)
@@ -211,7 +210,7 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     assert "facts supplied: no score in 1 trial: task not measured" in card
     for document in (html_report([run]), markdown_report([run])):
         assert "The run is clean: both conditions started from the same graph." in document
-    print_score_card(RunResult(run), console, trial=2)
+    print_score_card(run, console, trial=2)
     assert re.search(r"trial 2 of 3\n.*\n.*\n.*\n1 task 1\s+✗ 0.20\s+✗ 0.20", console.file.getvalue())
 
 
@@ -219,7 +218,7 @@ def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
     def told(*tones: float | None) -> tuple[str, str, str]:
         run = Recorded([Talk(tone=tones[0])], [Talk(tone=tones[1])]).loaded()
         console = Console(file=io.StringIO(), width=100)
-        print_score_card(RunResult(run), console)
+        print_score_card(run, console)
         assert isinstance(console.file, io.StringIO)
         return html_report([run]), markdown_report([run]), console.file.getvalue()
 
@@ -242,7 +241,7 @@ def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_sta
     run = Recorded([Talk(), Talk()], [Talk(), Talk()], names=("no card", "has <the> card")).loaded()
     page, markdown = html_report([run]), markdown_report([run])
     console = Console(file=io.StringIO(), width=100)
-    print_score_card(RunResult(run), console)
+    print_score_card(run, console)
     assert isinstance(console.file, io.StringIO)
     for document in (page, markdown, console.file.getvalue()):
         assert "no card" in document.lower()
@@ -256,14 +255,14 @@ def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_sta
 
 def test_values_shared_by_several_conversations_are_shown_once() -> None:
     away = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
-    lines = RunResult(Recorded([away, away, Talk(tasks=None)]).loaded()).warnings
+    lines = Recorded([away, away, Talk(tasks=None)]).loaded().warnings
     assert lines == (
         "2 conversations: not scored: evaluator_failed",
         "facts withheld, trial 3: not scored: task not measured: away",
     )
 
 
-def test_markdown_cannot_be_made_into_markup(hostile: LoadedRun) -> None:
+def test_markdown_cannot_be_made_into_markup(hostile: RunResult) -> None:
     for text in (escape(HOSTILE), markdown_report([hostile])):
         tokens = MarkdownIt("commonmark").enable("table").parse(text)
         flat = [child for token in tokens for child in [token, *(token.children or [])]]
@@ -294,7 +293,7 @@ def test_recorded_text_never_starts_a_markdown_block(text: str) -> None:
     assert kinds == {"paragraph_open", "inline", "paragraph_close"}
 
 
-def test_the_markdown_report_says_what_the_html_report_says(demo: LoadedRun) -> None:
+def test_the_markdown_report_says_what_the_html_report_says(demo: RunResult) -> None:
     text = markdown_report([demo])
     for words in (
         "facts withheld **0.44**",
@@ -305,7 +304,7 @@ def test_the_markdown_report_says_what_the_html_report_says(demo: LoadedRun) -> 
         assert words in text
 
 
-def test_the_json_report_has_results_and_statistics(demo: LoadedRun) -> None:
+def test_the_json_report_has_results_and_statistics(demo: RunResult) -> None:
     data = json.loads(json.dumps(json_report([demo]), allow_nan=False))
     assert data["runs"][0]["score"] == 0.72
     assert data["runs"][0]["versions"]["run"] == demo.run_id
@@ -328,7 +327,7 @@ def test_an_unsent_message_is_marked_and_not_exported() -> None:
     assert "my secret thoughts" not in openai_lines([run]) + turns_csv([run]) + inspect_log(run)
 
 
-def test_an_openai_export_has_the_messages_in_order(demo: LoadedRun) -> None:
+def test_an_openai_export_has_the_messages_in_order(demo: RunResult) -> None:
     lines = [json.loads(line) for line in openai_lines([demo]).splitlines()]
     assert [line["metadata"]["condition"] for line in lines] == ["withheld", "supplied"]
     talk = demo.state.conversation("supplied")
@@ -351,7 +350,7 @@ def test_the_csv_export_has_one_row_for_each_turn_and_no_formula() -> None:
     assert rows[0]["tokens_in"] == ""  # unknown, not 0
 
 
-def test_an_inspect_log_has_the_published_shape(demo: LoadedRun) -> None:
+def test_an_inspect_log_has_the_published_shape(demo: RunResult) -> None:
     log = json.loads(inspect_log(demo))
     assert (log["version"], log["status"], log["eval"]["task"]) == (2, "success", "medication_reminder")
     metrics = {score["name"]: score["metrics"] for score in log["results"]["scores"]}
@@ -375,7 +374,7 @@ def test_an_inspect_log_of_an_unmeasured_run_leaves_scores_out() -> None:
     assert (log["results"]["total_samples"], log["results"]["completed_samples"]) == (1, 0)
 
 
-def test_an_explanation_agrees_with_the_formula(demo: LoadedRun) -> None:
+def test_an_explanation_agrees_with_the_formula(demo: RunResult) -> None:
     found = explain(demo, 0.8, parse_weights("timing=0, tasks=2"))
     withheld, supplied = explanation_dict(demo, found, 0.8)["conversations"]
     assert withheld["needed"]["assertion"]["needed"] == pytest.approx((0.8 * 7 - 1 - 1.5) / 4)
@@ -414,7 +413,7 @@ def test_score_bars_end_at_the_score() -> None:
 @pytest.mark.parametrize("latencies", [(0.0,), (0.4,), (900, 1200, 87000), tuple(range(1, 120))])
 def test_latency_bars_stay_inside_the_chart_and_never_touch(latencies: tuple[float, ...]) -> None:
     run = Recorded([Talk(latencies_ms=latencies)], [Talk(latencies_ms=latencies)]).loaded()
-    chart = latency_chart(RunResult(run).conversations, 1000.0)
+    chart = latency_chart(run.conversations, 1000.0)
     assert chart is not None
     bars = sorted(chart.bars, key=lambda bar: bar.x)
     assert len(bars) == 2 * len(latencies)
@@ -473,7 +472,7 @@ def test_the_report_contains_medal_cards() -> None:
     assert "Silver" in markdown_report([loaded])
 
 
-def test_the_report_contains_reviews(demo: LoadedRun) -> None:
+def test_the_report_contains_reviews(demo: RunResult) -> None:
     from dataclasses import replace
 
     from bioeval_tui.report.reviews import Review

@@ -17,7 +17,7 @@ from bioeval_tui.evaluation.traces.decoding import decode
 from bioeval_tui.record import events
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.report.loading import LoadedRun, from_state, load_run
+from bioeval_tui.report.result import RunResult, load_run, result_of
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 
 ANSWER, SPAN = "22" * 8, "33" * 8
@@ -45,8 +45,8 @@ def attributes(owner: Any) -> dict[str, Any]:
     return {pair.key: getattr(pair.value, pair.value.WhichOneof("value")) for pair in owner.attributes}
 
 
-def traced(run: Recorded, *told: events.EventBase) -> LoadedRun:
-    loaded = from_state(apply_all(RunState(), [*run.events(), *told]))  # type: ignore[list-item]
+def traced(run: Recorded, *told: events.EventBase) -> RunResult:
+    loaded = result_of(apply_all(RunState(), [*run.events(), *told]))  # type: ignore[list-item]
     assert loaded is not None
     return loaded
 

@@ -8,7 +8,7 @@ from bioeval_tui.record.events import Warned
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.gains import gains
-from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.tui.live import score_card_view
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, shown
