@@ -24,6 +24,7 @@ import pytest
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.units import number
 
 NotMeasured = Literal["fail", "skip"]
 INI = "bioeval_not_measured"
@@ -93,7 +94,7 @@ class Evaluation:
             if value < bar - 1e-12:
                 what = f"facts {condition}" if condition else "the mean of both conditions"
                 pytest.fail(
-                    f"{_name(run)}: {what} scored {value:.2f}, the threshold is {bar:g}\n{self.why()}",
+                    f"{_name(run)}: {what} scored {number(value)}, the threshold is {bar:g}\n{self.why()}",
                     pytrace=False,
                 )
         return self
@@ -146,7 +147,7 @@ class Evaluation:
                     self._not_measured(f"{where}: pass^{k} is not defined: too few trials")
                 elif value < bar - 1e-12:
                     pytest.fail(
-                        f"{where}: pass^{k} is {value:.2f}, the threshold is {bar:g}\n{self.why()}",
+                        f"{where}: pass^{k} is {number(value)}, the threshold is {bar:g}\n{self.why()}",
                         pytrace=False,
                     )
         return self

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, tzinfo
+from typing import Literal
 
 DASH = "–"
 """The sign for a missing value: not measured, not yet, not applicable."""
@@ -120,6 +121,16 @@ def number3(value: float | None) -> str:
     return DASH if value is None or math.isnan(value) else signless(value, 3)
 
 
+def number1(value: float | None) -> str:
+    """Return one decimal, or a dash: for percentiles, hours and words per turn."""
+    return DASH if value is None or math.isnan(value) else signless(value, 1)
+
+
+def share(value: float | None, decimals: int = 0) -> str:
+    """Return a share from 0 to 1 as a percentage: `70 %`, `12.3 %`; a dash if unknown."""
+    return DASH if value is None or math.isnan(value) else f"{signless(100 * value, decimals)} %"
+
+
 def number_up(value: float) -> str:
     """Return two decimals, rounded up, because a required value must be sufficient."""
     return f"{math.ceil(value * 100 - 1e-9) / 100:.2f}"
@@ -147,6 +158,11 @@ def signed(value: float | None, decimals: int = 2) -> str:
 def count(value: int | None) -> str:
     """Return a count with thousands separators, or `unknown`."""
     return "unknown" if value is None else f"{value:,}"
+
+
+def size(count_of_bytes: float, unit: Literal["MB", "GB"] = "MB", decimals: int = 0) -> str:
+    """Return a number of bytes, such as `12 MB` or `3 GB`."""
+    return f"{count_of_bytes / {'MB': 1e6, 'GB': 1e9}[unit]:,.{decimals}f} {unit}"
 
 
 def dollars(value: float | None) -> str:

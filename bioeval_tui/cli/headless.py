@@ -37,7 +37,7 @@ from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.deciding import decider_of
-from bioeval_tui.report.document import never_started, run_document
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.comparison_console import print_rankings
 from bioeval_tui.report.formats.console import ProgressLines, print_score_card, say
 from bioeval_tui.report.formats.plan_console import print_estimates
@@ -82,7 +82,7 @@ class BatchProgress:
         name = _name(state, event)
         match event:
             case events.ConversationScored():
-                score = "not scored" if event.score is None else f"{event.score:.2f}"
+                score = "not scored" if event.score is None else number(event.score)
                 why = f" ({shorten(event.reason, 100)})" if event.reason else ""
                 return f"[{self._done} of {self._total}] {name}: {score}{why}"
             case events.Warned():
@@ -274,9 +274,7 @@ def _fold_all(
 
 
 def _result_text(state: RunState, prices: Prices) -> str:
-    run = result_of(state, prices=prices)
-    found = never_started() if run is None else run_document(run)
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    return json.dumps(run_document(result_of(state, prices=prices)), indent=2, ensure_ascii=False)
 
 
 def _one_or_list(results: Sequence[str]) -> str:

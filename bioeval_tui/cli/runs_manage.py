@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bioeval_tui import plugins
+from bioeval_tui import plugins, units
 from bioeval_tui.cli.options import complete_run, find_run
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.attach import sender_name
@@ -124,7 +124,7 @@ def _delete(paths: list[Path], yes: bool, trashed: Sequence[Deletion] = ()) -> i
     freed = delete_runs(paths, logs_dir) + empty(trashed, logs_dir)
     for run_id in (*(path.stem for path in paths), *(one for each in trashed for one in each.run_ids)):
         say(run_id)
-    say(f"deleted {what}, {freed / 1e6:,.1f} MB", err=True)
+    say(f"deleted {what}, {units.size(freed, decimals=1)}", err=True)
     return ExitCode.OK
 
 

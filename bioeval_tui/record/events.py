@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role
 from bioeval_tui.record.spans import AgentSpan
+from bioeval_tui.units import number
 
 SCHEMA_VERSION = 2
 """Version 2 added the run's options and the authors of events; recordings of version 1 open unchanged."""
@@ -565,7 +566,7 @@ class TaskScored(BaseModel):
         if not self.measured:
             return "unasked"
         if self.points is None:
-            return f"{self.score:.2f}"
+            return number(self.score)
         return f"{self.points:+g}" if self.score > MET_ABOVE else f"0 of {self.points:+g}"
 
     @property

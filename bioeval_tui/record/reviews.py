@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval_tui import score as composite
+from bioeval_tui import units
 from bioeval_tui.record.cases import counts_in, judged, judged_in
 from bioeval_tui.record.events import Reviewed, TaskScored, TranscriptScored, job_number
 from bioeval_tui.record.state import PASSED, ConversationKey
@@ -122,7 +123,7 @@ def pass_above(state: RunState, trial: int, task: int) -> float:
 
 def plain(value: float | None) -> str:
     """Return a score with two decimals, or a dash."""
-    return "–" if value is None else f"{value:.2f}"
+    return units.number(value)
 
 
 def words(before: float | None, after: float | None) -> str:

@@ -21,6 +21,7 @@ from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.statistics.differences import Difference, difference
 from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, rank
+from bioeval_tui.units import number1
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class Standing:
     @property
     def medal_words(self) -> str:
         """For example `41.7 % ± 2.1`; one pass has no standard error."""
-        error = "" if self.medal_error is None else f" ± {100 * self.medal_error:.1f}"
-        return f"{100 * self.medal_share:.1f} %{error}"
+        error = "" if self.medal_error is None else f" ± {number1(100 * self.medal_error)}"
+        return f"{number1(100 * self.medal_share)} %{error}"
 
     @property
     def behind_words(self) -> str:

@@ -30,6 +30,7 @@ from bioeval_tui.report.statistics.prediction_powered import (
     draw_reviews,
 )
 from bioeval_tui.text import compact_json, plural
+from bioeval_tui.units import number, number3
 
 Strata = Literal["verdict", "condition", "job"]
 STRATA: tuple[Strata, ...] = ("verdict", "condition", "job")
@@ -54,8 +55,8 @@ class Correction:
             return f"{self.what}: what people would say is unknown: {self.refused}"
         one = self.found
         return (
-            f"{self.what}: judge {one.judge:.2f}; people would say {one.estimate:.2f} "
-            f"[{one.interval.low:.2f}, {one.interval.high:.2f}], from {plural(one.reviews, 'review')} of {one.items:,}"
+            f"{self.what}: judge {number(one.judge)}; people would say {number(one.estimate)} "
+            f"[{number(one.interval.low)}, {number(one.interval.high)}], from {plural(one.reviews, 'review')} of {one.items:,}"
         )
 
     @property
@@ -63,7 +64,7 @@ class Correction:
         """The gain from ten more reviews, such as `ten more: ±0.085 → ±0.081`; empty if unknown."""
         if self.found is None:
             return ""
-        return f"ten more reviews: ±{self.found.width / 2:.3f} → ±{self.found.width_after_ten_more / 2:.3f}"
+        return f"ten more reviews: ±{number3(self.found.width / 2)} → ±{number3(self.found.width_after_ten_more / 2)}"
 
 
 def draw(paths: Sequence[Path], n: int, seed: int, by: str | None = None) -> list[tuple[Path, Drawn]]:

@@ -281,8 +281,10 @@ def document_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
-def run_document(run: RunResult) -> dict[str, Any]:
-    """Return the run's result."""
+def run_document(run: RunResult | None) -> dict[str, Any]:
+    """Return the run's result; None is a run that never started."""
+    if run is None:
+        return _document(**_never_started())
     brief, ended, talks = run.brief, run.ended, run.as_begun
     return _document(
         conclusion=run.conclusion,
@@ -319,15 +321,14 @@ def run_document(run: RunResult) -> dict[str, Any]:
     )
 
 
-def never_started() -> dict[str, Any]:
-    """Return the same of a run that never started."""
+def _never_started() -> dict[str, Any]:
     state = RunState()
     empty: dict[str, Any] = dict.fromkeys(RunDocument.model_fields)
     empty |= dict.fromkeys(("compared", "warnings", "judged_again", "people_say", "reviews", "problems"), ())
     empty |= {name: {} for name in ("served", "conditions", "versions", "realism")}
     empty |= {"status": "interrupted", "detail": "", "rehearsal": False, "unproved": 0}
     empty |= {"conclusion": conclude(state), "why_no_score": sentence(no_mean(state))}
-    return _document(**empty)
+    return empty
 
 
 def _document(**fields: Any) -> dict[str, Any]:

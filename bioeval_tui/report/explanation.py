@@ -139,7 +139,9 @@ def print_explanation(found: Sequence[Explanation], target: float, console: Cons
             console.print(Text(f"  {part_words(part)}"))
         if each.penalty:
             console.print(
-                Text(f"  {_SIGNS['penalty'] * 2} penalty −{each.penalty:.2f} for {each.failures} failures")
+                Text(
+                    f"  {_SIGNS['penalty'] * 2} penalty −{number(each.penalty)} for {each.failures} failures"
+                )
             )
         for item in each.needed:
             console.print(Text(f"  {needed_words(item, target)}"))
@@ -156,7 +158,7 @@ def part_words(part: ScorePart) -> str:
         return f"{sign} {PARTS[part.name]} left out: {part.reason}"
     if part.value is None:
         return f"{sign} {PARTS[part.name]} not measured: {part.reason}"
-    return f"{sign} {PARTS[part.name]} {part.value:.2f} ×{part.weight:g}"
+    return f"{sign} {PARTS[part.name]} {number(part.value)} ×{part.weight:g}"
 
 
 def needed_words(item: Needed, target: float) -> str:

@@ -22,6 +22,7 @@ from bioeval_tui.report.statistics.realism import (
     realism,
 )
 from bioeval_tui.uncertainty import FEWEST_UNITS
+from bioeval_tui.units import number1, share
 
 LABELS = {
     "words_per_turn": "words per turn",
@@ -74,7 +75,7 @@ class MannerRow:
         )
 
     def _said(self, value: float) -> str:
-        return f"{100 * value:.1f} %" if self.name in SHARES else f"{value:.1f}"
+        return share(value, 1) if self.name in SHARES else number1(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.text import clean_line, plural, shorten, upper_first
-from bioeval_tui.units import latency, number, number_up, signed, signless
+from bioeval_tui.units import latency, number, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:
     from bioeval_tui.report.statistics.differences import Difference
@@ -500,15 +500,15 @@ def _(found: of.UnseenDifference) -> str:
     more = ""
     if found.enough is not None:
         units = _units(of_cases=found.of_cases)
-        more = f"; {found.enough} {units} without one would leave less than {_percent(found.rare)}"
-    return f"A difference in up to {_percent(found.share)} of trials could have been missed{more}."
+        more = f"; {found.enough} {units} without one would leave less than {share(found.rare)}"
+    return f"A difference in up to {share(found.share)} of trials could have been missed{more}."
 
 
 @write.register
 def _(found: of.OpenDifference) -> str:
     more = ""
     if found.needed is not None:
-        units, power = _units(of_cases=found.of_cases), _percent(found.power)
+        units, power = _units(of_cases=found.of_cases), share(found.power)
         more = f"; about {found.needed:,} {units} would show one of {found.effect:g} ({power} power)"
     if found.interval is None:
         return f"The difference may be chance{more}."
@@ -550,9 +550,9 @@ def _(found: of.PeopleWouldSay) -> str:
     where = f"{found.title}: " if found.title else ""
     if found.estimate is None or found.interval is None:
         return f"{where}what people would say about the tasks is unknown: {found.refused}"
-    span = f"[{found.interval.low:.2f}, {found.interval.high:.2f}]"
+    span = f"[{number(found.interval.low)}, {number(found.interval.high)}]"
     of_all = f"{found.reviews} of {found.verdicts:,} verdicts reviewed"
-    return f"{where}tasks: people would say {found.estimate:.2f} {span} ({of_all}; the judge said {found.judge:.2f})"
+    return f"{where}tasks: people would say {number(found.estimate)} {span} ({of_all}; the judge said {number(found.judge)})"
 
 
 @write.register
@@ -566,13 +566,14 @@ def _(found: of.JudgeOnSentinels) -> str:
     if not found.faults:
         return f"this judge gets nothing wrong about {count} beyond chance"
     told = {
-        "lenient": "is too lenient (scores what is not met {:.2f}, right is 0)",
-        "strict": "is too strict (what is met lacks {:.2f}, right is 0)",
-        "drifting": "drifts ({:+.2f} from its first to its last calls)",
-        "changed": "has changed ({:+.2f} since the earlier test)",
-        "inventing": "invents quotations (in {:.0%} of the conversations)",
+        "lenient": "is too lenient (scores what is not met {}, right is 0)",
+        "strict": "is too strict (what is met lacks {}, right is 0)",
+        "drifting": "drifts ({} from its first to its last calls)",
+        "changed": "has changed ({} since the earlier test)",
+        "inventing": "invents quotations (in {} of the conversations)",
     }
-    said = [told[fault].format(size).replace("-", "−") for fault, size in found.faults]
+    shown = {"lenient": number, "strict": number, "drifting": signed, "changed": signed, "inventing": share}
+    said = [told[fault].format(shown[fault](size)) for fault, size in found.faults]
     return f"on {count}, this judge {', '.join(said)}"
 
 
@@ -585,7 +586,7 @@ def _(found: of.SimulatedUsers) -> str:
     spread = f", 95 % interval {interval_words(interval)}" if interval else ""
     if found.difference.verdict in ("better", "worse"):
         more = "higher" if apart > 0 else "lower"
-        return f"{found.title}: simulated users score the agent {abs(apart):.2f} {more} than a person{spread} ({both})"
+        return f"{found.title}: simulated users score the agent {number(abs(apart))} {more} than a person{spread} ({both})"
     end = VERDICTS[found.difference.verdict]
     return f"{found.title}: scores with simulated users lie {signed(apart)} from a person's{spread} ({both}): {end}"
 
@@ -605,7 +606,7 @@ def _(found: of.VerdictsReplaced) -> str:
 
 @write.register
 def _(found: of.ManyExcluded) -> str:
-    return f"more than {_percent(found.most)} of the conversations could not be used: {counted_words(found.counted)}"
+    return f"more than {share(found.most)} of the conversations could not be used: {counted_words(found.counted)}"
 
 
 @write.register
@@ -910,7 +911,7 @@ def difference_words(found: Difference) -> str:
 
 def p_words(p: float) -> str:
     """Return three decimals, or `< 0.001`."""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return "< 0.001" if p < 0.001 else number3(p)
 
 
 def rank_words(found: AgentRank) -> str:
@@ -1094,10 +1095,6 @@ def _bracket(detail: str) -> str:
 
 def _p(p: float | None) -> str:
     return "" if p is None else f" (p {p_words(p)})"
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.0f} %"
 
 
 def _title(title: str) -> str:

@@ -226,7 +226,7 @@ def standing(report: TaskReport) -> str:
     if report.place_words:
         parts.append(f"would place {report.place_words}")
     if report.leaderboard_percentile is not None:
-        parts.append(f"percentile {report.leaderboard_percentile:.1f}")
+        parts.append(f"percentile {units.number1(report.leaderboard_percentile)}")
     if report.beats_human is not None:
         parts.append("above the human median" if report.beats_human else "not above the human median")
     if report.needed_words:

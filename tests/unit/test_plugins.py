@@ -410,6 +410,8 @@ def write_runs(runs, asked):
 shout = Format("any", (".shout",), "ids, loud", {"runs": write_runs})
 named = Format("named", (".named.shout",), "ids", {"run": "loud:write_run"}, name_of="loud:name")
 fails = Format("fails", (".fails",), "raises", {"runs": lambda runs, asked: {}["key"]})
+new = Format("new", (".new",), "conditions", {"runs": lambda runs, asked: " ".join(
+    f"{talk.condition} {talk.score}" for run in runs for talk in run.conversations)})
 number = Format("number", (".number",), "returns a number", {"runs": lambda runs, asked: 3})
 """
 QUIET = """
@@ -424,6 +426,7 @@ nothing = Format("nothing", (".nothing",), "has no function", {})
     [
         (["--to", "shout"], "20261120-210356-44C7 WITHHELD!"),
         (["--output", "a.shout"], "wrote a.shout"),
+        (["--to", "new"], "withheld 0.44 supplied 1.0"),
         (["--to", "fails"], "the format plug-in fails failed: KeyError: 'key'"),
         (["--to", "number"], "the format plug-in number failed: it returned a value of the type int"),
         (["--to", "nothing"], "ValueError: the format nothing has no extension, or no function that writes runs"),
@@ -436,7 +439,7 @@ nothing = Format("nothing", (".nothing",), "has no function", {})
     ],
 )  # fmt: skip
 def test_another_packages_format_is_used_as_a_built_in_one(tmp_path, arguments, says):
-    names = ("shout", "named", "fails", "number")
+    names = ("shout", "new", "named", "fails", "number")
     points = "".join(f"{name} = loud:{name}\n" for name in names)
     points += "plain = loud:__name__\naway = not_there:away\nnothing = quiet:nothing\njson = loud:fails\n"
     install(tmp_path, "loud", f"[bioeval_tui.formats]\n{points}", loud=SHOUT, quiet=QUIET)

@@ -89,6 +89,16 @@ def test_a_date_is_spelt_one_way_and_shorter_where_there_is_little_room() -> Non
     assert units.date(NOW).endswith(units.date_short(NOW))
 
 
+def test_shares_sizes_and_single_decimals_are_spelt_one_way() -> None:
+    assert [units.share(0.7), units.share(0.1234, 1), units.share(None)] == ["70 %", "12.3 %", "–"]
+    assert [units.size(12_345_678), units.size(400_000, decimals=1), units.size(3e9, "GB")] == [
+        "12 MB",
+        "0.4 MB",
+        "3 GB",
+    ]
+    assert [units.number1(99.84), units.number1(-0.01), units.number1(None)] == ["99.8", "0.0", "–"]
+
+
 ANSWERS_MS = (0.4, 12.0, 994.0, 1_000.0, 12_300.0, 59_960.0, 125_000.0)
 
 
@@ -110,18 +120,21 @@ def test_a_response_time_is_spelt_one_way_in_every_report_and_on_every_screen() 
     assert f"average {average} over 7 answers" in junit_xml([run])
 
 
-BY_HAND = re.compile(
-    r"/ ?1_?000:|:\.?[0-9]*f\} ?(s|ms)\b|\"%\.[0-9]f\" \| format\([a-z_.]*(seconds|_ms)|%m-%d %H"
-)
-"""A time or a date formatted where it is shown."""
-MACHINES = {"junit.py": "a test case's name, which dashboards compare between runs"}
+BY_HAND = re.compile(r"/ ?1_?000:|:\.?[0-9]*f\} ?(s|ms)\b|\"%\.[0-9]f\"|%m-%d %H|:[+,]*\.[0-9]+[f%]\}")
+"""A time, a date or a number with decimals formatted where it is shown."""
+MACHINES = ("junit.py", "tables.py", "replays.py")
+"""Written for programs: times of test cases, cells of CSV, lengths of CSS and of a video."""
+GRADING = ("grade", "medals")
+"""Scores of leaderboards have decimals of their own (`grade/task_report.py`)."""
 
 
-def test_no_other_module_writes_times_by_hand() -> None:
+def test_no_other_module_writes_times_or_decimals_by_hand() -> None:
     found = [
         f"{path.name}: {line.strip()}"
         for path in sorted(PACKAGE.rglob("*"))
-        if path.suffix in (".py", ".jinja") and path.name not in ("units.py", *MACHINES)
+        if path.suffix in (".py", ".jinja")
+        and path.name not in ("units.py", *MACHINES)
+        and not {*GRADING}.intersection(path.parts)
         for line in path.read_text(encoding="utf-8").splitlines()
         if BY_HAND.search(line)
     ]

@@ -73,7 +73,9 @@ def inspect_log(run: RunResult) -> str:
 def inspect_zip(run: RunResult) -> bytes:
     """Return the run as an `.eval` file: a zip with the header, each sample, and what lists show of the samples."""
     log, samples = _log(run)
-    start = {name: log[name] for name in ("version", "eval", "plan")}
+    start = {
+        name: log[name] for name in ("version", "eval", "plan") if name in log
+    }  # an imported one may lack some
     members: dict[str, Any] = {"_journal/start.json": start}
     members |= {f"samples/{sample['id']}_epoch_{sample['epoch']}.json": sample for sample in samples}
     members |= {"summaries.json": [_summary(sample) for sample in samples], "header.json": log}

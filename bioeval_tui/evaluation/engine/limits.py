@@ -14,6 +14,7 @@ from bioeval_tui.evaluation.prices import Price
 from bioeval_tui.evaluation.spending import LimitReachedError
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import plural
+from bioeval_tui.units import dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class CallBudget:
         if self.max_calls is not None and made >= self.max_calls:
             return f"the limit is reached: {plural(made, 'call')} made, the limit is {self.max_calls:,}"
         if self.max_cost is not None and self.cost >= self.max_cost:
-            return f"the limit is reached: about ${self.cost:.4f} spent, the limit is ${self.max_cost:g}"
+            return f"the limit is reached: about {dollars(self.cost)} spent, the limit is ${self.max_cost:g}"
         return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from bioeval_tui import units
 from bioeval_tui.errors import InputError, NotMeasuredError
 from bioeval_tui.evaluation.job.models import JobTask, RuleConfig
 from bioeval_tui.evaluation.seams import Evidence, JudgeView, TaskVerdict, TranscriptMessage, Verdict
@@ -55,7 +56,7 @@ def _judge_task(number: int, task: JobTask, view: JudgeView) -> TaskVerdict:
         if place:
             evidence.append(_quote(*place))
     points, most = (sum(rule.weight for rule in one) for one in (met, rules))
-    reason = f"{points:g} of {most:g} points = {points / most:.2f}"
+    reason = f"{points:g} of {most:g} points = {units.number(points / most)}"
     reason += f": {_listed(met)}" if met else ""
     reason += f". Not met: {_listed(missed)}" if missed else ""
     return TaskVerdict(number, points / most, f"{reason}.", tuple(dict.fromkeys(evidence)))

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from bioeval_tui import __version__, installation, plugins
+from bioeval_tui import __version__, installation, plugins, units
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
@@ -152,11 +152,11 @@ def _data_folder(settings: Settings) -> Finding:
     try:
         folder = private_dir(settings.data_dir)
         with tempfile.NamedTemporaryFile(dir=folder):
-            free = shutil.disk_usage(folder).free / 1e9
+            free = shutil.disk_usage(folder).free
     except OSError as error:
         to_do = "make it writable, or set BIOEVAL_DATA_DIR to another folder"
         return Finding("data folder", "broken", f"{shown}: {error.strerror}", to_do)
-    return Finding("data folder", "works", f"{shown}, {free:.0f} GB free")
+    return Finding("data folder", "works", f"{shown}, {units.size(free, 'GB')} free")
 
 
 def _embedded_graph(settings: Settings) -> Finding:

@@ -28,7 +28,7 @@ from bioeval_tui.report.statistics.agreement import Agreement, Figure, JudgeAgre
 from bioeval_tui.report.statistics.judge_stability import Stability
 from bioeval_tui.text import as_cell, plural, shorten
 from bioeval_tui.uncertainty import Interval
-from bioeval_tui.units import number, signed
+from bioeval_tui.units import number, share, signed
 
 SHOWN = 12
 """Maximum number of disagreements of a pair that are listed in the terminal; CSV and JSON have all."""
@@ -103,7 +103,7 @@ def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> 
 def figure_words(figure: Figure) -> str:
     """Return `0.79 [0.61, 0.90]`; without an interval the value alone."""
     interval = figure.interval
-    return number(figure.value) + (f" [{interval.low:.2f}, {interval.high:.2f}]" if interval else "")
+    return number(figure.value) + (f" [{number(interval.low)}, {number(interval.high)}]" if interval else "")
 
 
 def _print_among(among: AmongJudges, console: Console) -> None:
@@ -117,8 +117,8 @@ def _print_among(among: AmongJudges, console: Console) -> None:
         said = {"better": "scores higher than the others", "worse": "scores lower than the others"}
         verdict = said.get(found.verdict, "no significant deviation")
         interval = found.estimate.interval
-        width = f" [{interval.low:+.2f}, {interval.high:+.2f}]" if interval else ""
-        mean = "–" if found.mean is None else f"{found.mean:+.2f}"
+        width = f" [{signed(interval.low)}, {signed(interval.high)}]" if interval else ""
+        mean = signed(found.mean)
         console.print(Text(f"  {shorten(judge.judge, 60)}: {mean}{width}, {verdict}"), soft_wrap=True)
 
 
@@ -249,9 +249,9 @@ def _print_gaps(pair: RatedPair, console: Console) -> None:
     for gap in pair.gaps[:SHOWN]:
         where = f"{gap.item.run_id} {gap.item.key.condition} {gap.item.key.trial}"
         table.add_row(
-            Text(f"{gap.a:.2f}"),
-            Text(f"{gap.b:.2f}"),
-            Text(f"{gap.difference:+.2f}"),
+            Text(number(gap.a)),
+            Text(number(gap.b)),
+            Text(signed(gap.difference)),
             Text("differ" if gap.passes_differ else ""),
             Text(f"{gap.item.task} {shorten(gap.item.title, 50)}"),
             Text(where),
@@ -263,7 +263,7 @@ def _print_gaps(pair: RatedPair, console: Console) -> None:
 
 def _cells(found: Agreement) -> Sequence[str]:
     values = (found.kappa, found.weighted_kappa, found.alpha, found.mean_absolute_difference)
-    bias = "–" if found.bias is None else f"{found.bias:+.2f}"
+    bias = signed(found.bias)
     return (str(found.n), *map(number, values), bias)
 
 
@@ -323,8 +323,8 @@ def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], co
         table.add_row(
             Text(f"{name}: {about.get(name, '')}"),
             str(one.items),
-            f"{one.flip_rate:.1%}",
-            _interval(one.flip_interval, share=True),
+            share(one.flip_rate, 1),
+            _interval(one.flip_interval, as_share=True),
             signed(one.shift),
             _interval(one.shift_interval),
             Text("has an effect", style="bold") if one.accused else "",
@@ -352,7 +352,7 @@ def print_reactions(found: Mapping[str, Reaction], about: Mapping[str, str], con
     for title in ("score", "recorded"):
         table.add_column(title, justify="right", no_wrap=True)
     for name, one in found.items():
-        table.add_row(Text(f"{name}: {about.get(name, '')}"), f"{one.score:.2f}", f"{one.recorded:.2f}")
+        table.add_row(Text(f"{name}: {about.get(name, '')}"), number(one.score), number(one.recorded))
     console.print(table)
     console.print(Text(reaction_words(found)), soft_wrap=True)
 
@@ -376,7 +376,7 @@ def print_sentinels(found: Sequence[SentinelCheck], console: Console) -> None:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("")
     for one in found:
-        size = f"{one.size:.0%}" if one.fault == "inventing" else signed(one.size)
+        size = share(one.size) if one.fault == "inventing" else signed(one.size)
         fault = Text("a fault", style="bold") if one.accused else ""
         table.add_row(Text(SENTINELS[one.fault]), size, p_words(one.p), fault)
     console.print(table)
@@ -394,9 +394,9 @@ def reaction_words(found: Mapping[str, Reaction]) -> str:
     return "this judge scores the controls clearly lower than the recorded conversations"
 
 
-def _interval(found: Interval | None, *, share: bool = False) -> str:
+def _interval(found: Interval | None, *, as_share: bool = False) -> str:
     if found is None:
         return ""
-    if share:
-        return f"{found.low:.1%} to {found.high:.1%}"
+    if as_share:
+        return f"{share(found.low, 1)} to {share(found.high, 1)}"
     return f"{signed(found.low)} to {signed(found.high)}"

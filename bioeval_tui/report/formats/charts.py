@@ -11,6 +11,7 @@ from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report.result import ConversationResult
 from bioeval_tui.score import contributions
+from bioeval_tui.units import number
 
 WIDTH, HEIGHT = 760.0, 220.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 8.0, 16.0, 28.0
@@ -118,10 +119,12 @@ def composite_bar(parts: Sequence[ScorePart], penalty: float) -> tuple[BarPiece,
     for part in parts:
         if part.name in added:
             share = added[part.name] * 100
-            pieces.append(BarPiece(part.name, round(at, 3), round(share, 3), f"{part.name} {part.value:.2f}"))
+            pieces.append(
+                BarPiece(part.name, round(at, 3), round(share, 3), f"{part.name} {number(part.value)}")
+            )
             at += share
     if lost := -added["penalty"] * 100:
-        pieces.append(BarPiece("penalty", round(at - lost, 3), round(lost, 3), f"penalty −{penalty:.2f}"))
+        pieces.append(BarPiece("penalty", round(at - lost, 3), round(lost, 3), f"penalty −{number(penalty)}"))
     return tuple(pieces)
 
 

@@ -233,7 +233,7 @@ def _print_parts(talk: ConversationResult, console: Console) -> None:
     )
     time = f"   average {latency(talk.average_ms)}" if talk.average_ms is not None else ""
     why = f"   {talk.reason}" if talk.reason and talk.score is not None else ""
-    console.print(Text(f"{talk.title}: {parts}   − penalty {talk.penalty:.2f}{time}{why}"))
+    console.print(Text(f"{talk.title}: {parts}   − penalty {number(talk.penalty)}{time}{why}"))
 
 
 def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:

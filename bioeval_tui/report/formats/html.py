@@ -98,6 +98,7 @@ def environment() -> Environment:
         "number": units.number,
         "reviewed": reviews.words,
         "number3": units.number3,
+        "number1": units.number1,
         "number_up": units.number_up,
         "signed": units.signed,
         "latency": units.latency,

@@ -23,7 +23,7 @@ from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.result import ConversationResult, RunResult
 from bioeval_tui.report.words import UNPROVED, reason_of, why_not_asked
-from bioeval_tui.units import latency
+from bioeval_tui.units import latency, number
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST = 4000
@@ -308,4 +308,4 @@ def _score_case(talk: ConversationResult | None, missing: JUnitCase | None, bar:
         why = talk.reason if talk and talk.is_scored else "not scored"
         return replace(missing or JUnitCase("", "error", why), name=name)
     below = bar is not None and talk.score < bar
-    return JUnitCase(name, "failure" if below else "passed", f"score {talk.score:.2f}")
+    return JUnitCase(name, "failure" if below else "passed", f"score {number(talk.score)}")

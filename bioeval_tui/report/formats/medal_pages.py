@@ -18,7 +18,7 @@ from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.tables import cell
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.words import medal_word, next_words
-from bioeval_tui.units import DASH
+from bioeval_tui.units import DASH, number1, share
 
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",
@@ -53,8 +53,8 @@ class MedalTally:
         if self.percentile is None:
             return found
         others = self.invalid + self.not_graded
-        beside = f" ({self.with_zeros:.1f} with invalid and not graded as 0)" if others else ""
-        return f"{found}; average percentile {self.percentile:.1f}{beside}"
+        beside = f" ({number1(self.with_zeros)} with invalid and not graded as 0)" if others else ""
+        return f"{found}; average percentile {number1(self.percentile)}{beside}"
 
 
 def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> MedalTally:
@@ -87,9 +87,9 @@ def agent_rows(found: Standings) -> list[list[str]]:
             one.agent,
             f"{one.graded:,} of {one.submissions:,} graded",
             one.medal_words,
-            DASH if one.medal_share_graded is None else f"{100 * one.medal_share_graded:.1f} %",
-            f"{one.percentile:.1f}",
-            DASH if one.percentile_graded is None else f"{one.percentile_graded:.1f}",
+            share(one.medal_share_graded, 1),
+            number1(one.percentile),
+            number1(one.percentile_graded),
             rank_words(one.rank),
             rank_words(one.rank_graded),
             one.behind_words or DASH,
@@ -149,7 +149,7 @@ def medals_markdown(
             if report.uncertainty is None or report.uncertainty.low is None
             else report.uncertainty.interval_words,
             DASH if report.uncertainty is None else report.uncertainty.medal_words or DASH,
-            DASH if report.leaderboard_percentile is None else f"{report.leaderboard_percentile:.1f}",
+            number1(report.leaderboard_percentile),
             _yes(report.above_median if report.valid_submission else None),
             _yes(report.beats_human),
             escape(next_words(report)),

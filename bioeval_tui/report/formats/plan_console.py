@@ -14,7 +14,7 @@ from bioeval_tui.consoles import plain_console
 from bioeval_tui.evaluation.wiring.estimate import MESSAGE_TOKENS, RoleEstimate, RunEstimate, total_cost
 from bioeval_tui.report.plans import Planned
 from bioeval_tui.text import clean_line, plural
-from bioeval_tui.units import DASH, dollars
+from bioeval_tui.units import DASH, count, dollars, number, number1, number3
 
 
 def print_plan(plan: Planned, console: Console) -> None:
@@ -23,7 +23,7 @@ def print_plan(plan: Planned, console: Console) -> None:
     between, within = sqrt(parts.between), sqrt(parts.within)
     console.print(Text(_head(plan), style="bold"))
     what = "of the difference" if plan.detect is not None else "of the score"
-    said = f"standard deviations {what}: {between:.2f} between cases, {within:.2f} between trials of a case ({plan.basis})"
+    said = f"standard deviations {what}: {number(between)} between cases, {number(within)} between trials of a case ({plan.basis})"
     console.print(Text(said), soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     reached = "power" if plan.detect is not None else "width"
@@ -33,11 +33,11 @@ def print_plan(plan: Planned, console: Console) -> None:
         table.add_row(
             f"{design.cases:,}",
             f"{design.trials:,}",
-            f"{design.reached:.3f}",
+            number3(design.reached),
             f"{design.conversations:,}",
-            DASH if design.calls is None else f"{design.calls:,.0f}",
+            DASH if design.calls is None else count(round(design.calls)),
             DASH if design.cost is None else dollars(design.cost),
-            DASH if design.hours is None else f"{design.hours:.1f}",
+            number1(design.hours),
         )
     console.print(table)
     if plan.detect is not None:

@@ -15,6 +15,7 @@ from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.result import RunResult, conversations_of
 from bioeval_tui.text import as_cell
+from bioeval_tui.units import number
 
 CHAT_LINES = ("openai-jsonl", "transcripts")
 """The formats that are imported as lines of chats."""
@@ -48,7 +49,7 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
             "condition": talk.condition,
             "trial": str(talk.trial),
             "end_reason": talk.end_reason or "not finished",
-            "score": "" if score is None else f"{score:.2f}",
+            "score": "" if score is None else number(score),
         }
         if run.started.model and not run.brief.rehearsal:
             metadata["model"] = run.started.model

@@ -9,7 +9,7 @@ from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.batch.batch_view import Glance, Rank, condition_of, distinct
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, score, score_tone
-from bioeval_tui.units import DASH, clock, latency_short, signed
+from bioeval_tui.units import DASH, clock, latency_short, number, signed
 
 Line = list[Cell]
 NARROWEST, ROOMY = 60, 110
@@ -187,5 +187,7 @@ def _field(found: Estimate, width: int) -> Cell:
     value, interval = found.mean, found.interval
     if value is None:
         return Cell(f"{'·':^{width}}", "quiet")
-    around = f" ±{(interval.high - interval.low) / 2:.2f}" if interval is not None and width >= SURE else ""
+    around = (
+        f" ±{number((interval.high - interval.low) / 2)}" if interval is not None and width >= SURE else ""
+    )
     return Cell(f"{score(value) + around:^{width}}", HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])

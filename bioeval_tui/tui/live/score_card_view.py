@@ -15,7 +15,7 @@ from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone, uplift
-from bioeval_tui.units import duration, latency
+from bioeval_tui.units import duration, latency, number
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, Fault
@@ -84,15 +84,15 @@ def legend(conversation: ConversationResult) -> list[Cell]:
         elif part.value is None:
             cells.append(Cell(f"{WORDS[part.name]} not measured", "warn"))
         else:
-            points = f"{part.value * part.weight:.2f} of {part.weight:g}"
+            points = f"{number(part.value * part.weight)} of {part.weight:g}"
             cells += [Cell(sign * 2, tone), Cell(f" {WORDS[part.name]} {points}")]
         cells.append(Cell("  "))
     found, penalty = shares(conversation), conversation.penalty
     most = sum(share.weight for share in found)
     if conversation.score is not None and most:
-        cells.append(Cell(f"= {sum(share.share for share in found) * most:.2f} of {most:g}", "quiet"))
+        cells.append(Cell(f"= {number(sum(share.share for share in found) * most)} of {most:g}", "quiet"))
     if penalty:
-        cells.append(Cell(f"  − penalty {penalty:.2f}", "bad"))
+        cells.append(Cell(f"  − penalty {number(penalty)}", "bad"))
     return cells
 
 
@@ -291,7 +291,7 @@ def _task_detail(
     if task.unproved:
         lines.insert(0, Cell(f"unproved: {words.UNPROVED}", "warn"))
     if task.spread:
-        lines.append(Cell(f"the verdicts differ by {task.spread:.2f}", "quiet"))
+        lines.append(Cell(f"the verdicts differ by {number(task.spread)}", "quiet"))
     lines += [Cell(f"! {warning}", "warn") for warning in (held.checks_missing if held else ())]
     for item in task.evidence:
         turn = held.turns.get(item.message) if held and item.message else None

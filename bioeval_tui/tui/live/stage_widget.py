@@ -19,7 +19,7 @@ from bioeval_tui.tui.live.panels import wrapped_row
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.cells_view import Cell, score_tone
 from bioeval_tui.tui.shared.tones import left, paint, right
-from bioeval_tui.units import latency_short
+from bioeval_tui.units import latency_short, number
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -92,7 +92,7 @@ class StageScore(Vertical):
         self._title.say(
             Cell(f"{mark}{state.condition_title(self.condition)}", "strong" if active else "quiet")
         )
-        self._digits.update("-" if value is None else f"{value:.2f}")
+        self._digits.update("-" if value is None else number(value))
         so_far = heads_view.score_cell(conversation) if conversation is not None else Cell("–")
         self._note.say(Cell(f" {'score' if scored else so_far.text}", "quiet"))
 

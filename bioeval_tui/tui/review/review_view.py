@@ -23,7 +23,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS, standing
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
-from bioeval_tui.units import date
+from bioeval_tui.units import date, number
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import Mark, Reviewed
@@ -106,10 +106,10 @@ def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
         return marked(MEDALS[standing(item.row)], item.graded, reviews.mark_of(item.opinions))
     before = item.judged.score if item.judged else None
     after = reviews.score_of(item.opinions)
-    shown = "–" if before is None else f"{before:.2f}"
+    shown = number(before)
     if after is None:
         return Cell(shown, "warn" if before is None else "plain")
-    return Cell(shown if before == after else f"{shown} → {after:.2f}", "strong")
+    return Cell(shown if before == after else f"{shown} → {number(after)}", "strong")
 
 
 def marked(medal: Cell, graded: Mark, mark: Mark | None) -> Cell:
@@ -186,11 +186,13 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
         line.append(Cell(f"could not be measured: {judged.reason or 'no verdict'}", "warn"))
     else:
         line.append(
-            Cell(f"{'✓' if judged.passed else '✗'} {judged.score:.2f}", "good" if judged.passed else "bad")
+            Cell(
+                f"{'✓' if judged.passed else '✗'} {number(judged.score)}", "good" if judged.passed else "bad"
+            )
         )
     line.append(Cell(f"  {shorten(judged.judge, 60)}", "quiet"))
     if judged.spread:
-        line.append(Cell(f"  verdicts differ by {judged.spread:.2f}", "warn"))
+        line.append(Cell(f"  verdicts differ by {number(judged.spread)}", "warn"))
     found = [line]
     if after is not None:
         many = "" if len(item.opinions) == 1 else f", mean of {len(item.opinions)}"
@@ -236,7 +238,7 @@ def _said(entry: Reviewed) -> Line:
     what = {"accept": "accepts", "override": "says", "fault": "blames", "note": "notes"}.get(entry.action, "")
     value = ""
     if entry.after is not None:
-        value = f" {entry.after:.2f}"
+        value = f" {number(entry.after)}"
     elif entry.fault is not None:
         value = f" {entry.fault}"
     elif entry.mark is not None:

@@ -168,7 +168,7 @@ class Recordings(_Files):
         from bioeval_tui.record.transfer import import_recording
         from bioeval_tui.report import explanation
         from bioeval_tui.report.comparison import compare
-        from bioeval_tui.report.document import document_of
+        from bioeval_tui.report.document import run_document
         from bioeval_tui.report.formats.console import print_score_card
         from bioeval_tui.report.formats.html import html_report
         from bioeval_tui.report.formats.json_report import comparison_dict, json_report
@@ -179,7 +179,7 @@ class Recordings(_Files):
 
         as_json([run.to_dict() for run in Catalogue(self.runs).runs()])
         loaded = load_run(self.path)
-        as_json(document_of(loaded.state))
+        as_json(run_document(loaded))
         reports: list[Callable[[], object]] = [
             lambda: html_report([loaded]),
             lambda: (markdown_report([loaded]), turns_csv([loaded]), openai_lines([loaded])),

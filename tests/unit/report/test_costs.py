@@ -7,9 +7,8 @@ from typing import Any
 
 from bioeval_tui.evaluation.prices import Price, Prices
 from bioeval_tui.record.events import RequestFailed
-from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.document import document_of, run_document
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.json_report import comparison_dict, json_report
 from bioeval_tui.report.formats.markdown import markdown_report
@@ -123,4 +122,4 @@ def test_every_report_and_comparison_shows_tokens_and_cost() -> None:
 def test_the_printed_result_shows_tokens_and_cost() -> None:
     found = run_document(result_of(run().state, prices=PRICES))
     assert found["cost"]["dollars"] == 0.042
-    assert document_of(RunState())["cost"] is None
+    assert run_document(None)["cost"] is None

@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from bioeval_tui.cli.jobs import schema
-from bioeval_tui.record.state import RunState
-from bioeval_tui.report.document import RunDocument, document_of, document_schema, run_document
+from bioeval_tui.report.document import RunDocument, document_schema, run_document
 from bioeval_tui.report.result import load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
@@ -65,7 +64,7 @@ def test_every_result_follows_the_printed_schema(keep: str) -> None:
     printed = CliRunner().invoke(schema, ["result"]).output
     assert json.loads(printed) == json.loads(json.dumps(document_schema()))
     if keep == "nothing":
-        result = document_of(RunState())
+        result = run_document(None)
     elif keep == "begun":
         result = run_document(Recorded([Talk(ends=False, unsent="x")], trials=3).loaded())
     else:

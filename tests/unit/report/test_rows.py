@@ -51,7 +51,6 @@ def test_invented_quotations_of_several_trials_are_counted() -> None:
 
 def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     run = unproved()
-    talk = run.state.conversations["withheld", 1]  # type: ignore[index]
     (task, *_) = score_card_view.rows(*shown(run.state))
     assert (task.cells["withheld"].text, task.cells["supplied"].text) == ("? 0.25", "✓ 1.00")
     assert task.details["withheld"][0].text.startswith("unproved: ")
@@ -63,7 +62,7 @@ def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     assert suite.find("properties/property[@name='unproved']").get("value") == "1"  # type: ignore[union-attr]
     assert other.find("properties/property[@name='unproved']").get("value") == "0"  # type: ignore[union-attr]
     assert "unproved" in suite.findtext("testcase[@name='task: task 1']/system-out", "")
-    assert "0.25 unproved" in sample_scores(talk)["tasks"]["explanation"]
+    assert "0.25 unproved" in sample_scores(run.conversations[0])["tasks"]["explanation"]
     card = Console(file=StringIO(), width=200)
     print_score_card(run, card)
     assert "✗ 0.25 unproved" in card.file.getvalue()  # type: ignore[attr-defined]

@@ -26,7 +26,8 @@ from bioeval_tui.evaluation.seams import (
 from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
 from bioeval_tui.report import words
 from bioeval_tui.report.conclusion import conclude
-from bioeval_tui.report.document import document_of
+from bioeval_tui.report.document import run_document
+from bioeval_tui.report.result import result_of
 from bioeval_tui.report.rows import why_excluded
 from bioeval_tui.tui.live.score_card_view import why_empty
 from tests.unit.evaluation.conversation.fakes import (
@@ -289,7 +290,7 @@ async def test_empty_answers_are_counted_in_a_warning() -> None:
     state = await Stage(job(), agents=agents, evaluators=evaluators).run()
     said = [[warned.message for warned in talk.warnings] for talk in state.conversations.values()]
     assert said == [["the agent answered without a word 2 times"], []]
-    assert "the agent answered without a word 2 times" in str(document_of(state)["warnings"])
+    assert "the agent answered without a word 2 times" in str(run_document(result_of(state))["warnings"])
 
 
 async def test_nobody_is_to_blame_for_calls_that_the_agent_does_not_report() -> None:

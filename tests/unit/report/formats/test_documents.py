@@ -9,8 +9,10 @@ import html
 import io
 import json
 import re
+import zipfile
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -18,10 +20,11 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from bioeval_tui.bundled.inspect.writing import inspect_log
+from bioeval_tui.bundled.inspect.writing import inspect_log, inspect_zip
 from bioeval_tui.errors import UsageError
 from bioeval_tui.grade.task_report import TaskReport, now
 from bioeval_tui.record import events
+from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.explanation import explain, explanation_dict, parse_weights, print_explanation
 from bioeval_tui.report.formats.charts import composite_bar, latency_chart, medal_scale
 from bioeval_tui.report.formats.console import print_score_card
@@ -372,6 +375,13 @@ def test_an_inspect_log_of_an_unmeasured_run_leaves_scores_out() -> None:
     assert "composite" not in log["samples"][0]["scores"]
     assert log["samples"][0]["error"]["message"].startswith("task not measured")
     assert (log["results"]["total_samples"], log["results"]["completed_samples"]) == (1, 0)
+
+
+def test_an_imported_inspect_log_without_a_plan_is_exported_again(tmp_path: Path) -> None:
+    log = GOLDEN.parent / "foreign" / "inspect-several-scorers.json"
+    run = load_run(import_file(log, tmp_path / "runs").path)
+    with zipfile.ZipFile(io.BytesIO(inspect_zip(run))) as archive:
+        assert json.loads(archive.read("_journal/start.json")).keys() == {"version", "eval"}
 
 
 def test_an_explanation_agrees_with_the_formula(demo: RunResult) -> None:
