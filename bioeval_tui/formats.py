@@ -29,8 +29,7 @@ from bioeval_tui.record.importing.conversations import (
     whole_number,
 )
 from bioeval_tui.record.importing.json_reading import LARGEST, lines, members
-from bioeval_tui.record.importing.looking import FileLook
-from bioeval_tui.record.importing.zips import BadZipFile, ZipFile, is_zipfile
+from bioeval_tui.record.importing.looking import BadZipFile, FileLook, ZipFile, is_zipfile
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState

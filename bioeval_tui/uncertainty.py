@@ -27,6 +27,8 @@ TAIL = (1 - LEVEL) / 2
 Z = NormalDist().inv_cdf(1 - TAIL)
 """The quantile of the standard normal distribution for that level."""
 
+FEWEST = 5
+"""Fewest values from which more than the values themselves is said."""
 FEWEST_UNITS = 10
 """Fewest independent cases, conversations or rows for an interval; fewer do not represent others."""
 

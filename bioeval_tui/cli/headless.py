@@ -46,7 +46,7 @@ from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.report.rows import condition_title
 from bioeval_tui.report.summary import summarise_runs
-from bioeval_tui.report.words import summary_lines, ways_out
+from bioeval_tui.report.words import summary_lines
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, print_json_text
@@ -237,7 +237,7 @@ def run_headless(
         (talk if as_json else out).print(Text(stopping.words), soft_wrap=True)
     print_checks(result, talk if as_json else out)
     _say_how_to_resume(states, talk)
-    _say_who_is_missing(states, talk)
+    _say_who_is_missing(loaded, talk)
     _offer_reruns(states, settings, talk)
     if interrupted:
         return ExitCode.INTERRUPTED
@@ -344,8 +344,8 @@ def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Conso
                 console.print(Text(offer))
 
 
-def _say_who_is_missing(states: Sequence[RunState], console: Console) -> None:
-    held = [conversation for state in states for conversation in state.conversations.values()]
+def _say_who_is_missing(runs: Sequence[RunResult], console: Console) -> None:
+    held = [conversation for run in runs for conversation in run.as_begun]
     failures = [failure for talk in held for failure in talk.request_failures if failure.peer == "agent"]
     away = bool(failures) and all(failure.unreachable for failure in failures)
     if away and not any(conversation.messages for conversation in held):
@@ -354,5 +354,5 @@ def _say_who_is_missing(states: Sequence[RunState], console: Console) -> None:
         )
         console.print(Text(f"{words}; `bioeval-tui agent` serves the sample agent"))
         return
-    for way in dict.fromkeys(way for talk in held for way in ways_out(talk)):
+    for way in dict.fromkeys(way for talk in held for way in talk.ways):
         console.print(Text(f"what you can do: {way}"), soft_wrap=True)

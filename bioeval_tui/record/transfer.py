@@ -12,15 +12,17 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from bioeval_tui.errors import Problem, RecordingError, StorageError, UsageError
+from bioeval_tui import plugins
+from bioeval_tui.errors import InputError, Problem, RecordingError, StorageError, UsageError
 from bioeval_tui.files import put_new, storage_error, sync_folder, write_whole
 from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
-from bioeval_tui.record.importing.formats import OWN, ImportFormat, names
-from bioeval_tui.record.importing.recognising import format_of
+from bioeval_tui.record.importing.formats import FORMATS, OWN, ImportFormat, known, names
+from bioeval_tui.record.importing.looking import FileLook
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
 from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import MAX_OVERLAY, append_reviews
@@ -389,3 +391,32 @@ def empty(trashed: Iterable[Deletion], logs_dir: Path) -> int:
         with contextlib.suppress(OSError):
             deletion.path.rmdir()
     return freed
+
+
+def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
+    """Return a file's format, `name` or by content; None for a recording of this program.
+
+    Raises:
+        RecordingError: the file cannot be read, or is of none of the formats.
+    """
+    if name is not None:
+        if name not in names():
+            raise UsageError(f"unknown format {name}; use one of {', '.join(names())}")
+        return None if name == OWN else plugins.find(ImportFormat, "importers", FORMATS, name)
+    if file.exists() and not file.is_file():
+        raise RecordingError(f"{file}: cannot be read twice, as an import has to: save it as a file first")
+    own = known()
+    try:
+        look = FileLook.at(file, lambda seen: any(each.holds(seen) for each in own))
+    except OSError as error:
+        raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+    except InputError:
+        return None  # damaged: a recording of this program may be, and then says so itself
+    if look.shape == "lines" and {"kind", "run_id", "seq"} <= look.first.keys():
+        return None
+    found = next(
+        (each for each in chain(own, plugins.usable(ImportFormat, "importers")) if each.holds(look)), None
+    )
+    if found is None and look.shape in ("zip", "list"):
+        raise RecordingError(f"{file}: unknown format; known are {', '.join(names())}; set it with --format")
+    return found

@@ -7,10 +7,9 @@ from math import sqrt
 
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Advice
-from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.statistics.planning import ASSUMED, VarianceComponents, trials_for_difference
-from bioeval_tui.uncertainty import FEWEST_UNITS, LEVEL, share_interval, t_quantile
+from bioeval_tui.uncertainty import FEWEST, FEWEST_UNITS, LEVEL, share_interval, t_quantile
 
 EFFECTS = (0.1, 0.05, 0.02, 0.01)
 """The differences to plan for: the first one that the pairs so far cannot be expected to show."""

@@ -14,7 +14,6 @@ from bioeval_tui.record.state import MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
 from bioeval_tui.report.advice import advice
-from bioeval_tui.report.correction import people_say
 from bioeval_tui.report.costs import Spent
 from bioeval_tui.report.findings import RunNote
 from bioeval_tui.report.judged_again import verdicts_replaced
@@ -344,7 +343,7 @@ def compare(a: RunResult, b: RunResult) -> Comparison:
 
 def _by_people(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:
     """Yield what people would say about a run's verdicts, if they reviewed a sample."""
-    for said in people_say(run) if run.sampled else ():
+    for said in run.people_would_say:
         yield replace(said, title=f"{name}, {said.title}" if said.title else name)
 
 
@@ -381,8 +380,8 @@ def _condition(a: RunResult, b: RunResult, condition: Condition, without_times: 
     return ConditionComparison(
         condition=condition,
         title=rows.condition_title([a, b], condition),
-        a=estimate([score(talk) for talk in a.of(condition)]),
-        b=estimate([score(talk) for talk in b.of(condition)]),
+        a=estimate([score(talk) for talk in a.conversations_in(condition)]),
+        b=estimate([score(talk) for talk in b.conversations_in(condition)]),
         score=difference(differences(_pairs(a, b, condition, score))),
         parts=_compare_parts(a, b, condition, without_timing),
         tasks=tuple(_compare_tasks(a, b, condition)),
@@ -423,7 +422,7 @@ def _matched(
 
 def _by_place(run: RunResult, condition: Condition) -> dict[tuple[str, int], ConversationResult]:
     found = {}
-    for talk in run.of(condition):
+    for talk in run.conversations_in(condition):
         place = (talk.case.words, talk.case.trial) if talk.case is not None else ("", talk.trial)
         found[place] = talk
     return found
@@ -467,7 +466,7 @@ def _compare_parts(
     found = []
     for name in (*PARTS, PENALTY):
         of = partial(added, name=name)
-        sides = [[of(talk) for talk in run.of(condition)] for run in (a, b)]
+        sides = [[of(talk) for talk in run.conversations_in(condition)] for run in (a, b)]
         if any(sample.value for side in sides for sample in side):
             both = difference(differences(_pairs(a, b, condition, of)))
             one, two = (estimate(side, (-1.0, 1.0)) for side in sides)
@@ -486,7 +485,7 @@ def _compare_tasks(a: RunResult, b: RunResult, condition: Condition) -> list[Val
     def summed(run: RunResult, number: int | None) -> Estimate | None:
         if number is None:
             return None
-        held = (talk.task_sample(number) for talk in run.of(condition))
+        held = (talk.task_sample(number) for talk in run.conversations_in(condition))
         return estimate([sample for sample in held if sample is not None])
 
     found = []

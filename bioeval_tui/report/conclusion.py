@@ -20,11 +20,11 @@ from bioeval_tui.report import rows, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Outcome
 from bioeval_tui.report.gains import gains
 from bioeval_tui.report.loading import LoadedRun, from_state
-from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.score import contributions, penalty_of
+from bioeval_tui.uncertainty import FEWEST
 
 Standing = Literal["good", "bad", "unsure", "plain"]
 
@@ -77,11 +77,14 @@ class Conclusion:
         return sentences.BRIEFS.get(self.outcome, "")
 
 
+NEVER_STARTED = Conclusion(of.NeverStarted())
+
+
 def conclude(state: RunState) -> Conclusion:
     """Return a run's conclusion, or why it has none."""
     run = from_state(state)
     if run is None:
-        return Conclusion(of.NeverStarted())
+        return NEVER_STARTED
     found = _without_end(run)
     if found is not None:
         return Conclusion(found)
@@ -117,21 +120,6 @@ def conclude_grading(report: TaskReport) -> Conclusion:
             bool(report.above_median),
         )
     )
-
-
-def no_mean(state: RunState) -> of.NoMean:
-    """Return why a run has no mean of both conditions."""
-    only = state.only_condition
-    return of.NoMean(state.condition_title(only) if only else "", state.ended is not None)
-
-
-def same_start(state: RunState) -> of.SameStart | None:
-    """Return what a clean run's conditions were found to share at the start; None of any other run."""
-    shared = state.ended.compared if state.ended is not None and state.clean else ()
-    return of.SameStart(tuple(shared)) if shared else None
-
-
-# Why a run has no result
 
 
 def _without_end(run: LoadedRun) -> ConclusionFinding | None:

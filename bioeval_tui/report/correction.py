@@ -8,7 +8,7 @@ because skipping hard tasks is a choice.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,6 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.report.agreement import JudgeId, RatedTask, rated_tasks
 from bioeval_tui.report.findings import PeopleWouldSay
-from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.statistics.prediction_powered import (
     CorrectedMean,
     JudgedItem,
@@ -149,14 +148,16 @@ def corrections(
     return found
 
 
-def people_say(run: LoadedRun) -> tuple[PeopleWouldSay, ...]:
+def people_say(path: Path, title_of: Callable[[str], str]) -> tuple[PeopleWouldSay, ...]:
     """Return what people would say about the verdicts that count in a run: in each condition or, with few reviews, in both.
+
+    `title_of` gives the title of a condition.
 
     Raises:
         RecordingError: the recording or its overlay cannot be read.
     """
-    items = rated_tasks([run.path], every=True)[0]
-    drawn, why = _draw_of([run.path], items)
+    items = rated_tasks([path], every=True)[0]
+    drawn, why = _draw_of([path], items)
     counted = _counted(items, drawn)
     scored = [(item, item.recorded if item.latest is None else item.latest) for item in items]
     known = [(item, score) for item, score in scored if score is not None]
@@ -171,7 +172,7 @@ def people_say(run: LoadedRun) -> tuple[PeopleWouldSay, ...]:
     held = [name for name in CONDITIONS if any(item.key.condition == name for item, _ in known)]
     each = [
         estimated(
-            run.state.condition_title(name),
+            title_of(name),
             [(item, score) for item, score in known if item.key.condition == name],
         )
         for name in held

@@ -14,10 +14,9 @@ from pydantic import BaseModel, ConfigDict
 from bioeval_tui import score
 from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus, TaskScored
 from bioeval_tui.record.names import Condition, Peer
-from bioeval_tui.record.state import RunState
-from bioeval_tui.report.conclusion import conclude, no_mean
+from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.costs import cost_dict
-from bioeval_tui.report.findings import Outcome
+from bioeval_tui.report.findings import NoMean, Outcome
 from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.manner import manner_dicts
 from bioeval_tui.report.result import ConversationResult as Conversation
@@ -322,12 +321,11 @@ def run_document(run: RunResult | None) -> dict[str, Any]:
 
 
 def _never_started() -> dict[str, Any]:
-    state = RunState()
     empty: dict[str, Any] = dict.fromkeys(RunDocument.model_fields)
     empty |= dict.fromkeys(("compared", "warnings", "judged_again", "people_say", "reviews", "problems"), ())
     empty |= {name: {} for name in ("served", "conditions", "versions", "realism")}
     empty |= {"status": "interrupted", "detail": "", "rehearsal": False, "unproved": 0}
-    empty |= {"conclusion": conclude(state), "why_no_score": sentence(no_mean(state))}
+    empty |= {"conclusion": NEVER_STARTED, "why_no_score": sentence(NoMean("", ended=False))}
     return empty
 
 
@@ -336,7 +334,7 @@ def _document(**fields: Any) -> dict[str, Any]:
 
 
 def _condition(run: RunResult, condition: Condition) -> dict[str, Any] | None:
-    trials = [_conversation(talk) for talk in run.of(condition)]
+    trials = [_conversation(talk) for talk in run.conversations_in(condition)]
     found = run.summary.of(condition)
     if not trials or found is None:
         return None

@@ -12,10 +12,9 @@ from rich.text import Text
 from bioeval_tui import score as composite
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import ScorePart
-from bioeval_tui.record.names import Condition
 from bioeval_tui.report.findings import PartNeeded
 from bioeval_tui.report.formats.charts import composite_bar
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import ConversationResult, RunResult
 from bioeval_tui.report.sentences import PARTS, sentence
 from bioeval_tui.score import Needed, needed, reweighted
 from bioeval_tui.units import number
@@ -35,18 +34,19 @@ _NAMES = {
 class Explanation:
     """One conversation's composite: as scored, what would reach the target, and under other weights."""
 
-    condition: Condition
-    trial: int
-    case: str
-    title: str
-    """Which conversation, such as `facts withheld, trial 1`."""
-    score: float | None
-    reason: str
-    parts: tuple[ScorePart, ...]
-    penalty: float
-    failures: int
+    talk: ConversationResult
     needed: tuple[Needed, ...]
     reweighted: composite.Composite | None
+
+    @property
+    def reason(self) -> str:
+        """A note on the score, or why there is none."""
+        return self.talk.reason if self.talk.is_scored else "not scored"
+
+    @property
+    def failures(self) -> int:
+        """The number of failed requests that the score counts."""
+        return self.talk.scored.failures if self.talk.scored else 0
 
 
 def parse_weights(text: str) -> dict[str, float]:
@@ -76,22 +76,10 @@ def explain(run: RunResult, target: float, weights: Mapping[str, float]) -> list
     """Explain every scored conversation of a run, from its recording, without calling a model."""
     found = []
     for talk in run.conversations:
-        parts, failures = talk.parts, talk.scored.failures if talk.scored else 0
-        found.append(
-            Explanation(
-                talk.condition,
-                talk.trial,
-                talk.case.words if talk.case else "",
-                f"{talk.title}, {talk.trial_words}",
-                talk.score,
-                talk.reason if talk.scored else "not scored",
-                parts,
-                talk.penalty,
-                failures,
-                needed(parts, failures, target) if parts else (),
-                reweighted(parts, failures, weights) if weights and parts else None,
-            )
-        )
+        failures = talk.scored.failures if talk.scored else 0
+        wanted = needed(talk.parts, failures, target) if talk.parts else ()
+        other = reweighted(talk.parts, failures, weights) if weights and talk.parts else None
+        found.append(Explanation(talk, wanted, other))
     return found
 
 
@@ -103,14 +91,14 @@ def explanation_dict(run: RunResult, found: Sequence[Explanation], target: float
         "target": target,
         "conversations": [
             {
-                "condition": each.condition,
-                "trial": each.trial,
-                "case": each.case or None,
-                "score": each.score,
+                "condition": each.talk.condition,
+                "trial": each.talk.trial,
+                "case": each.talk.case.words or None if each.talk.case else None,
+                "score": each.talk.score,
                 "reason": each.reason,
-                "penalty": each.penalty,
+                "penalty": each.talk.penalty,
                 "failures": each.failures,
-                "parts": [part.model_dump() for part in each.parts],
+                "parts": [part.model_dump() for part in each.talk.parts],
                 "needed": {
                     item.part: {"now": item.now, "needed": item.value, "best_score": item.best}
                     for item in each.needed
@@ -130,17 +118,19 @@ def explanation_dict(run: RunResult, found: Sequence[Explanation], target: float
 def print_explanation(found: Sequence[Explanation], target: float, console: Console) -> None:
     """Print each conversation's bar, parts, what would reach the target, and the score with other weights."""
     for each in found:
-        console.print(Text(f"{each.title}   {number(each.score)}", style="bold"))
-        if each.parts:
-            console.print(Text(f"  {bar_text(each.parts, each.penalty)}"))
+        console.print(
+            Text(f"{each.talk.title}, {each.talk.trial_words}   {number(each.talk.score)}", style="bold")
+        )
+        if each.talk.parts:
+            console.print(Text(f"  {bar_text(each.talk.parts, each.talk.penalty)}"))
         if each.reason:
             console.print(Text(f"  {each.reason}"), soft_wrap=True)
-        for part in each.parts:
+        for part in each.talk.parts:
             console.print(Text(f"  {part_words(part)}"))
-        if each.penalty:
+        if each.talk.penalty:
             console.print(
                 Text(
-                    f"  {_SIGNS['penalty'] * 2} penalty −{number(each.penalty)} for {each.failures} failures"
+                    f"  {_SIGNS['penalty'] * 2} penalty −{number(each.talk.penalty)} for {each.failures} failures"
                 )
             )
         for item in each.needed:

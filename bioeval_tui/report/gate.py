@@ -28,7 +28,6 @@ from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
 from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
 from bioeval_tui.report.statistics.latency import percentile
 from bioeval_tui.report.summary import by_job, groups
-from bioeval_tui.report.words import reviewed_words
 from bioeval_tui.text import plural
 
 MOST_EXCLUDED = 0.10
@@ -477,7 +476,7 @@ class Gate:
 def with_people(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, ...]]:
     """Return the runs with people's scores if there are reviews, and a note on each run's changed mean."""
     notes = tuple(
-        f"{run.run_id}: {reviewed_words(run) or 'no reviews, the judge’s scores count'}" for run in runs
+        f"{run.run_id}: {run.reviewed_words or 'no reviews, the judge’s scores count'}" for run in runs
     )
     return [run.with_people() for run in runs], notes
 

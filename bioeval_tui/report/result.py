@@ -38,7 +38,7 @@ from bioeval_tui.record.reviews import ReviewedScores, fold_reviews
 from bioeval_tui.record.state import ConversationState, MessageState, RunState, apply_all
 from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
-from bioeval_tui.report.conclusion import Conclusion, conclude, no_mean, same_start
+from bioeval_tui.report.conclusion import Conclusion, conclude
 from bioeval_tui.report.correction import people_say
 from bioeval_tui.report.findings import (
     ConditionLead,
@@ -66,11 +66,7 @@ from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import (
     answer_notes,
-    cause,
     ending,
-    reviewed_words,
-    ways_out,
-    why_no_score,
 )
 from bioeval_tui.score import Needed, needed
 from bioeval_tui.text import clean_line, plural
@@ -200,55 +196,62 @@ class ConversationResult:
         """The agent's response times, one per turn, in ms."""
         self.fault = talk.fault
         """Who caused it to end early or, if nobody did, to have no score; None before its end."""
+        self.is_scored = talk.score is not None
+        """Whether it was scored, though perhaps without a value."""
         self.score = talk.score.score if talk.score else None
         """Its composite score; None if it could not be measured, or is not scored yet."""
+        self.reason = talk.score.reason if talk.score else ""
+        """A note on the score, or why it has no value."""
+        self.parts: tuple[ScorePart, ...] = tuple(talk.score.parts) if talk.score else ()
+        self.penalty = talk.score.penalty if talk.score else 0.0
+        """What failed requests take from its score."""
+        self.average_ms = talk.score.average_latency_ms if talk.score else None
+        """The agent's mean response time."""
         self.excluded = rows.why_excluded(talk)
         """Why it does not count, in one or two words: whose fault, cancelled, or not finished; empty if it counts."""
-
-    @property
-    def is_scored(self) -> bool:
-        """Whether it was scored, though perhaps without a value."""
-        return self.scored is not None
-
-    @property
-    def reason(self) -> str:
-        """A note on the score, or why it has no value."""
-        return self.scored.reason if self.scored else ""
+        self.end_reason: EndReason | None = talk.ended.reason if talk.ended else None
+        self.ending = ending(talk.ended) if talk.ended else ""
+        """How it ended and whose fault that was; empty before its end."""
+        self.received = talk.ended.received if talk.ended else ""
+        """What the agent sent instead of an answer; empty if that is unknown."""
+        self.tasks: tuple[TaskScored, ...] = tuple(talk.verdict.tasks) if talk.verdict else ()
+        """The judge's verdicts."""
+        self.unproved = talk.verdict.unproved if talk.verdict else 0
+        """How many of them quote words that are not in the transcript."""
+        self.tone = talk.verdict.tone if talk.verdict else None
+        """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
+        self.judge_error = talk.verdict.error if talk.verdict else None
+        """Why the judge gave no verdict; None if it did, or was not asked."""
+        self.answers = [message for message in talk.messages if message.role == "assistant"]
+        self.turns: Mapping[int, int] = {message.message: message.turn for message in talk.messages}
+        """The turn of each message."""
+        self.turn_count = talk.turns
+        """The number of its newest turn; a sign-off begins none."""
 
     @property
     def why_no_score(self) -> str:
         """Why it has no score, the cause first; empty if it has one."""
-        return why_no_score(self._talk) if self.score is None else ""
+        return self._why_missing if self.score is None else ""
+
+    @property
+    def _why_missing(self) -> str:
+        if self.scored is None:
+            return "not scored"
+        reason, ended = self.scored.reason, self.ended
+        if (
+            ended is None
+            or ended.reason
+            in ("signed_off", "max_turns", "unknown")  # usual ends, which explain no missing score
+            or (ended.detail and ended.explained in reason)
+        ):
+            return reason
+        return "; ".join(filter(None, (ending(ended), reason)))
 
     @property
     def ways(self) -> tuple[str, ...]:
         """What to do about it, if it never took place."""
-        return ways_out(self._talk)
-
-    @property
-    def parts(self) -> tuple[ScorePart, ...]:
-        """The parts of its score."""
-        return tuple(self.scored.parts) if self.scored else ()
-
-    @property
-    def penalty(self) -> float:
-        """What failed requests take from its score."""
-        return self.scored.penalty if self.scored else 0.0
-
-    @property
-    def average_ms(self) -> float | None:
-        """The agent's mean response time."""
-        return self.scored.average_latency_ms if self.scored else None
-
-    @property
-    def ending(self) -> str:
-        """How it ended and whose fault that was; empty before its end."""
-        return ending(self.ended) if self.ended else ""
-
-    @property
-    def end_reason(self) -> EndReason | None:
-        """How it ended; None before its end."""
-        return self.ended.reason if self.ended else None
+        never = self.scored is not None and self.score is None and not self.latencies_ms
+        return self.ended.ways if never and self.ended is not None else ()
 
     @property
     def ended_early(self) -> str:
@@ -258,52 +261,14 @@ class ConversationResult:
     @property
     def cause(self) -> str:
         """Why it has no score, without what to do about it and what came instead of an answer."""
-        return cause(self._talk) if self.scored else ""
-
-    @property
-    def received(self) -> str:
-        """What the agent sent instead of an answer; empty if that is unknown."""
-        return self.ended.received if self.ended else ""
-
-    @property
-    def tone(self) -> float | None:
-        """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
-        return self.verdict.tone if self.verdict else None
-
-    @property
-    def judge_error(self) -> str | None:
-        """Why the judge gave no verdict; None if it did, or was not asked."""
-        return self.verdict.error if self.verdict else None
-
-    @property
-    def tasks(self) -> tuple[TaskScored, ...]:
-        """The judge's verdicts."""
-        return tuple(self.verdict.tasks) if self.verdict else ()
-
-    @property
-    def unproved(self) -> int:
-        """How many of them quote words that are not in the transcript."""
-        return self.verdict.unproved if self.verdict else 0
+        return self.reason.removeprefix("not measured: ").removesuffix(
+            self.ended.advice if self.ended else ""
+        )
 
     @property
     def checks_missing(self) -> tuple[str, ...]:
         """Warnings that the judge left a verdict out."""
         return tuple(warned.message for warned in self.warned if warned.code == "verdict_missing")
-
-    @property
-    def answers(self) -> list[MessageState]:
-        """The agent's messages."""
-        return [message for message in self.messages if message.role == "assistant"]
-
-    @cached_property
-    def turns(self) -> Mapping[int, int]:
-        """The turn of each message."""
-        return {message.message: message.turn for message in self.messages}
-
-    @property
-    def turn_count(self) -> int:
-        """The number of its newest turn; a sign-off begins none."""
-        return self._talk.turns
 
     @cached_property
     def latency(self) -> LatencySummary:
@@ -352,7 +317,7 @@ class ConversationResult:
     @property
     def why_no_verdict(self) -> str:
         """Why a task of it has no verdict."""
-        return self.judge_error or why_no_score(self._talk)
+        return self.judge_error or self._why_missing
 
     def message(self, number: int) -> MessageState | None:
         """Return the message of that number; None without one."""
@@ -566,7 +531,10 @@ class RunResult(LoadedRun):
     @property
     def why_no_mean(self) -> str:
         """Why there is no mean, as a sentence; empty if there is one."""
-        return "" if self.mean is not None else sentence(no_mean(self.state))
+        if self.mean is not None:
+            return ""
+        only = self.only_condition
+        return sentence(of.NoMean(self.condition_title(only) if only else "", self.has_ended))
 
     @cached_property
     def conclusion(self) -> Conclusion:
@@ -605,7 +573,8 @@ class RunResult(LoadedRun):
     @property
     def same_start(self) -> SameStart | None:
         """What a clean run's conditions were found to share at the start; None of any other run."""
-        return same_start(self.state)
+        shared = self.ended.compared if self.ended is not None and self.clean else ()
+        return SameStart(tuple(shared)) if shared else None
 
     @property
     def compared(self) -> str:
@@ -662,7 +631,7 @@ class RunResult(LoadedRun):
         """Return a conversation; None if it has not begun."""
         return self._by_place.get((condition, trial))
 
-    def of(self, condition: Condition) -> list[ConversationResult]:
+    def conversations_in(self, condition: Condition) -> list[ConversationResult]:
         """Return the conversations of a condition, trial by trial."""
         return [held for held in self.conversations if held.condition == condition]
 
@@ -721,10 +690,15 @@ class RunResult(LoadedRun):
         return sentence(found) if found else ""
 
     @cached_property
+    def people_would_say(self) -> tuple[of.PeopleWouldSay, ...]:
+        """What people would say about the judge's verdicts; empty unless they reviewed a sample."""
+        return people_say(self.path, self.condition_title) if self.sampled else ()
+
+    @cached_property
     def people_say(self) -> tuple[str, ...]:
         """What people would say about the judge's verdicts, or that they have not looked; empty unless a model judged."""
         if self.sampled:
-            return tuple(map(sentence, people_say(self)))
+            return tuple(map(sentence, self.people_would_say))
         judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
         by_model = self.started.source is None and self.kind_of("scorer") != "rules"
         return (sentence(of.JudgeNotCalibrated()),) if judged and by_model else ()
@@ -732,7 +706,15 @@ class RunResult(LoadedRun):
     @property
     def reviewed_words(self) -> str:
         """The reviewed scores in one line; empty without reviews."""
-        return reviewed_words(self)
+        found = self.reviewed
+        if found is None:
+            return ""
+        told, differ = (
+            found.told(self.state),
+            f"; reviewers differ on {found.disputed}" if found.disputed else "",
+        )
+        who = ", ".join(found.reviewers)
+        return f"{', '.join(told)}; by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"
 
     def anchor(self, condition: Condition, trial: int, message: int) -> str:
         """Return the id of a message in a document."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
-from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.text import clean_line, plural, shorten, upper_first
+from bioeval_tui.uncertainty import FEWEST
 from bioeval_tui.units import latency, number, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:

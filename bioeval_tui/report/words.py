@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from bioeval_tui import units
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import AssertionChecked, ConversationEnded, TaskScored
-from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.costs import PeerCost, Spent
 from bioeval_tui.report.findings import NeverAsked
 from bioeval_tui.report.sentences import (
@@ -23,9 +22,6 @@ from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 from bioeval_tui.units import DASH, count, dollars, number, number3
-
-if TYPE_CHECKING:
-    from bioeval_tui.report.loading import LoadedRun
 
 SHOWN_K = 5
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
@@ -55,17 +51,6 @@ ENDS = {
     "not_held": "could not be run",
 }
 MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
-
-
-def reviewed_words(run: LoadedRun) -> str:
-    """Return the reviewed scores in one line; empty without reviews."""
-    found = run.reviewed
-    if found is None:
-        return ""
-    told = found.told(run.state)
-    differ = f"; reviewers differ on {found.disputed}" if found.disputed else ""
-    who = ", ".join(found.reviewers)
-    return f"{', '.join(told)}; by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"
 
 
 CUT_OFF = "cut off at its model's length limit"
@@ -105,36 +90,6 @@ def ending(ended: ConversationEnded) -> str:
     fault = f", fault: {ended.fault}" if ended.fault != "none" else ""
     detail = f": {clean_line(ended.detail, 200)}" if ended.detail else ""
     return f"{ENDS[ended.how]}{fault}{detail}"
-
-
-def why_no_score(talk: ConversationState) -> str:
-    """Return why a conversation has no score, the cause first."""
-    if talk.score is None:
-        return "not scored"
-    reason, ended = talk.score.reason, talk.ended
-    if (
-        ended is None
-        or ended.reason
-        in ("signed_off", "max_turns", "unknown")  # usual ends, which explain no missing score
-        or (ended.detail and ended.explained in reason)
-    ):
-        return reason
-    return "; ".join(filter(None, (ending(ended), reason)))
-
-
-def ways_out(talk: ConversationState) -> tuple[str, ...]:
-    """Return what to do about a conversation that never took place; empty for any other."""
-    if talk.score is None or talk.score.score is not None or talk.latencies_ms:
-        return ()
-    return talk.ended.ways if talk.ended is not None else ()
-
-
-def cause(talk: ConversationState) -> str:
-    """Return why a conversation has no score, without what to do about it and what came instead of an answer."""
-    reason = talk.score.reason if talk.score is not None else "not scored"
-    return reason.removeprefix("not measured: ").removesuffix(
-        talk.ended.advice if talk.ended is not None else ""
-    )
 
 
 def value_text(value: object) -> str:

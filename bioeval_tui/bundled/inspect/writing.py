@@ -100,7 +100,7 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
 
 def _log(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the log without its samples, and the samples."""
-    talks = [talk for condition in run.conditions for talk in run.of(condition)]
+    talks = [talk for condition in run.conditions for talk in run.conversations_in(condition)]
     source = run.brief.source
     if source is not None and source.format == "inspect" and source.record is not None:
         return dict(source.record), [_as_it_was(talk) for talk in talks]

@@ -197,7 +197,7 @@ class OpenAIChatAgent:
             answers[-1].finish == "length",
         )
 
-    async def _answer(self, messages: list[dict[str, Any]]) -> AsyncGenerator[str | ChatAnswer, None]:
+    def _answer(self, messages: list[dict[str, Any]]) -> AsyncGenerator[str | ChatAnswer, None]:
         request = ChatRequest(
             self._model,
             messages,
@@ -206,12 +206,10 @@ class OpenAIChatAgent:
             tools=self._tools.described(),
             headers=self._headers,
         )
-        if not self._streaming:
-            yield await self._chat.complete(request)
-            return
-        async with aclosing(self._chat.stream(request)) as pieces:
-            async for piece in pieces:
-                yield piece
+        return self._chat.stream(request) if self._streaming else self._whole(request)
+
+    async def _whole(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
+        yield await self._chat.complete(request)
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the object context; None without one. Raises `PeerError`."""

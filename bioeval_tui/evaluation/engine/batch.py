@@ -277,7 +277,7 @@ async def run_batch(
         batch.paces |= {"evaluator": models, "judge": models}
     watching = asyncio.create_task(batch.still.watch())
     try:
-        found = await asyncio.gather(*(_in_step(run, batch) for run in runs), return_exceptions=True)
+        found = await asyncio.gather(*(_run_when_open(run, batch) for run in runs), return_exceptions=True)
     finally:
         watching.cancel()
     problems = [item for item in found if isinstance(item, BaseException)]
@@ -294,27 +294,23 @@ async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
     return False
 
 
-async def _in_step(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
+async def _run_when_open(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
+    """Wait until the run may be opened, and run it."""
+    apart = run.plan.parallel or batch.terms.at_once == 1
     try:
-        return await _turn(run, batch)
+        async with contextlib.AsyncExitStack() as opened:
+            if not apart and await run.shares_graph():
+                plan = replace(run.plan, shared_agent=1)
+                run = replace(run, plan=plan, warnings=(*run.warnings, ONE_AT_A_TIME))
+                await opened.enter_async_context(batch.graph)
+            await opened.enter_async_context(batch.open_runs)
+            return None if batch.stop.is_set() else await _record_run(run, batch)
     finally:
         if batch.rounds is not None:
             await batch.rounds.leave()
 
 
-async def _turn(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
-    """Wait until the run may be opened, and run it."""
-    apart = run.plan.parallel or batch.terms.at_once == 1
-    if not apart and await run.shares_graph():
-        plan = replace(run.plan, shared_agent=1)
-        run = replace(run, plan=plan, warnings=(*run.warnings, ONE_AT_A_TIME))
-        async with batch.graph, batch.open_runs:
-            return None if batch.stop.is_set() else await _run(run, batch)
-    async with batch.open_runs:
-        return None if batch.stop.is_set() else await _run(run, batch)
-
-
-async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
+async def _record_run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
     path = recording_path(batch.runs_dir, run.plan.run_id)
     control = Control(run.plan.conditions)
     loop = asyncio.get_running_loop()
@@ -347,7 +343,7 @@ async def _run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
             _begin(run, emitter)
             stopping = asyncio.create_task(_cancel_when(batch.stop, control, recorder))
             try:
-                return await _hold(run, earlier, emitter, control, batch)
+                return await _run_with_parts(run, earlier, emitter, control, batch)
             finally:
                 stopping.cancel()
                 # The writer must have everything before the .live file is removed.
@@ -389,7 +385,7 @@ def _begin(run: PreparedRun, emitter: Emitter) -> None:
         emitter.emit(events.Warned, code="job", message=message)
 
 
-async def _hold(
+async def _run_with_parts(
     run: PreparedRun, found: Resumption | None, emitter: Emitter, control: Control, batch: _Batch
 ) -> events.RunEnded:
     earlier = found.earlier if found else None

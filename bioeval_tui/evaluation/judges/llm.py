@@ -11,7 +11,6 @@ from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError, UsageError
 from bioeval_tui.evaluation.job.models import ModelOptions
-from bioeval_tui.evaluation.judges.panel import enough
 from bioeval_tui.evaluation.judges.verdicts import (
     Question,
     Reading,
@@ -247,3 +246,8 @@ def _not_measured(failures: Sequence[_Failure], wanted: int) -> _Failure:
     if all(isinstance(failure, PeerError) and not failure.unusable for failure in failures):
         return PeerError("judge", message)
     return NotMeasuredError(message)
+
+
+def enough(given: int, wanted: int) -> bool:
+    """Return whether at least two thirds of the verdicts that a transcript needs exist."""
+    return given > 0 and given * 3 >= wanted * 2

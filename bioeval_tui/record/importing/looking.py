@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from bioeval_tui.record.importing.json_reading import CHUNK, members
-from bioeval_tui.record.importing.zips import ZipFile, is_zipfile
+
+if sys.version_info >= (3, 14):  # which read members compressed with Zstandard, as in newer Inspect logs
+    from zipfile import BadZipFile, ZipFile, is_zipfile
+else:
+    from backports.zstd.zipfile import BadZipFile, ZipFile, is_zipfile
+
+__all__ = ["BadZipFile", "FileLook", "ZipFile", "is_zipfile"]
 
 Shape = Literal["zip", "lines", "list", "object", "other"]
 STREAMED = ("samples", "simulations", "tasks", "steps", "traj", "messages")

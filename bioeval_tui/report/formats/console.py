@@ -20,7 +20,7 @@ from bioeval_tui.record.live import is_live
 from bioeval_tui.record.names import CANCELLED_AT_START, CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import Change, RunState, apply_all
-from bioeval_tui.report.conclusion import conclude
+from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.result import ConversationResult, RunResult, result_of
 from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.report.words import (
@@ -356,7 +356,7 @@ def _how_it_ended(result: RunResult | None, code: ExitCode, *, live: bool) -> li
     if code == ExitCode.INTERRUPTED:
         return ["the run was interrupted; its engine and its servers have stopped"]
     if result is None:
-        return [conclude(RunState()).sentence]
+        return [NEVER_STARTED.sentence]
     lines = [result.conclusion.sentence, score_line(result)]
     if code == ExitCode.NOT_MEASURED:
         reasons = (

@@ -8,9 +8,8 @@ from itertools import count
 from math import comb, inf
 from typing import Literal, TypeVar
 
-from bioeval_tui.report.numbers import FEWEST
 from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
-from bioeval_tui.uncertainty import CHANGE, LEVEL, special
+from bioeval_tui.uncertainty import CHANGE, FEWEST, LEVEL, special
 
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]
 Name = TypeVar("Name", bound=Hashable)

@@ -85,7 +85,7 @@ class PassagesDialog(Dialog[None]):
         self._condition = condition
         self._title = title
         self._passages = [Passage(name, run) for name, run in zip("AB", runs, strict=True)]
-        held = [{talk.trial for talk in run.of(condition)} for run in runs]
+        held = [{talk.trial for talk in run.conversations_in(condition)} for run in runs]
         self._trials = sorted(held[0] & held[1]) or [1]
 
         def cells(trial: int) -> list[Cell | None]:

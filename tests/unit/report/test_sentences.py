@@ -202,7 +202,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.RehearsalCompared(), "one of the runs is a rehearsal"),
     (of.TimingLeftOut(True), "scores here leave out the timing part on both sides, because the targets for response times differ"),
     (of.PeopleWouldSay("facts withheld", 0.75, 0.58, SPAN, 30, 1200),
-     "facts withheld: tasks: people would say 0.58 [-0.10, 0.30] (30 of 1,200 verdicts reviewed; the judge said 0.75)"),
+     "facts withheld: tasks: people would say 0.58 [−0.10, 0.30] (30 of 1,200 verdicts reviewed; the judge said 0.75)"),
     (of.PeopleWouldSay("", 0.75, refused="3 reviews: at least 30 are required"),
      "what people would say about the tasks is unknown: 3 reviews: at least 30 are required"),
     (of.JudgeNotCalibrated(), "judge not calibrated: no sample of its verdicts was reviewed"),
@@ -210,7 +210,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.JudgeOnSentinels((("lenient", 0.35), ("strict", 0.4), ("drifting", -0.5), ("changed", 0.1), ("inventing", 0.25)), 12),
      "on 12 conversations with known verdicts, this judge is too lenient (scores what is not met 0.35, right is 0), "
      "is too strict (what is met lacks 0.40, right is 0), drifts (−0.50 from its first to its last calls), "
-     "has changed (+0.10 since the earlier test), invents quotations (in 25% of the conversations)"),
+     "has changed (+0.10 since the earlier test), invents quotations (in 25 % of the conversations)"),
     (of.SimulatedUsers("facts withheld", FELL),
      f"facts withheld: simulated users score the agent 0.76 lower than a person, 95 % interval {interval_words(FELL.estimate.interval)} (12 trials)"),
     (of.SimulatedUsers("facts withheld", SAME),

@@ -24,7 +24,6 @@ from bioeval_tui.evaluation.seams import (
     Violation,
 )
 from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
-from bioeval_tui.report import words
 from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import result_of
@@ -312,8 +311,8 @@ async def test_the_words_of_an_agents_error_stay_whole() -> None:
     assert talk is not None
     assert talk.ended is not None
     assert (talk.ended.detail, talk.ended.ways) == (said, ("look at the agent's log",))
-    assert words.ways_out(talk) == ("look at the agent's log",)
-    assert words.cause(talk) == f"no conversation took place: {said}"
+    held = shown(state)[0].conversations[0]
+    assert (held.ways, held.cause) == (("look at the agent's log",), f"no conversation took place: {said}")
     assert said in conclude(state).sentence
     (wrong, to_do) = ("".join(cell.text for cell in line) for line in why_empty(shown(state)[1]))
     assert wrong.endswith(said)

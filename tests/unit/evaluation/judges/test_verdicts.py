@@ -8,7 +8,7 @@ import pytest
 
 from bioeval_tui.evaluation.conversation.scoring import combine_verdicts, judge_transcript
 from bioeval_tui.evaluation.job.models import JobTask
-from bioeval_tui.evaluation.judges.panel import enough
+from bioeval_tui.evaluation.judges.llm import enough
 from bioeval_tui.evaluation.judges.verdicts import (
     Question,
     answer_schema,

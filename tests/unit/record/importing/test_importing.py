@@ -18,10 +18,9 @@ from bioeval_tui.cli.runs import runs
 from bioeval_tui.errors import BioevalError, RecordingError
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.importing.formats import FORMATS, known
-from bioeval_tui.record.importing.recognising import format_of
 from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.state import ConversationKey
-from bioeval_tui.record.transfer import import_file
+from bioeval_tui.record.transfer import format_of, import_file
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.json_report import write_runs as json_report
 from bioeval_tui.report.formats.registry import Asked
