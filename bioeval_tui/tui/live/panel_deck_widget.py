@@ -122,10 +122,6 @@ class PanelDeck(Vertical):
         self.shown = name
         self._mark()
 
-    def focused_row(self) -> str:
-        """Return the text of the row under the cursor of the panel that has the focus; empty without one."""
-        return next((panel.rows.row_text() for panel in self._panels.values() if panel.has_focus_within), "")
-
     def _mark(self) -> None:
         for name, panel in self._panels.items():
             panel.set_class(name == self.shown, "-shown")

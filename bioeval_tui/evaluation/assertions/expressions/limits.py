@@ -28,7 +28,6 @@ class Limits:
 
     text_length: int = 10_000
     depth: int = 60
-    tree_depth: int = 120
     steps: int = 150_000
     seconds: float = 0.4
     memory: int = 12_000_000

@@ -152,8 +152,6 @@ CONSTANTS: dict[str, tuple[Type, Value]] = {
 }
 """Constants of a type, such as `Int.MAX_VALUE` or `MessageRole.user`."""
 
-OWNERS = frozenset(name.partition(".")[0] for name in CONSTANTS)
-
 _MAX_DEPTH = 60
 _WIDE = Limits(steps=2**40, seconds=1e6, memory=2**50)
 
