@@ -129,7 +129,7 @@ async def test_a_judge_names_the_users_message_and_no_other(tmp_path, named, ask
 async def test_no_export_or_agreement_gives_an_unasked_task_a_score(tmp_path):
     done = await run(tmp_path, JOB.replace("WHEN", NEVER))
     loaded = load_run(done.path)
-    (talk,) = loaded.talks
+    (talk,) = loaded.conversations
     scores = trajectory(loaded, talk)["extra"][OURS]["scores"]
     assert list(scores) == ["Get a reminder for nine"]
     assert [bool(item.judges) for item in rated_tasks([done.path], every=True)[0]] == [True, False]

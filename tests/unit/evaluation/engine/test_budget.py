@@ -33,7 +33,7 @@ def test_cost_is_computed_from_tokens_at_the_price_of_the_role() -> None:
         with request("judge", SAID) as sent:
             sent.tokens_in, sent.tokens_out = 250_000, 1
     assert whole.cost == pytest.approx(1.5)
-    assert whole.stop_reason() == "the limit is reached: about $1.5000 spent, the limit is $1.5"
+    assert whole.stop_reason() == "the limit is reached: about $1.50 spent, the limit is $1.5"
     assert (used.answers, used.uncounted, used.tokens_in, used.tokens_out) == (2, 0, 1_250_000, 1)
 
 
