@@ -35,7 +35,7 @@ from bioeval_tui.record.names import Condition, Peer, Role
 from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.reviews import ReviewedScores, fold_reviews
-from bioeval_tui.record.state import ConversationState, MessageState, RunState, apply_all
+from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState, apply_all
 from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
 from bioeval_tui.report.conclusion import Conclusion, conclude
@@ -616,20 +616,27 @@ class RunResult(LoadedRun):
     @cached_property
     def conversations(self) -> tuple[ConversationResult, ...]:
         """Every conversation, trial by trial, withheld before supplied."""
-        return tuple(ConversationResult(self, talk) for talk in self.talks)
+        return tuple(self._made(talk) for talk in self.talks)
 
     @property
     def as_begun(self) -> list[ConversationResult]:
         """Every conversation, in the order in which they began."""
-        return [self._by_place[place] for place in self.state.conversations]
-
-    @cached_property
-    def _by_place(self) -> dict[tuple[Condition, int], ConversationResult]:
-        return {(held.condition, held.trial): held for held in self.conversations}
+        return [self._made(talk) for talk in self.state.conversations.values()]
 
     def conversation(self, condition: Condition, trial: int) -> ConversationResult | None:
         """Return a conversation; None if it has not begun."""
-        return self._by_place.get((condition, trial))
+        talk = self.state.conversation(condition, trial)
+        return self._made(talk) if talk is not None else None
+
+    @cached_property
+    def _by_place(self) -> dict[ConversationKey, ConversationResult]:
+        """The results that were asked for: a score card asks for those of one trial, of perhaps thousands."""
+        return {}
+
+    def _made(self, talk: ConversationState) -> ConversationResult:
+        if talk.key not in self._by_place:
+            self._by_place[talk.key] = ConversationResult(self, talk)
+        return self._by_place[talk.key]
 
     def conversations_in(self, condition: Condition) -> list[ConversationResult]:
         """Return the conversations of a condition, trial by trial."""
