@@ -305,15 +305,17 @@ class NothingToGain:
     """Full scores in both conditions."""
 
     outcome: ClassVar[Outcome] = "perfect"
+    facts: tuple[str, ...]
+    """The facts that the user gave; empty where each case has its own, here and below."""
     trials: Trials
 
 
 @dataclass(frozen=True, slots=True)
 class NoEffectOfFacts:
-    """The same score in both conditions, in every trial. `facts` is None where each case has its own."""
+    """The same score in both conditions, in every trial."""
 
     outcome: ClassVar[Outcome] = "no_difference"
-    facts: int | None
+    facts: tuple[str, ...]
     trials: Trials
     score: float
     best: Gain | None
@@ -321,9 +323,9 @@ class NoEffectOfFacts:
 
 @dataclass(frozen=True, slots=True)
 class EffectOfFacts:
-    """Different scores in both conditions. `facts` is None where each case has its own."""
+    """Different scores in both conditions."""
 
-    facts: int | None
+    facts: tuple[str, ...]
     trials: Trials
     withheld: SideScore
     supplied: SideScore
@@ -355,6 +357,7 @@ class TooFewForEffect:
     """Scores of too few trials or cases for an effect."""
 
     outcome: ClassVar[Outcome] = "too_few"
+    facts: tuple[str, ...]
     scores: tuple[SideScore, ...]
     trials: Trials
     cases: int | None

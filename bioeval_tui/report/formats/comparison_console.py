@@ -22,9 +22,7 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
     for name, run in (("A", found.a), ("B", found.b)):
         brief = run.brief
         rehearsal = " · rehearsal" if brief.rehearsal else ""
-        model = f" · {brief.model}" if brief.model else ""
-        agent = " · ".join(filter(None, (brief.agent, brief.agent_identity)))
-        line = f"{name}  {run.run_id}  {brief.job} · {agent}{model}{rehearsal}"
+        line = f"{name}  {run.run_id}  {brief.job} · {brief.agent_words}{rehearsal}"
         console.print(Text(line), soft_wrap=True)
     console.print()
     for side in found.conditions:

@@ -51,8 +51,8 @@ def openai_lines(runs: Sequence[LoadedRun], asked: Asked | None = None) -> str:
             "end_reason": talk.ended.reason if talk.ended else "not finished",
             "score": "" if score is None else f"{score:.2f}",
         }
-        if run.started.model and not run.started.rehearsal:
-            metadata["model"] = run.started.model
+        if run.started.asked_model:
+            metadata["model"] = run.started.asked_model
         if talk.case is not None:
             metadata["case"] = talk.case.name
             metadata |= {"persona": talk.case.persona} if talk.case.persona else {}

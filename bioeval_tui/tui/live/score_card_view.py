@@ -128,9 +128,7 @@ class Row:
 def subject(result: RunResult) -> str:
     """Return what was evaluated, in one line."""
     brief = result.brief
-    parts = [brief.job, brief.agent]
-    if result.asked_model and not brief.rehearsal:
-        parts.append(result.asked_model)
+    parts = [brief.job, brief.agent_words]
     parts.append(plural(len(result.conversations), "conversation"))
     if result.worked_s is not None:
         parts.append(duration(result.worked_s))
@@ -174,11 +172,14 @@ def why_empty(trial: TrialResult) -> list[list[Cell]]:
 
 def notes(result: RunResult) -> list[Cell]:
     """Return the caveats on the scores."""
-    found: list[Cell] = []
     brief = result.brief
-    if brief.rehearsal:
-        played = words.who(brief.evaluator, "evaluator")
-        found.append(Cell(f"rehearsal: {played}, {words.who(brief.judge, 'judge')}", "warn"))
+    found = [
+        Cell(
+            f"{'rehearsal: ' if brief.rehearsal else ''}{brief.others_words}",
+            "warn" if brief.rehearsal else "quiet",
+        ),
+        Cell(f"facts: {brief.facts_words}", "quiet"),
+    ]
     if result.no_uplift:
         found.append(Cell(result.no_uplift, "warn"))
     unmeasured: dict[str, list[str]] = {}
