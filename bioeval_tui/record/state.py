@@ -223,6 +223,8 @@ class RunState:
     paused: set[str] = field(default_factory=set)
     clean: bool = True
     """Whether the conditions are known to have started from the same state, so far."""
+    newest: ConversationKey | None = None
+    """The conversation of the newest event; None before the first."""
     last_seq: int = 0
     last_at: datetime | None = None
     resumed: int = 0
@@ -411,7 +413,7 @@ def apply(state: RunState, event: RunEvent) -> Change:
     if event.condition is None or event.trial is None:
         _apply_to_run(state, event)
         return Change(event.kind)
-    key = ConversationKey(event.condition, event.trial)
+    key = state.newest = ConversationKey(event.condition, event.trial)
     conversation = state.conversations.get(key)
     attempt = event.attempt or 1
     if conversation is None or attempt > conversation.attempt:

@@ -1008,18 +1008,11 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
-class AssertionsSoFar:
-    """How many assertions hold after a turn."""
+class NoLongerHolds:
+    """An assertion that has just stopped to hold."""
 
-    number: int
-    of: int
-    turn: int
-    passed: int
-    total: int
-    missing: str
-    """The first that does not hold; empty if all do."""
-    held: bool = False
-    """Whether it held before."""
+    side: Side
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1057,18 +1050,12 @@ class AgentAsks:
 
 
 @dataclass(frozen=True, slots=True)
-class UserSignsOff:
-    """The user's last message."""
-
-    by_rules: bool
-    """Whether rules judge, not a model."""
-
-
-@dataclass(frozen=True, slots=True)
 class AwaitsVerdict:
     """A conversation that has ended and has no score yet."""
 
+    side: Side
     by_rules: bool
+    """Whether rules judge, not a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1089,8 +1076,8 @@ class EndsWithScore:
 
 
 Moment = (
-    Beginning | AssertionsSoFar | RequestJustFailed | NowTrue | FactJustGiven | ConversationsPart | AgentAsks
-    | UserSignsOff | AwaitsVerdict | EndsWithoutScore | EndsWithScore
+    Beginning | NoLongerHolds | RequestJustFailed | NowTrue | FactJustGiven | ConversationsPart | AgentAsks
+    | AwaitsVerdict | EndsWithoutScore | EndsWithScore
 )  # fmt: skip
 
 

@@ -752,12 +752,8 @@ def _knows(found: of.Beginning) -> str:
 
 
 @write.register
-def _(found: of.AssertionsSoFar) -> str:
-    verb = "holds" if found.passed == 1 else "hold"
-    hold = f"{found.passed} of {plural(found.total, 'assertion')} {verb}"
-    yet = "no longer" if found.held else "not yet"
-    missing = f", {yet} {_title(found.missing)}" if found.missing else ""
-    return f"Conversation {found.number} of {found.of}: after turn {found.turn}, {hold}{missing}."
+def _(found: of.NoLongerHolds) -> str:
+    return f"No longer true {in_side(found.side)}: {_title(found.title)}."
 
 
 @write.register
@@ -779,15 +775,10 @@ def _(found: of.FactJustGiven) -> str:
 
 
 @write.register
-def _(found: of.UserSignsOff) -> str:
-    return f"The user signs off. {_reads(found.by_rules)} the conversation, and every assertion is checked once more."
-
-
-@write.register
 def _(found: of.AwaitsVerdict) -> str:
-    return (
-        f"The conversation has ended. {_reads(found.by_rules)} it, and every assertion is checked once more."
-    )
+    reads = "Rules judge" if found.by_rules else "The judge reads"
+    where = in_side(found.side)
+    return f"The conversation {where} has ended. {reads} it, and every assertion is checked once more."
 
 
 @write.register
@@ -1097,10 +1088,6 @@ def _checked(what: of.Checked) -> str:
 def part_title(name: str) -> str:
     """Return how a part of the score is called in a comparison, such as `from timing`."""
     return f"from {PARTS.get(name, name)}"
-
-
-def _reads(by_rules: bool) -> str:
-    return "Rules judge" if by_rules else "The judge reads"
 
 
 def _units(*, of_cases: bool) -> str:

@@ -108,7 +108,7 @@ class LiveScreen(BaseScreen):
         self._card_shown = False
         self._left_card: Selection | None = None
         """The row of the score card from which the evidence was opened; `esc` returns there."""
-        self._banner = ""
+        self._banner = self._caption = ""
         self._undrawn = Changes()
         for owner in (self.operator, self.replay, self.conversations, self.panels, self.stage, self.find):
             self.key_owners.add(owner, owner.KEYS)
@@ -177,7 +177,7 @@ class LiveScreen(BaseScreen):
             await self._replace_link(old.anew(), keep=True)
 
     async def _replace_link(self, link: RunLink, *, keep: bool = False) -> None:
-        old, self.watched.link = self.link, link
+        old, self.watched.link, self._caption = self.link, link, ""
         self.workers.cancel_group(self, "feed")
         self._card_shown = False
         self._show_all()
@@ -324,7 +324,8 @@ class LiveScreen(BaseScreen):
         state, play = self.state, self.watched.playback
         if not self.bioeval.captions or state is None:
             return
-        words = self.bioeval.caption(state, self.watched.trial)
+        # A turn that brings nothing new leaves the caption as it is.
+        words = self._caption = self.bioeval.caption(state, self.watched.trial) or self._caption
         waits = play is not None and play.paused and state.ended is None
         line = (
             Content.assemble(("‖ paused, space continues   ", "$text-warning"), words)
