@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.events import MessageCompleted, RunEvent
+from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.replay import reading_times, side_by_side
 from bioeval_tui.record.state import RunState, apply
 from bioeval_tui.report.rows import parting
