@@ -108,6 +108,7 @@ def run(
     now: datetime | None = None,
     rehearsal: bool = False,
     model: str = "gpt-4.1-mini",
+    agent: str = "127.0.0.1:8081",
 ) -> RunSummary:
     """Return a run; the supplied condition is 0.3 better than the withheld one."""
     scores = {"withheld": None, "supplied": None}
@@ -117,7 +118,18 @@ def run(
     began = (now or datetime.now(UTC)) - ago
     path = Path(f"/data/runs/{run_id}.jsonl")
     return RunSummary(
-        run_id, job, status, began, score, fault, dict(scores), 16 + number, path, model, rehearsal
+        run_id,
+        job,
+        status,
+        began,
+        score,
+        fault,
+        dict(scores),
+        16 + number,
+        path,
+        model,
+        rehearsal,
+        identity={"agent": agent},
     )
 
 

@@ -36,7 +36,7 @@ async def card(size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[BioevalApp, 
 async def test_the_score_card_shows_both_scores_their_mean_and_rehearsal(size: tuple[int, int]) -> None:
     async with card(size) as (app, _):
         text = screen_text(app)
-        assert "rehearsal: scripted evaluator, rules judge" in text
+        assert "rehearsal: user: a script · judge: rules, no model" in text
         assert "mean of both     0.62" in text
         assert "tone (not in score)" in text
         assert "no reminder was made" in text, "the lower score is explained first"

@@ -57,7 +57,7 @@ class ConversationFrame(Vertical):
         &.-active { border: round $primary; }
         & > Transcript { height: 1fr; }
         & > .frame--brief { height: 1fr; padding: 0 1; display: none; }
-        &.-waiting > Transcript { display: none; }
+        &.-waiting > Transcript { height: 0; }
         &.-waiting > .frame--brief { display: block; }
     }
     """

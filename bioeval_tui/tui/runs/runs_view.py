@@ -137,8 +137,7 @@ def card(
     agent = " · ".join(filter(None, (run.agent, run.model)))
     began = date(run.started_at, seconds=True)
     lines: list[Line] = [
-        [Cell(run.job, "strong"), Cell("  "), status_of(run)],
-        [Cell("agent ", "quiet"), Cell(agent or "not known")],
+        [Cell(run.job, "strong"), Cell(f" · {agent or 'agent not known'}  "), status_of(run)],
         [],
         *([[Cell(found.sentence, "strong")], [], *_preview_lines(found)] if found else []),
         *_score_lines(run, found.names if found else {}),
