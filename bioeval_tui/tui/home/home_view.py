@@ -240,7 +240,7 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
     for run in shown:
         state = status_of(run)
         known = previews.get(run.run_id)
-        said = f"{plural(known.trials, 'trial')}: {known.brief}" if known and known.brief else ""
+        said = f"{known.brief}, {plural(known.trials, 'trial')}" if known and known.brief else ""
         row = (
             *_scores(run),
             Cell(set_cell_size(run.job, min(width, 24)) + "  "),

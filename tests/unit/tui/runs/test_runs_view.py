@@ -64,7 +64,7 @@ def test_a_card_shows_the_jobs_trend_and_the_runs_place_in_it() -> None:
     assert "means of 6 runs of this job" in said
     assert "+0.07 since the previous run" in said
     assert "best 0.78   worst 0.31   last 0.78" in said
-    bars, pointer = said.splitlines()[14:16]
+    bars, pointer = said.splitlines()[13:15]
     assert pointer.index("▲") == len(bars) - 1
 
 
