@@ -86,7 +86,7 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
 
 
 def _add_cost(table: Table, side: ConditionComparison) -> None:
-    table.add_row("cost", *(Text(words.cost_words(cost)) for cost in (side.cost_a, side.cost_b)), "")
+    table.add_row("cost", words.cost_short(side.cost_a), words.cost_short(side.cost_b), "")
     for peer in ("agent", "evaluator", "judge"):
         cells = [words.peer_tokens(cost.of(peer)) for cost in (side.cost_a, side.cost_b)]
         if any(cells):
