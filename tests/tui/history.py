@@ -80,6 +80,7 @@ def jobs(now: datetime | None = None) -> list[JobItem]:
             runs=3,
             scores=(0.22, 0.91, 0.64),
             last_run=now - timedelta(days=2),
+            sample=True,
         ),
         JobItem(
             Path("/home/ada/jobs/drug_interaction.yml"),
@@ -92,6 +93,7 @@ def jobs(now: datetime | None = None) -> list[JobItem]:
                 ),
             ),
             runnable=False,
+            sample=True,
         ),
         JobItem(Path("/home/ada/jobs/cohort_question.yml"), "cohort_question", JOB_TEXT, 3, 2, 4),
     ]

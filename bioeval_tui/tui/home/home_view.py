@@ -30,7 +30,7 @@ RECENT, NEXT, PROBLEMS = 12, 5, 8
 """Maximum number of rows in each list."""
 LABELS = 34
 """Width of what stands before and after the bars of a condition."""
-Does = Literal["", "sample", "open", "compare", "review", "job", "go"]
+Does = Literal["", "sample", "own", "open", "compare", "review", "job", "go"]
 """What enter does with what `HomeEntry.on` names: runs, or a job and, to run it, how often."""
 
 
@@ -67,10 +67,10 @@ def first_steps() -> list[HomeEntry]:
             "Evaluate your own agent",
             "over HTTP, or any chat model",
             "A job is a file that names the agent, the tasks, the facts the user may share and the assertions"
-            " to check. Press Enter to see the samples and run one against your agent's URL.",
+            " to check. Press Enter, and give your agent's address and what a user wants from it.",
             command="bioeval-tui new job.yml",
-            does="go",
-            on=("jobs",),
+            does="own",
+            on=(),
         ),
         _next(
             "Grade submissions for medals",
