@@ -3,17 +3,47 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 
+from bioeval_tui.streams import is_plain
 from bioeval_tui.terminal import cleaned
 from bioeval_tui.text import clean
 
 UNBOUND = 10_000
 """Width if the output goes to a file or another program, which need whole lines."""
+_SIGNS = str.maketrans({"→": "to", "≥": "at least ", "≤": "at most ", "▲": "up", "▼": "down", "·": ","})
+_MARKS = {"✓": "passed", "✗": "failed", "◐": "partly", "?": "not measured", "!": "note", "–": "none"}
+_DRAWN = re.compile("[\u2500-\u25ff]")
+"""Box drawing, blocks and geometric signs."""
+
+
+def plain_text(text: str) -> str:
+    """Return a line in words: `✓ 1.00` is `passed 1.00`, and what only draws is left out."""
+    for sign, word in _MARKS.items():
+        if text.startswith(sign) and text[1:2] in ("", " "):
+            rest = text[1:].strip()
+            # A sign before the word that it stands for says it twice.
+            text = rest if rest[:1].isalpha() else f"{word} {rest}".strip()
+    drawn = _DRAWN.sub("", text).replace(" · ", ", ").translate(_SIGNS)
+    return " ".join(drawn.split())
+
+
+def _table_lines(table: Table) -> Iterator[str]:
+    """Yield a line for each row: its first cell, then each other cell after the title of its column."""
+    titles = [plain_text(str(column.header)) for column in table.columns]
+    if titles[0]:
+        yield titles[0]
+    for row in zip(*(list(column.cells) for column in table.columns), strict=True):
+        name, *cells = (plain_text(str(cell)) for cell in row)
+        told = (f"{title} {cell}".strip() for title, cell in zip(titles[1:], cells, strict=True) if cell)
+        yield f"{name}: {', '.join(told)}"
 
 
 class PlainConsole(Console):
@@ -31,10 +61,23 @@ class PlainConsole(Console):
             else:
                 yield Segment(clean(text), style)
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as Rich does; if plain lines are asked for, tables and signs in words."""
+        if is_plain():
+            for item in objects or ("",):
+                lines = _table_lines(item) if isinstance(item, Table) else _plain_lines(str(item))
+                super().print("\n".join(lines), soft_wrap=True)
+            return
+        super().print(*objects, **options)
+
     def on_broken_pipe(self) -> None:
         """Stop writing."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+def _plain_lines(text: str) -> Iterator[str]:
+    return map(plain_text, text.split("\n"))
 
 
 def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:

@@ -179,3 +179,17 @@ def lost_stdout() -> OSError | None:
     if lost is None or lost.errno == errno.EPIPE:
         return None
     return OSError(errno.EBADF, "it is closed") if lost.errno == errno.EBADF else lost
+
+
+PLAIN = "BIOEVAL_PLAIN"
+"""The variable that asks for lines of text, for screen readers and logs; `--plain` sets it."""
+
+
+def is_plain() -> bool:
+    """Return whether output is lines of text, without signs, columns, boxes or screens."""
+    return os.environ.get(PLAIN, "") not in ("", "0")
+
+
+def has_screen() -> bool:
+    """Return whether a screen can be shown: there is a terminal, and nobody asked for plain lines."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and not is_plain()

@@ -1,17 +1,20 @@
-"""The options that every command accepts (`--env-file`), and that every command accepts which shows recorded
+"""The options that every command accepts (`--env-file`, `--plain`), and that every command accepts which shows recorded
 data (`--redact`)."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
+from bioeval_tui.streams import PLAIN
+
 
 def with_env_file(command: click.Command) -> click.Command:
-    """Add a hidden `--env-file` to a command, or to all commands of a group."""
+    """Add a hidden `--env-file` and `--plain` to a command, or to all commands of a group."""
     if not any(parameter.name == "env_file" for parameter in command.params):
-        command.params.append(env_file_option(hidden=True))
+        command.params += [env_file_option(hidden=True), plain_option(hidden=True)]
     if isinstance(command, click.Group):
         for one in command.commands.values():
             with_env_file(one)
@@ -30,6 +33,24 @@ def env_file_option(*, hidden: bool = False) -> click.Option:
         callback=_read,
         help="Read unset variables from FILE, such as .env. No .env is read by default.",
     )
+
+
+def plain_option(*, hidden: bool = False) -> click.Option:
+    """Return the option; it sets the variable that every output asks."""
+    return click.Option(
+        ["--plain"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        hidden=hidden,
+        callback=_use_plain,
+        help="Print lines of text, without screens, boxes or signs, for screen readers and logs (BIOEVAL_PLAIN=1).",
+    )
+
+
+def _use_plain(context: click.Context, parameter: click.Parameter, plain: bool) -> None:
+    if plain and not context.resilient_parsing:
+        os.environ[PLAIN] = "1"
 
 
 def _read(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:

@@ -12,6 +12,7 @@ from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.installation import need_local_model
 from bioeval_tui.sample.paths import DEMO_JOB, LOCAL_MODEL_JOB, sample_jobs
 from bioeval_tui.settings import Settings
+from bioeval_tui.streams import is_plain
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
@@ -89,7 +90,7 @@ def demo(
         seed=seed,
     )
     spec = spec_of(request, settings.runs_dir)
-    if headless or as_json:
+    if headless or as_json or is_plain():
         from bioeval_tui.cli.headless import run_headless  # the screen does not need it
 
         return run_headless(spec, settings, as_json=as_json)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from pathlib import Path
 
 import click
 
 import bioeval_tui
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.streams import has_screen
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.docs_app import DocsApp
@@ -37,7 +37,7 @@ def docs(page: str | None, as_list: bool) -> int:
         near = difflib.get_close_matches(name, names, 1)
         hint = f"did you mean {near[0]}?" if near else "`bioeval-tui docs --list` shows the pages"
         raise UsageError(f"there is no page called {clean_line(name, 80)}; {hint}")
-    if sys.stdin.isatty() and sys.stdout.isatty():
+    if has_screen():
         DocsApp(folder, f"{name}.md").run()
     else:
         say((folder / f"{name}.md").read_text(encoding="utf-8").rstrip("\n"))

@@ -258,8 +258,11 @@ def _ask(defaults: Answers) -> Answers:
     spoken = [one.name for one in plugins.own_agent_protocols() if not one.is_function]
     answers = replace(
         defaults,
-        user=_question("Name of the user that the evaluator plays", defaults.user),
-        chatbot=_question("Name of the chatbot in your agent", defaults.chatbot),
+        user=_question("A name for the simulated user", defaults.user),
+        chatbot=_question(
+            "What your agent's server calls the chatbot to test (any name if it has only one)",
+            defaults.chatbot,
+        ),
         url=_question("URL of your agent", defaults.url),
         protocol=str(click.prompt("Its protocol", default=defaults.protocol, type=click.Choice(spoken))),
         seconds=float(

@@ -12,10 +12,16 @@ from typing import NoReturn
 import click
 
 from bioeval_tui import __version__
-from bioeval_tui.cli.common_options import COMMANDS_THAT_SHOW, env_file_option, with_env_file, with_redact
+from bioeval_tui.cli.common_options import (
+    COMMANDS_THAT_SHOW,
+    env_file_option,
+    plain_option,
+    with_env_file,
+    with_redact,
+)
 from bioeval_tui.cli.lazy import LazyGroup, Table
 from bioeval_tui.errors import BioevalError, ExitCode, InputError, NotMeasuredError, ScreenCrashError
-from bioeval_tui.streams import lost_stdout, make_lasting, needs_stdout
+from bioeval_tui.streams import has_screen, lost_stdout, make_lasting, needs_stdout
 
 COMMANDS: Table = {
     "app": ("app", "Open the terminal application."),
@@ -70,7 +76,7 @@ Examples:
     epilog=EXAMPLE,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    params=[env_file_option()],
+    params=[env_file_option(), plain_option()],
 )
 @click.version_option(__version__, prog_name="bioeval-tui")
 @click.option("--debug", is_flag=True, help="If something fails, show the traceback.")
@@ -82,7 +88,7 @@ def app(context: click.Context, debug: bool) -> int:
     """
     if context.invoked_subcommand is not None:
         return ExitCode.OK
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not has_screen():
         _write(context.get_help(), err=False)
         return ExitCode.BAD_INPUT
     command = context.command

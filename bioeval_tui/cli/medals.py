@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, a
 from bioeval_tui.report.formats.registry import choose, names
 from bioeval_tui.report.reviews import marks_at
 from bioeval_tui.settings import Settings
+from bioeval_tui.streams import has_screen
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.tui.data.services import AppServices
 
@@ -68,9 +68,7 @@ def medals(
     In a terminal this opens the medal screen. With --format or --output it writes HTML, Markdown, CSV or JSON.
     """
     settings, runs, reports = with_runs(settings_for(given), places)
-    on_screen = (
-        not (as_json or table or agents or kind or output) and sys.stdout.isatty() and sys.stdin.isatty()
-    )
+    on_screen = not (as_json or table or agents or kind or output) and has_screen()
     if on_screen:
         need_terminal("give --table")
         from bioeval_tui.cli.open_screen import show  # tables and files need no screen

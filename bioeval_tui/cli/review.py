@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,15 +10,19 @@ import click
 from bioeval_tui.cli.open_screen import run_app
 from bioeval_tui.cli.options import complete_run
 from bioeval_tui.cli.terminal import need_terminal
+from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.report.correction import draw
+from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
+from bioeval_tui.streams import has_screen, is_plain
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.review.review_app import ReviewApp
+from bioeval_tui.units import number
 
 
 @click.command(
@@ -50,15 +53,32 @@ def review(
     say about all verdicts. Without a terminal, this prints the sample.
     """
     settings = Settings.from_environment()
+    if sample is None and is_plain():
+        return _print(settings, what)
     if sample is None:
         return _show(settings, what, reviewer=name, blind=blind)
     paths = list(dict.fromkeys(find_recording(text, settings.runs_dir) for text in what))
     drawn = draw(paths, sample, seed, strata)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not has_screen():
         for path, item in drawn:
             say(f"{path.stem} {item.condition} {item.trial} {item.task}")
         return ExitCode.OK
     return _show(settings, [path.stem for path in paths], reviewer=name, blind=True, drawn=True)
+
+
+def _print(settings: Settings, what: Sequence[str]) -> int:
+    """Print every verdict of runs with what people have said about it, a line each."""
+    console = plain_console()
+    for text in what:
+        result = load_run(find_recording(text, settings.runs_dir))
+        console.print(f"{result.brief.job} · {result.brief.agent_words} · facts: {result.brief.facts_words}")
+        for talk in result.conversations:
+            for task in talk.tasks:
+                console.print(f"{talk.name} · task {task.task} {task.title}: {task.words}. {task.reason}")
+        for one in result.reviews:
+            moved = f"{number(one.before)} → {number(one.after)}"
+            console.print(f"{one.about} · reviewed by {one.author}: {moved}. {one.why}".rstrip())
+    return ExitCode.OK
 
 
 def _show(

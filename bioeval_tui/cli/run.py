@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.report.gate import GateRules
 from bioeval_tui.settings import Settings
+from bioeval_tui.streams import has_screen
 
 DEFAULT_JOB = "data/eval/agent.yml"
 GROUPS = {
@@ -146,7 +146,7 @@ def _is_headless(options: dict[str, Any]) -> bool:
     return (
         any(options[name] for name in ("headless", "as_json", *THRESHOLDS))
         or bool(gate_files(options))
-        or not sys.stdout.isatty()
+        or not has_screen()
     )
 
 

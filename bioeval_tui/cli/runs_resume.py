@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 from bioeval_tui.cli.options import complete_run, find_run, with_options
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.wiring.resume import rerun_offer, resume_spec
+from bioeval_tui.streams import has_screen
 from bioeval_tui.terminal import say
 
 
@@ -48,7 +48,7 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
         complete = f"{path.stem}: already complete; show it with `bioeval-tui runs show {path.stem}`"
         say(rerun_offer(path) or complete, err=True)
         return ExitCode.OK
-    if headless or as_json or not sys.stdout.isatty():
+    if headless or as_json or not has_screen():
         from bioeval_tui.cli.headless import run_headless  # the screen does not need it
 
         return run_headless(spec, settings, as_json=as_json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -14,7 +15,7 @@ from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.files import write_whole
-from bioeval_tui.record.replay import reading_times
+from bioeval_tui.record.replay import reading_times, side_by_side
 from bioeval_tui.sample.paths import sample_recordings
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.tui.data.services import AppServices
@@ -25,13 +26,18 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.spec import EngineSpec
 
 
+BESIDE = 120
+"""Minimum width of a terminal in which both conversations are visible at once."""
+
+
 def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace: Pace, loop: bool) -> None:
     """Run the demo's application on a run that was just started.
 
     Raises:
         ScreenCrashError: a screen crashed; the terminal is restored.
     """
-    shown = ReplayedRun(source.path, PACES[pace], timing=reading_times, source=source)
+    order = side_by_side if get_terminal_size().columns >= BESIDE else tuple
+    shown = ReplayedRun(source.path, PACES[pace], timing=reading_times, order=order, source=source)
     services = AppServices(settings, spec=spec)
 
     async def open_view() -> RunView:

@@ -6,11 +6,10 @@ import contextlib
 import os
 import select
 import signal
-import sys
 import threading
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.streams import make_lasting_for_screens
+from bioeval_tui.streams import has_screen, make_lasting_for_screens
 
 _TERMINAL = 0
 """Standard input, which Textual reads."""
@@ -22,7 +21,7 @@ def need_terminal(instead: str) -> None:
     Raises:
         UsageError: stdin or stdout is not a terminal.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not has_screen():
         raise UsageError(f"this needs a terminal; without one, {instead}")
     make_lasting_for_screens()
     if hasattr(select, "poll") and os.isatty(_TERMINAL):

@@ -39,7 +39,7 @@ TRUSTED_AFTER_NS = 2_000_000_000
 LOCKED_S = 5.0
 """How long to wait for another process that writes the list."""
 
-_VERSION = 7
+_VERSION = 8
 _SCHEMA = """
 create table runs (
     run_id text primary key, size integer, modified integer, ended integer,
@@ -125,6 +125,11 @@ class CataloguedRun(NamedTuple):
     def measured(self) -> bool:
         """Whether it has its main score: the mean of both conditions, or the score of its only one."""
         return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
+
+    @property
+    def agent(self) -> str:
+        """What the job or its address calls the agent."""
+        return self.identity.get("agent", "")
 
     @property
     def path(self) -> Path:
@@ -481,7 +486,7 @@ def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
         fault=", ".join(found.faults) or "none",
         scores=found.scores(),
         messages=found.messages,
-        model=started.model if started else None,
+        model=started.asked_model if started else None,
         rehearsal=started.rehearsal if started else False,
         batch_id=started.batch_id if started else None,
         folder=path.parent,

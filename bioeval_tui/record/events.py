@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role
 from bioeval_tui.record.spans import AgentSpan
+from bioeval_tui.settings import DEFAULT_MODEL
 from bioeval_tui.units import number
 
 SCHEMA_VERSION = 2
@@ -195,11 +196,31 @@ class RunStarted(EventBase):
     """The cases of the trials, in order and then again from the first; empty if the job has none."""
 
     @property
+    def asked_model(self) -> str | None:
+        """The model that the agent is, or that somebody named for it; None where only the agent knows.
+
+        Older recordings also hold the usual model where nobody named one.
+        """
+        told = self.is_model or self.source is not None or self._target.get("model")
+        return self.model if told or self.model != DEFAULT_MODEL else None
+
+    @property
+    def is_model(self) -> bool:
+        """Whether the agent is a model's endpoint, whose tokens have a price; older recordings tell by the protocol."""
+        recorded = self.agent_is_model
+        return self._target.get("protocol") == "openai" if recorded is None else recorded
+
+    @property
+    def _target(self) -> dict[str, Any]:
+        found = self.job.get("target")
+        return found if isinstance(found, dict) else {}
+
+    @property
     def identity(self) -> dict[str, str]:
         """Who was to be tested by whom, and with what; empty where there is none."""
         return {
             "agent": self.agent,
-            "agent's model": (not self.rehearsal and self.model) or "",
+            "agent's model": self.asked_model or "",
             "evaluator": self.evaluator,
             "judge": self.judge,
             "prompts": ", ".join(f"{name} {digest[:8]}" for name, digest in sorted(self.prompts.items())),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from time import monotonic
 
@@ -16,6 +16,7 @@ from bioeval_tui.record.events import (
     MessageCompleted,
     MessageDelta,
     MessageStarted,
+    RunEnded,
     RunEvent,
     RunStarted,
     SeedApplied,
@@ -175,23 +176,30 @@ def _longest(event: RunEvent) -> float:
     return LONGEST_PREPARATION_S if prepares else LONGEST_WAIT_S
 
 
-WORDS_PER_S = 7.0
+WORDS_PER_S = 9.0
 """Reading speed in words; repeated text takes a fifth of the time."""
-_LONGEST_READ_S = 3.0
+_LONGEST_READ_S = 2.6
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
 """The number of seconds over which an agent's answer appears; less for a short one."""
-_INTRODUCTION_S, _CAPTION_S, _JUDGE_S, _SCORE_S, _FACT_S, _PASSED_S = 5.0, 2.5, 1.5, 3.0, 1.0, 2.5
+_INTRODUCTION_S, _CAPTION_S, _JUDGE_S, _SCORE_S, _FACT_S, _PASSED_S = 1.5, 0.5, 0.8, 1.5, 0.6, 1.8
 """How long the introduction, a conversation's caption, the judge at work, a score, a disclosed fact and assertions that have
 just passed are shown, in seconds."""
+_HURRY = {1: 6.0, 2: 3.0}
+"""How much faster the first turns are shown: a greeting and a first question, which stay on screen."""
 
 
 def reading_times(events: Sequence[RunEvent]) -> list[float]:
     """Return when each event is due at reading pace: by its length, not by its recorded time.
 
     The introduction precedes the first conversation, a caption each other one; a user's message appears at once, an agent's is streamed, and then it
-    is read. Repeated texts are skipped quickly.
+    is read. The first turns and repeated texts are passed quickly.
     """
     said: set[tuple[str, str]] = set()
+    turns = {
+        (event.condition, event.trial, event.message): event.turn
+        for event in events
+        if isinstance(event, MessageStarted)
+    }
     words = {
         (event.condition, event.trial, event.message): (event.role, event.content)
         for event in events
@@ -212,18 +220,13 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
                     pause = _PASSED_S
             case ConversationStarted() if said:
                 due += _CAPTION_S
-            case MessageStarted():
-                due += 0.2 if words.get((event.condition, event.trial, event.message)) in said else 0.5
-            case MessageDelta():
-                role, text = words.get((event.condition, event.trial, event.message), ("", ""))
-                quick = 5 if (role, text) in said else 1
-                due += _STREAMING_S * len(event.text) / max(len(text), _STREAMED_AT_LEAST) / quick
-            case MessageCompleted():
-                seconds = min(0.3 + len(event.content.split()) / WORDS_PER_S, _LONGEST_READ_S)
-                if event.role == "assistant":  # much of it was read while it was streamed
-                    seconds = max(0.6, seconds - _STREAMING_S)
-                due += seconds / 5 if (event.role, event.content) in said else seconds
-                said.add((event.role, event.content))
+            case MessageStarted() | MessageDelta() | MessageCompleted():
+                message = (event.condition, event.trial, event.message)
+                text = words.get(message, ("", ""))
+                hurry = 5.0 if text in said else _HURRY.get(turns.get(message, 0), 1.0)
+                due += _message_s(event, text[1]) / hurry
+                if isinstance(event, MessageCompleted):
+                    said.add(text)
             case FactDisclosed():
                 due += _FACT_S
             case ConversationScored():
@@ -236,6 +239,61 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
         elif isinstance(event, ConversationScored):
             pause = _SCORE_S
     return times
+
+
+def _message_s(event: MessageStarted | MessageDelta | MessageCompleted, text: str) -> float:
+    """Return how long a part of a message takes: it begins, it is streamed, it is read."""
+    if isinstance(event, MessageStarted):
+        return 0.5
+    if isinstance(event, MessageDelta):
+        return _STREAMING_S * len(event.text) / max(len(text), _STREAMED_AT_LEAST)
+    seconds = min(0.3 + len(event.content.split()) / WORDS_PER_S, _LONGEST_READ_S)
+    # Much of an agent's answer was read while it was streamed.
+    return max(0.6, seconds - _STREAMING_S) if event.role == "assistant" else seconds
+
+
+LEAD = 4
+"""By how many messages the first conversation begins earlier: the second is held after it, and no viewer need wait for it."""
+
+
+def side_by_side(events: Sequence[RunEvent]) -> Sequence[RunEvent]:
+    """Return a run's events with its two conversations beside each other, message by message.
+
+    Conversations are held one after the other. Of a run that is still written, only what no later event can precede is
+    returned. A run of several trials or of one condition is returned as it is.
+    """
+    started = events[0] if events and isinstance(events[0], RunStarted) else None
+    if started is None or started.trials > 1 or len(started.conditions) < 2:
+        return tuple(events)
+    stages = _stages(events)
+    ended = (None, 1) in stages
+    first = next((event.condition for event in events if event.condition), started.conditions[0])
+    second = next(name for name in started.conditions if name != first)
+    over = {first, second} if ended else {first} if (second, 0) in stages else set()
+    found = list(stages[None, 0])
+    for stage in range(max(LEAD, *(message for _, message in stages)) + 1):
+        beside = [] if stage < LEAD else range(LEAD + 1) if stage == LEAD else [stage]
+        for condition, message in [(first, stage), *((second, message) for message in beside)]:
+            if condition not in over and (condition, message + 1) not in stages:
+                return found  # more about this message may follow
+            found += stages.get((condition, message), ())
+    return [*found, *stages.get((None, 1), ())]
+
+
+def _stages(events: Iterable[RunEvent]) -> dict[tuple[Condition | None, int], list[RunEvent]]:
+    """Return the events by condition and newest message, 0 before the first; those of the run are under None, its end under 1."""
+    found: dict[tuple[Condition | None, int], list[RunEvent]] = {}
+    reached: dict[Condition, int] = {}
+    at: tuple[Condition | None, int] = (None, 0)
+    for event in events:
+        if isinstance(event, RunEnded):
+            at = (None, 1)
+        elif (condition := event.condition) is not None:
+            message = event.message if isinstance(event, MessageStarted) else 0
+            reached[condition] = max(message, reached.get(condition, 0))
+            at = (condition, reached[condition])
+        found.setdefault(at, []).append(event)
+    return found
 
 
 def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list[TurnMark]:

@@ -223,6 +223,8 @@ class RunState:
     paused: set[str] = field(default_factory=set)
     clean: bool = True
     """Whether the conditions are known to have started from the same state, so far."""
+    newest: ConversationKey | None = None
+    """The conversation of the newest event; None before the first."""
     last_seq: int = 0
     last_at: datetime | None = None
     resumed: int = 0
@@ -242,16 +244,12 @@ class RunState:
     @property
     def agent_is_model(self) -> bool:
         """Whether the agent is a model's endpoint, whose tokens have a price."""
-        recorded = self.started.agent_is_model if self.started else None
-        return self._target.get("protocol") == "openai" if recorded is None else recorded
+        return self.started is not None and self.started.is_model
 
     @property
     def asked_model(self) -> str | None:
-        """The model that the agent was asked for; of a rehearsal only if somebody named one, or the agent is a model."""
-        if self.started is None:
-            return None
-        named = not self.started.rehearsal or self._target.get("model") or self.started.batch_id
-        return self.started.model if named or self.agent_is_model else None
+        """The model that the agent is, or that somebody named for it."""
+        return self.started.asked_model if self.started else None
 
     @property
     def served_model(self) -> str | None:
@@ -275,11 +273,6 @@ class RunState:
     def evaluator(self) -> str:
         """Who played the user; a model as in `agent_model`."""
         return with_served(self.started.evaluator, self.served.get("evaluator", {})) if self.started else ""
-
-    @property
-    def _target(self) -> dict[str, Any]:
-        found = self.job.get("target")
-        return found if isinstance(found, dict) else {}
 
     def case(self, trial: int) -> events.Case | None:
         """Return the case of a trial, started or not; None without cases."""
@@ -420,7 +413,7 @@ def apply(state: RunState, event: RunEvent) -> Change:
     if event.condition is None or event.trial is None:
         _apply_to_run(state, event)
         return Change(event.kind)
-    key = ConversationKey(event.condition, event.trial)
+    key = state.newest = ConversationKey(event.condition, event.trial)
     conversation = state.conversations.get(key)
     attempt = event.attempt or 1
     if conversation is None or attempt > conversation.attempt:

@@ -6,7 +6,7 @@ measured comes before any score; the effect of the facts is stated only if both 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
@@ -223,7 +223,7 @@ def _about_facts(run: LoadedRun) -> ConclusionFinding:
     given = {fact.fact for talk in run.talks if talk.key.condition == "supplied" for fact in talk.facts}
     if not given:
         return of.NoFactGiven(scores, trials)
-    return _effect(run, uplift, len(given))
+    return _effect(run, uplift, given)
 
 
 def _one_condition(run: LoadedRun, only: Condition) -> of.OneCondition:
@@ -237,17 +237,18 @@ def _one_condition(run: LoadedRun, only: Condition) -> of.OneCondition:
     )
 
 
-def _effect(run: LoadedRun, uplift: Difference, given: int) -> ConclusionFinding:
+def _effect(run: LoadedRun, uplift: Difference, given: Collection[int]) -> ConclusionFinding:
     """Return what knowing the facts changes, as far as the trials with both scores can show it."""
     assert uplift.mean is not None
     trials = of.Trials(len(uplift.estimate.points), run.started.trials)
-    facts = None if run.started.cases else given
+    listed = () if run.started.cases else enumerate(run.state.job.get("facts") or (), start=1)
+    facts = tuple(str(fact) for number, fact in listed if number in given)
     withheld, supplied = _paired_means(run)
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
     if withheld.score == supplied.score == 1:
-        return of.NothingToGain(trials)
+        return of.NothingToGain(facts, trials)
     if uplift.verdict == "too few":
-        return _too_few(run, uplift, trials)
+        return _too_few(run, uplift, trials, facts)
     if uplift.verdict == "same":
         assert withheld.score is not None
         return of.NoEffectOfFacts(facts, trials, withheld.score, _best_gain(run, "withheld"))
@@ -257,14 +258,17 @@ def _effect(run: LoadedRun, uplift: Difference, given: int) -> ConclusionFinding
     return of.EffectOfFacts(facts, trials, withheld, supplied, uplift.mean > 0, equal, interval, cause)
 
 
-def _too_few(run: LoadedRun, uplift: Difference, trials: of.Trials) -> of.TooFewForEffect:
+def _too_few(
+    run: LoadedRun, uplift: Difference, trials: of.Trials, facts: tuple[str, ...]
+) -> of.TooFewForEffect:
     assert uplift.mean is not None
     cases = None if uplift.of_trials else uplift.units
     needed = uplift.needed if cases is not None else FEWEST
     # Repeating a script and rules gives the same scores again, not an interval.
     alike = run.started.rehearsal and uplift.estimate.all_equal and uplift.of_trials
     penalty = _penalty(run) if trials.used == 1 else None
-    return of.TooFewForEffect(_scores(run), trials, cases, needed, alike, _cause(run, uplift.mean), penalty)
+    cause = _cause(run, uplift.mean)
+    return of.TooFewForEffect(facts, _scores(run), trials, cases, needed, alike, cause, penalty)
 
 
 def _paired_means(run: LoadedRun) -> tuple[of.SideScore, of.SideScore]:

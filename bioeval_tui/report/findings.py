@@ -305,15 +305,17 @@ class NothingToGain:
     """Full scores in both conditions."""
 
     outcome: ClassVar[Outcome] = "perfect"
+    facts: tuple[str, ...]
+    """The facts that the user gave; empty where each case has its own, here and below."""
     trials: Trials
 
 
 @dataclass(frozen=True, slots=True)
 class NoEffectOfFacts:
-    """The same score in both conditions, in every trial. `facts` is None where each case has its own."""
+    """The same score in both conditions, in every trial."""
 
     outcome: ClassVar[Outcome] = "no_difference"
-    facts: int | None
+    facts: tuple[str, ...]
     trials: Trials
     score: float
     best: Gain | None
@@ -321,9 +323,9 @@ class NoEffectOfFacts:
 
 @dataclass(frozen=True, slots=True)
 class EffectOfFacts:
-    """Different scores in both conditions. `facts` is None where each case has its own."""
+    """Different scores in both conditions."""
 
-    facts: int | None
+    facts: tuple[str, ...]
     trials: Trials
     withheld: SideScore
     supplied: SideScore
@@ -355,6 +357,7 @@ class TooFewForEffect:
     """Scores of too few trials or cases for an effect."""
 
     outcome: ClassVar[Outcome] = "too_few"
+    facts: tuple[str, ...]
     scores: tuple[SideScore, ...]
     trials: Trials
     cases: int | None
@@ -1005,18 +1008,11 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
-class AssertionsSoFar:
-    """How many assertions hold after a turn."""
+class NoLongerHolds:
+    """An assertion that has just stopped to hold."""
 
-    number: int
-    of: int
-    turn: int
-    passed: int
-    total: int
-    missing: str
-    """The first that does not hold; empty if all do."""
-    held: bool = False
-    """Whether it held before."""
+    side: Side
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -1054,18 +1050,12 @@ class AgentAsks:
 
 
 @dataclass(frozen=True, slots=True)
-class UserSignsOff:
-    """The user's last message."""
-
-    by_rules: bool
-    """Whether rules judge, not a model."""
-
-
-@dataclass(frozen=True, slots=True)
 class AwaitsVerdict:
     """A conversation that has ended and has no score yet."""
 
+    side: Side
     by_rules: bool
+    """Whether rules judge, not a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1086,8 +1076,8 @@ class EndsWithScore:
 
 
 Moment = (
-    Beginning | AssertionsSoFar | RequestJustFailed | NowTrue | FactJustGiven | ConversationsPart | AgentAsks
-    | UserSignsOff | AwaitsVerdict | EndsWithoutScore | EndsWithScore
+    Beginning | NoLongerHolds | RequestJustFailed | NowTrue | FactJustGiven | ConversationsPart | AgentAsks
+    | AwaitsVerdict | EndsWithoutScore | EndsWithScore
 )  # fmt: skip
 
 

@@ -17,12 +17,10 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.evaluation.prices import Prices, shipped_prices
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.cases import judged
 from bioeval_tui.record.events import (
     Case,
     ConversationEnded,
     EndReason,
-    ImportedFrom,
     ReviewsDrawn,
     RunEnded,
     RunStarted,
@@ -38,6 +36,7 @@ from bioeval_tui.record.reviews import ReviewedScores, fold_reviews
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState, apply_all
 from bioeval_tui.report import findings as of
 from bioeval_tui.report import rows
+from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.conclusion import Conclusion, conclude
 from bioeval_tui.report.correction import people_say
 from bioeval_tui.report.findings import (
@@ -71,36 +70,6 @@ from bioeval_tui.report.words import (
 from bioeval_tui.score import Needed, needed
 from bioeval_tui.text import clean_line, plural
 from bioeval_tui.units import date, latency
-
-
-@dataclass(frozen=True, slots=True)
-class Brief:
-    """Who was tested by whom, and on what."""
-
-    job: str
-    agent: str
-    """What the job or its address calls the agent."""
-    agent_identity: str
-    """The name and version that the agent gave itself; empty if it gave none."""
-    model: str | None
-    """The agent's model, if somebody asked for one or its server named one: `asked for X, served Y` where they differ."""
-    served_model: str | None
-    """The agent's model by the name that its server gave it; None if it gave none."""
-    evaluator: str
-    """Who played the user: `scripted`, `human`, or a model."""
-    judge: str
-    judge_prompt: str
-    """The judge's prompt and its version; empty if no model judged."""
-    rehearsal: bool
-    """Whether a script played the user and rules judged."""
-    graph: str | None
-    """The knowledge graph, with a note if it is unknown whether the agent uses it; None without one."""
-    facts: tuple[str, ...]
-    """What the simulated user knows, where the facts are supplied."""
-    tasks: tuple[tuple[str, str], ...]
-    """What the agent is asked for, with the acceptance criteria."""
-    source: ImportedFrom | None
-    """Where an imported run comes from; None for one that was held here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,22 +368,7 @@ class RunResult(LoadedRun):
     @cached_property
     def brief(self) -> Brief:
         """Who was tested by whom, and on what."""
-        state, started = self.state, self.started
-        return Brief(
-            job=started.job_name,
-            agent=started.agent,
-            agent_identity=state.agent_identity,
-            model=state.agent_model,
-            served_model=state.served_model,
-            evaluator=state.evaluator,
-            judge=state.judge,
-            judge_prompt=state.judge_prompt,
-            rehearsal=started.rehearsal,
-            graph=_graph_words(state, started),
-            facts=tuple(str(fact) for fact in state.job.get("facts") or ()),
-            tasks=tuple((str(item.get("task", "")), rows.criteria_words(item)) for item in judged(state.job)),
-            source=started.source,
-        )
+        return brief_of(self.state, self.started)
 
     @property
     def ended(self) -> RunEnded | None:
@@ -985,12 +939,6 @@ def _versions(result: RunResult) -> list[tuple[str, str]]:
         *((f"prompt {name}", digest) for name, digest in sorted(started.prompts.items())),
     ]
     return [(label, str(value)) for label, value in listed if value not in (None, "")]
-
-
-def _graph_words(state: RunState, started: RunStarted) -> str | None:
-    unknown = any(talk.agents_graph == "unknown" for talk in state.conversations.values())
-    note = " (unknown whether it is the agent's, which does not say which graph it uses)" if unknown else ""
-    return (started.graph or "") + note if started.graph or unknown else None
 
 
 def _provenance(started: RunStarted) -> list[tuple[str, Any]]:

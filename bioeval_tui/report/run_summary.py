@@ -43,6 +43,11 @@ class RunSummary:
     """Who was tested by whom, and with what."""
 
     @property
+    def agent(self) -> str:
+        """What the job or its address calls the agent."""
+        return self.identity.get("agent", "")
+
+    @property
     def uplift(self) -> float | None:
         """Supplied − withheld of a clean run."""
         withheld, supplied = self.scores.get("withheld"), self.scores.get("supplied")

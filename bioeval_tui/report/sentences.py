@@ -6,6 +6,7 @@ nothing but grammar. A finding without a writer, or a writer without an example 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, NamedTuple
@@ -211,23 +212,23 @@ def _(found: of.NoFactGiven) -> str:
 @write.register
 def _(found: of.NothingToGain) -> str:
     over = _over(found.trials, all_equal=True)
-    return f"The agent scores 1.00 with and without the facts{over}: nothing is left to gain."
+    return f"The agent scores 1.00 whether or not it can learn {_that(found.facts)}{over}: nothing is left to gain."
 
 
 @write.register
 def _(found: of.NoEffectOfFacts) -> str:
     each = _over(found.trials, all_equal=True)
     best = f"; {_largest_gain(found.best)}" if found.best else ""
-    return f"{_knowing(found.facts)} makes no difference: the agent scores {number(found.score)} either way{each}{best}."
+    return f"Knowing {_that(found.facts)} makes no difference: the agent scores {number(found.score)} either way{each}{best}."
 
 
 @write.register
 def _(found: of.EffectOfFacts) -> str:
     verb = "lifts" if found.helps else "lowers"
     over = _over(found.trials, found.interval, all_equal=found.all_equal)
-    because = f": {_because(found.cause, 'it' if found.facts == 1 else 'them')}" if found.cause else ""
+    because = f": {_because(found.cause, 'it' if len(found.facts) == 1 else 'them')}" if found.cause else ""
     span = _from_to(found.withheld, found.supplied)
-    return f"{_knowing(found.facts)} {verb} the agent {span}{over}{because}."
+    return f"Knowing {_that(found.facts)} {verb} the agent {span}{over}{because}."
 
 
 @write.register
@@ -243,8 +244,8 @@ def _(found: of.TooFewForEffect) -> str:
     lost = f"; {_penalty(found.penalty)}" if found.penalty else ""
     one = found.cases == 1 or (found.cases is None and found.trials.used == 1)
     return (
-        f"{_scores_first(found.scores)}; {_few(found)} {'is' if one else 'are'} too few to tell what difference the "
-        f"facts make ({_enough(found)}){because}{lost}."
+        f"{_scores_first(found.scores)}; {_few(found)} {'is' if one else 'are'} too few to tell what knowing "
+        f"{_that(found.facts)} changes ({_enough(found)}){because}{lost}."
     )
 
 
@@ -752,12 +753,8 @@ def _knows(found: of.Beginning) -> str:
 
 
 @write.register
-def _(found: of.AssertionsSoFar) -> str:
-    verb = "holds" if found.passed == 1 else "hold"
-    hold = f"{found.passed} of {plural(found.total, 'assertion')} {verb}"
-    yet = "no longer" if found.held else "not yet"
-    missing = f", {yet} {_title(found.missing)}" if found.missing else ""
-    return f"Conversation {found.number} of {found.of}: after turn {found.turn}, {hold}{missing}."
+def _(found: of.NoLongerHolds) -> str:
+    return f"No longer true {in_side(found.side)}: {_title(found.title)}."
 
 
 @write.register
@@ -779,15 +776,10 @@ def _(found: of.FactJustGiven) -> str:
 
 
 @write.register
-def _(found: of.UserSignsOff) -> str:
-    return f"The user signs off. {_reads(found.by_rules)} the conversation, and every assertion is checked once more."
-
-
-@write.register
 def _(found: of.AwaitsVerdict) -> str:
-    return (
-        f"The conversation has ended. {_reads(found.by_rules)} it, and every assertion is checked once more."
-    )
+    reads = "Rules judge" if found.by_rules else "The judge reads"
+    where = in_side(found.side)
+    return f"The conversation {where} has ended. {reads} it, and every assertion is checked once more."
 
 
 @write.register
@@ -984,8 +976,36 @@ def _models(models: Sequence[of.ModelScore]) -> str:
     return listed + (f", {len(models) - LISTED} more" if len(models) > LISTED else "")
 
 
-def _knowing(facts: int | None) -> str:
-    return "Knowing the facts of each case" if facts is None else f"Knowing {_spelt(facts, 'fact')}"
+MOST_FACTS, LONGEST_FACTS = 3, 110
+"""How many facts a sentence names, and in how many characters."""
+LEAST_SENTENCE = 4
+"""Minimum number of words of a sentence; `A penicillin allergy` is none."""
+_USER = "that the user "
+_SUBJECT = re.compile(r"(the|an?|s?he|they|his|her|their) ", re.IGNORECASE)
+_BRACKETS = re.compile(r"\([^()]*\)")
+
+
+def _that(facts: Sequence[str]) -> str:
+    """Return facts as a clause: `that the user lives in Sydney and takes 5 mg of warfarin`."""
+    if not facts:
+        return "the facts of each case"
+    clauses, named = list(map(_clause, facts)), list[str]()
+    for at, clause in enumerate(clauses[:MOST_FACTS]):
+        about_user = at and clause.startswith(_USER) and clauses[at - 1].startswith(_USER)
+        words = clause.removeprefix(_USER) if about_user else clause
+        if named and len(", ".join([*named, words])) > LONGEST_FACTS:
+            break
+        named.append(words)
+    if left := len(facts) - len(named):
+        named.append(plural(left, "more fact"))
+    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+
+
+def _clause(fact: str) -> str:
+    """Return a fact as `that …`, without what is in brackets; quoted if it is no sentence."""
+    text = " ".join(_BRACKETS.sub("", fact).split()).rstrip(" .")
+    is_sentence = _SUBJECT.match(text) and len(text.split()) >= LEAST_SENTENCE
+    return f"that {lower_first(_short(text, 80))}" if is_sentence else f"“{_short(text, 60)}”"
 
 
 def _because(cause: of.Cause, them: str) -> str:
@@ -1069,10 +1089,6 @@ def _checked(what: of.Checked) -> str:
 def part_title(name: str) -> str:
     """Return how a part of the score is called in a comparison, such as `from timing`."""
     return f"from {PARTS.get(name, name)}"
-
-
-def _reads(by_rules: bool) -> str:
-    return "Rules judge" if by_rules else "The judge reads"
 
 
 def _units(*, of_cases: bool) -> str:

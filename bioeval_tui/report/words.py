@@ -158,6 +158,13 @@ def cost_words(found: Spent) -> str:
     )
 
 
+def cost_short(found: Spent) -> str:
+    """Return the known cost for a narrow cell: `$0.0123`, `at least $0.0123` or `unknown`."""
+    if not found.unknown:
+        return dollars(found.known)
+    return f"at least {dollars(found.known)}" if found.known else "unknown"
+
+
 def why_unknown(found: Spent) -> str:
     """Return why some of the cost is unknown, by peer; empty if all of it is known."""
     return "; ".join(f"{peer.peer}: {peer.why_unknown}" for peer in found.unknown)

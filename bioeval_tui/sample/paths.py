@@ -12,6 +12,8 @@ from bioeval_tui.text import clean_line
 
 DEMO_JOB = "medication_reminder.yml"
 LOCAL_MODEL_JOB = "missed_dose.yml"
+SAMPLE_AGENT = "sample agent"
+"""What recordings call it."""
 
 
 def sample_jobs() -> Path:

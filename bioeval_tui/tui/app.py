@@ -182,6 +182,11 @@ class BioevalApp(App[None]):
         await self.action_go("jobs")
         cast("JobsScreen", self.screen).show_job(Path(path), repeats=repeats)
 
+    async def new_job(self) -> None:
+        """Go to the jobs, and ask for what a new one needs."""
+        await self.action_go("jobs")
+        cast("JobsScreen", self.screen).action_new_job()
+
     async def show_runs(self, words: str) -> None:
         """Go to the history, showing only runs in which every word is found."""
         await self.action_go("runs")

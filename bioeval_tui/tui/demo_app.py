@@ -60,7 +60,8 @@ class TryYourOwn(Dialog[str]):
     HEADING: ClassVar[str] = "Now try your own"
     BINDINGS: ClassVar[list[BindingType]] = bindings("try-your-own")
     DEFAULT_CSS = """
-    TryYourOwn > .dialog--box { width: 92; max-width: 100%; }
+    TryYourOwn { align: center bottom; }  /* below the medals, not over them */
+    TryYourOwn > .dialog--box { width: 100%; max-width: 100%; }
     """
 
     def compose_body(self) -> Iterable[Widget]:

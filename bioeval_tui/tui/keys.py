@@ -32,7 +32,7 @@ class Key(NamedTuple):
 
 HIDDEN = False
 LISTS = "jobs runs benchmarks"
-FORMS = "run-a-job review-form"
+FORMS = "run-a-job review-form own-agent"
 
 TABLE: tuple[Key, ...] = (
     # Everywhere
@@ -48,6 +48,7 @@ TABLE: tuple[Key, ...] = (
     Key("home", "tab", "next_list", "next list", "Go to the next list"),
     # Jobs
     Key("jobs", "r", "run", "run", "Run this job; a dialog lets you choose how", HIDDEN),
+    Key("jobs", "plus", "new_job", "new", "Make a job for your own agent"),
     Key("jobs", "ctrl+e", "edit", "edit", "Open the file in $EDITOR at its first problem"),
     Key("jobs", "A", "runs", "its runs", "Show all runs of this job"),
     Key("jobs", "tab", "preview", "preview", "Switch between the table and the text"),
@@ -180,6 +181,7 @@ TABLE: tuple[Key, ...] = (
     Key("run-a-job", "enter", "give", "start", "Start the run"),
     Key("run-a-job", "ctrl+t", "test", "test connection",
         "Check that the agent and the models answer; nothing from the job is sent"),
+    Key("own-agent", "enter", "give", "write the job", "Write the job file, and ask how to run it"),
     Key("review-form", "enter", "give", "save", "Save this review beside the recording"),
     Key(FORMS, "up", "next(-1)", "previous line", "Go to the previous line", pair="next"),
     Key(FORMS, "down", "next(1)", "next line", "Go to the next line", pair="next"),

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from bioeval_tui.evaluation.engine.run_view import Intent, RunView
 from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.grade.explanation import PRIVATE, Section
 from bioeval_tui.grade.task_report import Uncertainty
@@ -171,6 +172,13 @@ class FakeServices:
         """Return the history that was given."""
         self._fail()
         return list(self.history)
+
+    def new_job_path(self) -> Path:
+        return Path("/jobs/my-agent.yml")
+
+    async def write_job(self, path: Path, answers: Answers) -> Path:
+        self.asked.append(("write_job", (str(path), answers)))
+        return path
 
     async def jobs(self) -> Sequence[JobItem]:
         """Return the jobs that were given."""

@@ -80,6 +80,7 @@ def jobs(now: datetime | None = None) -> list[JobItem]:
             runs=3,
             scores=(0.22, 0.91, 0.64),
             last_run=now - timedelta(days=2),
+            sample=True,
         ),
         JobItem(
             Path("/home/ada/jobs/drug_interaction.yml"),
@@ -92,6 +93,7 @@ def jobs(now: datetime | None = None) -> list[JobItem]:
                 ),
             ),
             runnable=False,
+            sample=True,
         ),
         JobItem(Path("/home/ada/jobs/cohort_question.yml"), "cohort_question", JOB_TEXT, 3, 2, 4),
     ]
@@ -108,6 +110,7 @@ def run(
     now: datetime | None = None,
     rehearsal: bool = False,
     model: str = "gpt-4.1-mini",
+    agent: str = "127.0.0.1:8081",
 ) -> RunSummary:
     """Return a run; the supplied condition is 0.3 better than the withheld one."""
     scores = {"withheld": None, "supplied": None}
@@ -117,7 +120,18 @@ def run(
     began = (now or datetime.now(UTC)) - ago
     path = Path(f"/data/runs/{run_id}.jsonl")
     return RunSummary(
-        run_id, job, status, began, score, fault, dict(scores), 16 + number, path, model, rehearsal
+        run_id,
+        job,
+        status,
+        began,
+        score,
+        fault,
+        dict(scores),
+        16 + number,
+        path,
+        model,
+        rehearsal,
+        identity={"agent": agent},
     )
 
 

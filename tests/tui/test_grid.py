@@ -10,6 +10,7 @@ from driving import NARROW, WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from history import history
 from run_script import run_of_trials, scripted_run
+from textual.widgets import Static
 
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record import events
@@ -238,3 +239,26 @@ async def test_the_history_opens_the_batch_of_a_run() -> None:
         await shown(app, pilot)
         await pilot.press("escape")  # up to where the batch was opened from, not to the conversation again
         await until(pilot, lambda: app.current_mode == "runs" and not isinstance(app.screen, GridScreen))
+
+
+def test_a_conversation_that_the_judge_still_reads_has_not_ended() -> None:
+    script = run_of_trials(1, end=False)
+    scored = next(n for n, event in enumerate(scripted_run()) if isinstance(event, events.ConversationScored))
+    state = apply_all(RunState(), [script[0], *scripted_run()[1:scored]])
+    assert [glance.rank for glance in glances_of(state)] == [Rank.RUNNING, Rank.QUEUED]
+
+
+async def test_a_resize_after_the_end_lays_out_again() -> None:
+    services = batch_services()
+    services.glances = [[replace(glance, rank=Rank.DONE) for glance in glances()]]
+    async with opened(None, (120, 40), services=services) as (app, pilot):
+        grid = await shown(app, pilot)
+        await until(pilot, lambda: "■ ENDED" in screen_text(app))
+        drawn = []
+        for width in (80, 120):
+            await pilot.resize_terminal(width, 40)
+            await until(pilot, lambda width=width: grid.size.width == width)  # type: ignore[misc]
+            await loaded(app, pilot)
+            drawn.append(str(grid.query_one("#board", Static).content))
+        assert max(map(len, drawn[0].splitlines())) <= 80
+        assert max(map(len, drawn[1].splitlines())) > 80

@@ -16,9 +16,13 @@ from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import Finding
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs.jobs import JobsScreen
+from bioeval_tui.tui.jobs.own_agent import OwnAgentDialog
 from bioeval_tui.tui.jobs.run_dialog import RunDialog
 from bioeval_tui.tui.jobs.source_view import SourceView
 from bioeval_tui.tui.shared.help import HelpScreen
@@ -26,6 +30,11 @@ from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import RowList
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
+
+
+def own(*samples: str) -> list[JobItem]:
+    """Return the jobs as one's own, all but these, which are samples and stand last."""
+    return [replace(job, sample=job.name in samples) for job in history.jobs()]
 
 
 def given(**options: object) -> FakeServices:
@@ -53,7 +62,7 @@ async def test_problems_are_shown_under_their_lines(size: tuple[int, int]) -> No
 
 @SIZES
 async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> None:
-    services = given()
+    services = given(job_items=own())
     services.history = [history.run(11, "variant_triage", None, ago=timedelta(0)), *services.history]
     async with opened(None, size, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter")
@@ -92,13 +101,13 @@ async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> 
 
 
 async def test_the_dialog_remembers_your_choices_and_sample_jobs_use_the_sample_agent() -> None:
-    services = given()
+    services = given(job_items=own("medication_reminder"))
     services.preferences["run.last"] = {"agent": "url", "url": "http://kept:1", "repeats": "5"}
     async with opened(None, services=services, start="jobs") as (app, pilot):
-        await pilot.press("end", "r")
+        await pilot.press("end", "up", "r")
         await loaded(app, pilot)
         assert "http://kept:1" in screen_text(app)
-        await pilot.press("escape", "up", "r")
+        await pilot.press("escape", "down", "r")
         await loaded(app, pilot)
         assert "the sample agent" in screen_text(app)
         assert "rehearsal" in screen_text(app)
@@ -139,7 +148,7 @@ async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, 
 
 
 async def test_errors_in_the_dialog_are_shown_in_the_dialog() -> None:
-    services = given()
+    services = given(job_items=own())
     async with opened(None, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter", "left", "enter")
         await loaded(app, pilot)
@@ -386,3 +395,43 @@ async def test_a_key_shows_exactly_when_a_job_last_ran(size: tuple[int, int]) ->
         await loaded(app, pilot)
         assert f"last run {ran.astimezone():%m-%d %H:%M}" in screen_text(app)
     assert services.preferences["jobs.exact"] is True
+
+
+async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences_and_can_be_run_at_once() -> (
+    None
+):
+    services = given()
+    async with opened(None, WIDE, services=services, start="home") as (app, pilot):
+        services.history.clear()
+        await pilot.press("1")
+        await loaded(app, pilot)
+        await pilot.press("plus")
+        await until(pilot, lambda: isinstance(app.screen, OwnAgentDialog))
+        form = app.screen
+        form.query_one("#url", Input).value = "my-agent"
+        await pilot.press("enter")
+        await until(pilot, lambda: "the address needs http://" in screen_text(app))
+        form.query_one("#url", Input).value = "https://agent.example/chat"
+        form.query_one("#path", Input).value = str(Path(__file__).parent / "my-agent.yml")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(services.asked))
+    (asked, (path, answers)) = services.asked[0]
+    assert asked == "write_job"
+    assert path.endswith("my-agent.yml")
+    assert answers.url == "https://agent.example/chat"
+    assert answers.script is not None, "the first example can be rehearsed"
+
+
+async def test_a_new_job_is_valid_and_listed_wherever_it_is_saved(tmp_path: Path) -> None:
+    for folder in ("listed", "elsewhere"):
+        (tmp_path / folder).mkdir()
+    services = AppServices(
+        Settings(data_dir_override=str(tmp_path / "data")), job_places=[tmp_path / "listed"]
+    )
+    assert services.new_job_path() == tmp_path / "listed" / "my-agent.yml"
+    for path in (services.new_job_path(), tmp_path / "elsewhere" / "other.yml"):
+        await services.write_job(path, Answers(url="https://agent.example", script=None))
+        item = next(job for job in await services.jobs() if job.path == path)
+        assert item.checked
+        assert not item.errors
+    services.close()

@@ -171,7 +171,7 @@ async def test_runs_can_be_filtered_sorted_and_reversed_with_exact_times(size: t
         when = services.history[1].started_at.astimezone()
         assert f"{when:%m-%d %H:%M}" in screen_text(app)
     assert services.preferences["runs.exact"] is True
-    assert services.preferences["runs.sorting"] == [2, True]
+    assert services.preferences["runs.sorting"] == [3, True]
 
 
 async def test_a_wide_terminal_shows_the_run_and_its_trend() -> None:

@@ -9,14 +9,14 @@ import pytest
 from driving import NARROW, WIDE, loaded, opened, press_without_effect, screen_text, until
 from fakes import FakeServices, FakeView
 from medal_rows import sample_rows
-from run_script import scripted_run
+from run_script import run_of_trials, scripted_run
 from textual.pilot import Pilot
 
 from bioeval_tui.record.events import ConversationEnded, ConversationScored
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view
-from bioeval_tui.tui.live.score_card import ScoreCard
+from bioeval_tui.tui.live.score_card import RunCard, ScoreCard
 from bioeval_tui.tui.medals.medals import MedalsScreen
 from tests.unit.report.recorded import shown
 
@@ -36,7 +36,7 @@ async def card(size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[BioevalApp, 
 async def test_the_score_card_shows_both_scores_their_mean_and_rehearsal(size: tuple[int, int]) -> None:
     async with card(size) as (app, _):
         text = screen_text(app)
-        assert "rehearsal: scripted evaluator, rules judge" in text
+        assert "rehearsal: user: a script · judge: rules, no model" in text
         assert "mean of both     0.62" in text
         assert "tone (not in score)" in text
         assert "no reminder was made" in text, "the lower score is explained first"
@@ -178,3 +178,20 @@ async def test_q_also_quits_from_the_score_card() -> None:
     async with card() as (app, pilot):
         await pilot.press("q")
         await until(pilot, lambda: app._exit)
+
+
+async def test_the_card_of_several_trials_leads_with_all_of_them_and_opens_each() -> None:
+    """The headline, the digits and the rows are the same numbers; a trial's own card is one key away."""
+    services = FakeServices(FakeView(run_of_trials(4)), sample_rows())
+    async with opened(None, WIDE, services=services) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, RunCard))
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "· 4 trials" in text
+        assert "trial 2 of 4" in text
+        assert "trials with a score" in text
+        await pilot.press(*["down"] * 30, "up", "up", "up", "enter")
+        await until(pilot, lambda: type(app.screen) is ScoreCard)
+        await until(pilot, lambda: "here: trial 1 of 4" in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, RunCard))

@@ -144,13 +144,18 @@ class ReplayedRun:
         *,
         clock: Callable[[], float] = monotonic,
         timing: Timing = replay_times,
+        order: Callable[[Sequence[RunEvent]], Sequence[RunEvent]] = tuple,
         source: FollowedRun | None = None,
     ) -> None:
-        """`timing` says when events are due. With a `source`, the run is played while its engine still writes it."""
+        """`timing` says when events are due, `order` in which order.
+
+        With a `source`, the run is played while its engine still writes it.
+        """
         self.path = path
         self.run_id = path.stem
         self.speed = speed
         self._timing = timing
+        self._order = order
         self.true_times = timing is replay_times
         self._source = source
         self._reading: asyncio.Task[None] | None = None
@@ -188,8 +193,8 @@ class ReplayedRun:
                 Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code="interrupted", message=message)
             ]
 
-    def _take(self, events: Sequence[RunEvent]) -> None:
-        self._events = events
+    def _take(self, written: Sequence[RunEvent]) -> None:
+        events = self._events = self._order(written)
         if self._source is None or isinstance(events[-1], RunEnded):  # until then, the total would grow
             self.marks = turn_ends(events, self._timing)
 
@@ -198,7 +203,7 @@ class ReplayedRun:
         written: list[RunEvent] = []
         async for batch in source.events():
             written += batch
-            self._take(tuple(written))
+            self._take(written)
             if self._player is not None:
                 self._player.extend(self._events, whole=False)
         if self._player is not None:

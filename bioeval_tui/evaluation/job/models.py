@@ -685,6 +685,8 @@ class EvaluationJob(JobPart):
     program. Without it, they read it as published, and this program's extensions are allowed.
     """
 
+    about: Annotated[str, Field(max_length=200)] = ""
+    """What the job is about, in one line, for screens and reports; without it, they name the tasks."""
     target: TargetConfig
     """The agent under test."""
     aspirational_average: Positive

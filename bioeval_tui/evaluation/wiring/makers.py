@@ -44,18 +44,12 @@ from bioeval_tui.evaluation.wiring.endpoints import (
     require_agents_host,
 )
 from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, told_as, told_by
-from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.models.model import ChatModel
-
-
-def asked_model(started: RunStarted, job: EvaluationJob) -> str | None:
-    """Return the model that a recorded run asked its agent for: recordings hold the usual one also if nobody did."""
-    return None if started.model == DEFAULT_MODEL and not job.target.model else started.model
 
 
 class Makers:
@@ -98,15 +92,6 @@ class Makers:
     def telling_url(self) -> str:
         """Where the agent may say which graph it uses; empty if its protocol has no place for that."""
         return self.agent_url if self._protocol is not None and self._protocol.name == "rest" else ""
-
-    @property
-    def shown_model(self) -> str | None:
-        """The agent's model as recorded: the default only if the protocol sends the agent a model."""
-        protocol = self._protocol
-        told = (
-            protocol is None or protocol.uses is None or (protocol.has("model") and not protocol.is_function)
-        )
-        return self.model if told else self.agent_model
 
     @property
     def begins(self) -> str:

@@ -30,10 +30,10 @@ from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.record.cases import in_turn
 from bioeval_tui.record.events import MOST_TRIALS
+from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.settings import Settings, plain_environment
 from bioeval_tui.text import clean_line
 
-SAMPLE_AGENT = "sample agent"
 A_DAY_S = 86_400.0
 UNRESTRICTED_SETUP_S = 600.0
 
@@ -119,7 +119,7 @@ def assemble(
     evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
     plan = replace(
         plan,
-        model=makers.shown_model,
+        model=makers.agent_model,
         agent_is_model=makers.pays_agent,
         parallel=spec.parallel,
         shared_agent=spec.at_once,

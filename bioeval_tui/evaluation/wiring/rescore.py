@@ -21,7 +21,7 @@ from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.seams import Judge
 from bioeval_tui.evaluation.spending import UNLIMITED, counting
-from bioeval_tui.evaluation.wiring.makers import Makers, asked_model
+from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.record import events
 from bioeval_tui.record.live import only_here
 from bioeval_tui.record.names import with_served
@@ -83,7 +83,7 @@ class Rescorer:
         if folder is None and self.job.scorer.kind == "llm":
             _require_own_prompt(path, self.job.scorer.prompt)
         spec = EngineSpec(runs=(), judge_model=judge_models or None, allow_hosts=allow_hosts)
-        self._makers = Makers(self.job, folder, spec, asked_model(started, self.job), settings)
+        self._makers = Makers(self.job, folder, spec, started.asked_model, settings)
         self.hosts = self._makers.judge_hosts()
         self.judge_sees = self._makers.judge_sees()
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):

@@ -26,8 +26,8 @@ from bioeval_tui.evaluation.engine.resume import (
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec, options_of
 from bioeval_tui.evaluation.job.loading import job_snapshot, load_job, recorded_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.wiring.makers import Makers, asked_model
-from bioeval_tui.evaluation.wiring.parts import SAMPLE_AGENT, assemble
+from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.parts import assemble
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.live import is_live
 from bioeval_tui.record.outline import started_run
@@ -35,6 +35,7 @@ from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.paths import is_imported, recording_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState
+from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line, plural
 
@@ -207,7 +208,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     # Only the last event is missing: nothing is called, so changes of the job don't matter.
     if not missing(state, spec.trials):
         return _end_alone(path, started, plan)
-    makers = Makers(job, job_path.parent, spec, asked_model(started, job), settings)
+    makers = Makers(job, job_path.parent, spec, started.asked_model, settings)
     changes = [*_job_changes(job, job_path), *_prompt_changes(started, makers)]
     if changes and is_imported(path):
         raise UsageError("the imported run belongs to another job than the given one\n" + "\n".join(changes))

@@ -22,9 +22,7 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
     for name, run in (("A", found.a), ("B", found.b)):
         brief = run.brief
         rehearsal = " · rehearsal" if brief.rehearsal else ""
-        model = f" · {brief.model}" if brief.model else ""
-        agent = " · ".join(filter(None, (brief.agent, brief.agent_identity)))
-        line = f"{name}  {run.run_id}  {brief.job} · {agent}{model}{rehearsal}"
+        line = f"{name}  {run.run_id}  {brief.job} · {brief.agent_words}{rehearsal}"
         console.print(Text(line), soft_wrap=True)
     console.print()
     for side in found.conditions:
@@ -88,7 +86,7 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
 
 
 def _add_cost(table: Table, side: ConditionComparison) -> None:
-    table.add_row("cost", *(Text(words.cost_words(cost)) for cost in (side.cost_a, side.cost_b)), "")
+    table.add_row("cost", words.cost_short(side.cost_a), words.cost_short(side.cost_b), "")
     for peer in ("agent", "evaluator", "judge"):
         cells = [words.peer_tokens(cost.of(peer)) for cost in (side.cost_a, side.cost_b)]
         if any(cells):

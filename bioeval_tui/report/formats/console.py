@@ -33,7 +33,6 @@ from bioeval_tui.report.words import (
     summary_lines,
     tag_lines,
     verdict,
-    who,
 )
 from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.units import DASH, latency, number
@@ -115,16 +114,14 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
     brief = result.brief
     console.print(Text(result.conclusion.sentence, style="bold"), soft_wrap=True)
     console.print(Text(score_line(result)))
-    agent = " · ".join(
-        filter(None, (brief.agent, brief.agent_identity, brief.model if brief.served_model else None))
-    )
     prompt = f", prompt {brief.judge_prompt}" if brief.judge_prompt else ""
     console.print(
         Text(
-            f"{'rehearsal · ' if brief.rehearsal else ''}{brief.job} · {agent} · "
-            f"{who(brief.evaluator, 'evaluator')} · {who(brief.judge, 'judge')}{prompt}"
+            f"{'rehearsal · ' if brief.rehearsal else ''}{brief.job} · {brief.agent_words} · "
+            f"{brief.others_words}{prompt}"
         )
     )
+    console.print(Text(f"facts: {brief.facts_words}"), soft_wrap=True)
     for said in result.people_say:
         console.print(Text(said), soft_wrap=True)
     if result.no_uplift:

@@ -226,6 +226,11 @@ def _page(page: RunResult) -> list[str]:
     lines = [
         f"# {escape(page.brief.job)}",
         "",
+        *([escape(page.brief.about), ""] if page.brief.about else []),
+        f"Agent: {escape(page.brief.agent_words)} · {escape(page.brief.others_words)}",
+        "",
+        f"Facts: {escape(page.brief.facts_words)}",
+        "",
         f"**{escape(page.conclusion.sentence)}**",
         "",
         " · ".join([*heads, f"mean of both **{units.number(page.mean)}**"]),
@@ -237,8 +242,7 @@ def _page(page: RunResult) -> list[str]:
         "",
     ]
     if page.brief.rehearsal:
-        who = f"{words.who(page.brief.evaluator, 'evaluator')}, {words.who(page.brief.judge, 'judge')}"
-        lines += [f"This is a rehearsal: {escape(who)}.", ""]
+        lines += ["This is a rehearsal.", ""]
     lines += [f"- {escape(line)}" for line in page.warnings]
     lines += [""] if page.warnings else []
     if len(page.trial_results) > 1:

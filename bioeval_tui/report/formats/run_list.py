@@ -74,7 +74,8 @@ def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
     found = [
         RunColumn("run", lambda run: run.run_id, least=20),
         RunColumn("job", lambda run: shorten(_safe(run.job), job), least=6),
-        RunColumn("model", lambda run: shorten(_safe(_asked_for(run)), 30)),
+        RunColumn("agent", lambda run: shorten(_safe(run.agent), 14 if narrow else 30)),
+        RunColumn("model", lambda run: shorten(_safe(run.model or ""), 30)),
         RunColumn("status", status_words, least=14),
         RunColumn("started", lambda run: written(datetime.fromisoformat(run.started_at))),
         number_of("withheld", lambda run: run.scores.get("withheld")),
@@ -84,17 +85,12 @@ def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
         RunColumn("messages", lambda run: str(run.messages), right=True),
         RunColumn("fault", lambda run: _safe(run.fault)),
     ]
-    left_out = {"mean", "messages", "fault"} if narrow else set()
-    if not wide or len(set(map(_asked_for, runs))) < 2:
+    left_out = {"started", "mean", "messages", "fault"} if narrow else set()  # an id begins with the time
+    if not wide or len({run.model for run in runs}) < 2:
         left_out.add("model")
     if not wide or not any(run.reviewed for run in runs):
         left_out.add("reviewed")
     return [column for column in found if column.title not in left_out]
-
-
-def _asked_for(run: CataloguedRun) -> str:
-    """Return the agent's model; of a rehearsal only if it is one of a batch, where the models were named."""
-    return run.model or "" if not run.rehearsal or run.batch_id else ""
 
 
 def _padded(cells: Sequence[str], width: int, right: bool) -> list[str]:

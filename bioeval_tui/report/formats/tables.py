@@ -51,8 +51,8 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
             "end_reason": talk.end_reason or "not finished",
             "score": "" if score is None else number(score),
         }
-        if run.started.model and not run.brief.rehearsal:
-            metadata["model"] = run.started.model
+        if run.started.asked_model:
+            metadata["model"] = run.started.asked_model
         if talk.case is not None:
             metadata["case"] = talk.case.name
             metadata |= {"persona": talk.case.persona} if talk.case.persona else {}

@@ -225,6 +225,13 @@ def _rank(state: RunState, conversation: ConversationState, gone: bool) -> Rank:
             return Rank.NOT_MEASURED
         if conversation.score is not None and conversation.score.score is None:
             return Rank.NOT_MEASURED
+        if (
+            conversation.score is None
+            and conversation.phase == "judging"
+            and state.ended is None
+            and not gone
+        ):
+            return Rank.RUNNING  # the judge reads it
         return Rank.AGENT_FAILED if conversation.ended.reason == "agent_failed" else Rank.DONE
     if state.ended is not None or gone:
         return Rank.NOT_MEASURED

@@ -107,6 +107,10 @@ class GridScreen(BaseScreen):
         self.run_worker(self._follow(), group="grid")
         self.set_interval(LOOK_S, self._tick)
 
+    def on_resize(self) -> None:
+        """Lay out the board and the tiles for the new size, also once nothing changes any more."""
+        self.call_after_refresh(self._draw)
+
     def on_screen_resume(self) -> None:
         """Focus the tiles."""
         if self.glances:

@@ -127,7 +127,8 @@ class Batch:
                 yield found
                 await asyncio.sleep(0.01)  # the screen gets its turn between pieces
                 continue
-            if not is_running(found) or not (written or self._any_live()):
+            over = not is_running(found) and all(run.over for run in self._runs.values())
+            if over or not (written or self._any_live()):
                 for run in self._runs.values():
                     run.close()
                 yield [_never(glance) if glance.rank is Rank.QUEUED else glance for glance in self._all()]

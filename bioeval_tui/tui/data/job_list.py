@@ -67,6 +67,13 @@ class JobList:
         self._seen: dict[Path, tuple[_Stamp, JobItem | None]] = {}
         self._items: dict[Path, JobItem] = {}
 
+    def add(self, path: Path) -> Path:
+        """List a file also if it is in none of the places; return it as it is listed."""
+        known = next((one for one, _ in self._files() if one.resolve() == path.resolve()), None)
+        if known is None:
+            self._places = (*(self._places or default_folders()), path)
+        return known or path
+
     def items(self, runs: Iterable[RunSummary]) -> list[JobItem]:
         """Return the jobs with their latest scores. Unchanged jobs are the same objects as the last time.
 

@@ -6,17 +6,20 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunRequest, spec_of
+from bioeval_tui.files import write_whole
 from bioeval_tui.record.masking.current import masked
 from bioeval_tui.tui.data.preferences import Preferences
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
     from bioeval_tui.evaluation.engine.run_view import RunView
+    from bioeval_tui.evaluation.job.template import Answers
     from bioeval_tui.evaluation.wiring.doctor import Finding
     from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.runs import Runs
@@ -242,6 +245,27 @@ class AppServices:
     async def jobs(self) -> Sequence[JobItem]:
         """Return the job files as they are now, with their last scores."""
         return await asyncio.to_thread(lambda: self._jobs.items(self._runs.runs()))
+
+    def new_job_path(self) -> Path:
+        """Return a file that does not exist yet, in the first folder of jobs."""
+        folder = next((place for place in self._job_places if place.is_dir()), Path.cwd())
+        names = (f"my-agent{'' if n == 1 else f'-{n}'}.yml" for n in count(1))
+        return next(folder / name for name in names if not (folder / name).exists())
+
+    async def write_job(self, path: Path, answers: Answers) -> Path:
+        """Write a job file for these answers, and list it from now on; return its path.
+
+        Raises:
+            StorageError: the disk is full, or the folder cannot be written.
+        """
+
+        def write() -> Path:
+            from bioeval_tui.evaluation.job.template import job_text
+
+            write_whole(path, job_text(answers))
+            return self._jobs.add(path)
+
+        return await asyncio.to_thread(write)
 
     def edit(self, path: Path, line: int = 0) -> str | None:
         """Open a file in the user's editor and wait until it is closed; return a sentence saying why that failed, if it did."""

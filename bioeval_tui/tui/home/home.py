@@ -299,6 +299,8 @@ class HomeScreen(RefreshedScreen):
                     jobs=(sample_jobs() / DEMO_JOB,), sample_agent=True, mode="rehearsal", graph="embedded"
                 )
                 program.open_run(partial(services.start_run, request))
+            case "own":
+                await program.new_job()
             case "open":
                 program.open_run(partial(services.open_recording, entry.on[0]))
             case "compare":

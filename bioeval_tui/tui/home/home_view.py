@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from rich.cells import cell_len, set_cell_size
+
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.findings import CompareNext, NextFinding, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step
+from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.runs.runs_view import AGENT_FAILED, NO_SCORE, STATUS, status_of
 from bioeval_tui.tui.shared.bars_view import spark
@@ -27,7 +30,7 @@ RECENT, NEXT, PROBLEMS = 12, 5, 8
 """Maximum number of rows in each list."""
 LABELS = 34
 """Width of what stands before and after the bars of a condition."""
-Does = Literal["", "sample", "open", "compare", "review", "job", "go"]
+Does = Literal["", "sample", "own", "open", "compare", "review", "job", "go"]
 """What enter does with what `HomeEntry.on` names: runs, or a job and, to run it, how often."""
 
 
@@ -64,10 +67,10 @@ def first_steps() -> list[HomeEntry]:
             "Evaluate your own agent",
             "over HTTP, or any chat model",
             "A job is a file that names the agent, the tasks, the facts the user may share and the assertions"
-            " to check. Press Enter to see the samples and run one against your agent's URL.",
+            " to check. Press Enter, and give your agent's address and what a user wants from it.",
             command="bioeval-tui new job.yml",
-            does="go",
-            on=("jobs",),
+            does="own",
+            on=(),
         ),
         _next(
             "Grade submissions for medals",
@@ -120,9 +123,13 @@ def _next(
 def next_steps(
     runs: Sequence[RunSummary], jobs: Sequence[JobItem], previews: Mapping[str, RunPreview]
 ) -> list[HomeEntry]:
-    """Return suggestions derived from the runs, their conclusions and the jobs, most urgent first."""
+    """Return suggestions derived from the runs, their conclusions and the jobs, most urgent first.
+
+    Your own agent is suggested first until one has run.
+    """
     if not runs:
         return first_steps()
+    own = any(run.agent not in ("", SAMPLE_AGENT) and not run.imported for run in runs)
     ended = [run for run in runs if run.status == "completed" and run.measured]
     found = [_watch(run) for run in runs if run.status == "running"]
     if ended:
@@ -131,7 +138,8 @@ def next_steps(
         found += _compare(ended)
     found += _review(ended)
     found += _run_first(jobs)
-    return [*found[:NEXT], first_steps()[2]]
+    _, yours, medals = first_steps()
+    return [*([] if own else [yours]), *found[:NEXT], medals]
 
 
 def _suggest(
@@ -225,16 +233,18 @@ def _scores(run: RunSummary) -> tuple[Cell, ...]:
 def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: datetime) -> list[HomeEntry]:
     """Return the newest runs; `previews` are their conclusions by id, as far as known."""
     shown = runs[:RECENT]
-    width = max((len(run.job) for run in shown), default=0)
+    width = max((cell_len(run.job) for run in shown), default=0)
+    agents = max((cell_len(run.agent) for run in shown), default=0)
     since = max((len(ago(run.started_at, now)) for run in shown), default=0)
     found = []
     for run in shown:
         state = status_of(run)
         known = previews.get(run.run_id)
-        said = f"{plural(known.trials, 'trial')}: {known.brief}" if known and known.brief else ""
+        said = f"{known.brief}, {plural(known.trials, 'trial')}" if known and known.brief else ""
         row = (
             *_scores(run),
-            Cell(f"{run.job:<{min(width, 24)}.24}  "),
+            Cell(set_cell_size(run.job, min(width, 24)) + "  "),
+            Cell(set_cell_size(run.agent, min(agents, 20)) + "  ", "quiet"),
             Cell(f"{ago(run.started_at, now):<{since}}  ", "quiet"),
             Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
         )
@@ -243,13 +253,16 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
 
 
 def trends(runs: Iterable[RunSummary], width: int, height: int, now: datetime) -> list[Line]:
-    """Return each job's scores by condition, oldest first, as bars with their newest and best value; the newest job first."""
-    by_job: dict[str, list[RunSummary]] = {}
+    """Return the scores of each agent in each job by condition, oldest first, as bars with their newest and best value.
+
+    What ran last is first.
+    """
+    alike: dict[tuple[str, str], list[RunSummary]] = {}
     for run in runs:
         if run.status != "running":
-            by_job.setdefault(run.job, []).append(run)
+            alike.setdefault((run.job, run.agent), []).append(run)
     lines: list[Line] = []
-    for job, newest_first in by_job.items():
+    for (job, agent), newest_first in alike.items():
         shown = newest_first[: max(1, (width - LABELS) // 2)][::-1]
         rows = [row for name in CONDITIONS if (row := _trend(name, [run.scores.get(name) for run in shown]))]
         if not rows or len(lines) + len(rows) + 1 > height:
@@ -258,7 +271,14 @@ def trends(runs: Iterable[RunSummary], width: int, height: int, now: datetime) -
         scored = next(run for run in newest_first if any(value is not None for value in run.scores.values()))
         if scored is not newest_first[0]:
             first = f", the last score {ago(scored.started_at, now)}"
-        lines += [[Cell(f"{job}  ", "strong"), Cell(f"{plural(len(shown), 'run')}{first}", "quiet")], *rows]
+        lines += [
+            [
+                Cell(f"{job}  ", "strong"),
+                Cell(f"{agent}  "),
+                Cell(f"{plural(len(shown), 'run')}{first}", "quiet"),
+            ],
+            *rows,
+        ]
         if len(lines) < height:
             lines.append([])
     return lines

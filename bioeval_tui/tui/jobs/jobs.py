@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import SuspendNotSupported
@@ -15,6 +15,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
+from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
@@ -23,6 +24,9 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell, bulleted
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+
+if TYPE_CHECKING:
+    from bioeval_tui.tui.jobs.own_agent import NewJob
 
 SOON_S = 0.05
 REMEMBERED = 50
@@ -97,7 +101,7 @@ class JobsScreen(ListScreen[JobItem]):
             Cell(""),
             Cell("bioeval-tui app FOLDER shows the jobs of a folder;", "quiet"),
             Cell("bioeval-tui demo runs the sample job;", "quiet"),
-            Cell("bioeval-tui new JOB.yml asks a few questions and writes one.", "quiet"),
+            Cell(f"{self.key('new_job')}  makes a job for your own agent.", "quiet"),
             Cell(""),
             Cell(others, "quiet"),
         ]
@@ -142,6 +146,26 @@ class JobsScreen(ListScreen[JobItem]):
         """Draw; open the run dialog of the job it was requested for, once that is loaded."""
         super().redraw()
         self._run_wished()
+
+    def action_new_job(self) -> None:
+        """Ask for an agent and what a user wants from it; write the job, then ask how to run it."""
+        from bioeval_tui.tui.jobs.own_agent import OwnAgentDialog  # a dialog is loaded when it is opened
+
+        self.app.push_screen(OwnAgentDialog(self.bioeval.services.new_job_path()), self._write_job)
+
+    def _write_job(self, job: NewJob | None) -> None:
+        if job is not None:
+            self.run_worker(self._written(job), group="new-job")
+
+    async def _written(self, job: NewJob) -> None:
+        try:
+            path = await self.bioeval.services.write_job(*job)
+        except (BioevalError, OSError) as error:
+            self.tell(f"The job could not be written: {error}", bad=True)
+            return
+        self.tell(f"{home_relative(path)} was written")
+        self.show_job(path, repeats=1)
+        self.refresh_items()
 
     async def action_runs(self) -> None:
         """Show the runs of this job."""

@@ -15,7 +15,7 @@ from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.shared.bars_view import spark
 from bioeval_tui.tui.shared.cells_view import Cell, score
-from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key, text_key
+from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key
 from bioeval_tui.units import when
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _keys(job: JobItem) -> tuple[Key, ...]:
     warnings = len(job.problems) - len(job.errors)
     when = job.last_run.timestamp() if job.last_run else None
     return (
-        text_key(job.name),
+        (int(job.sample), 0.0, job.name.lower()),  # your own before the samples
         (0, -len(job.errors) * 1000.0 - warnings, job.name.lower()),
         number_key(job.tasks),
         number_key(job.facts),

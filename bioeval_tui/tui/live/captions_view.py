@@ -42,28 +42,26 @@ def introduction(*, local_model: bool = False) -> list[Cell]:
 
 
 def caption(state: RunState, trial: int) -> str:
-    """Return the current caption, or an empty string before the first conversation starts."""
+    """Return what the newest event's conversation brings; empty if its newest turn brings nothing new."""
     if state.ended is not None:
         return conclude(state).sentence
-    started = [
-        conversation for conversation in rows.trial_talks(state, trial).values() if conversation is not None
-    ]
-    if not started:
+    conversation = state.conversations.get(state.newest) if state.newest else None
+    if conversation is None:
         return ""
-    conversation = max(started, key=lambda each: each.started_at.timestamp() if each.started_at else 0.0)
     if conversation.ended is not None:
         return sentence(_end(state, conversation))
-    beginning = _beginning(state, conversation, started.index(conversation) + 1)
     if not conversation.messages:
-        return sentence(beginning)
-    return sentence(_newest(state, conversation, trial) or _checked(beginning, conversation) or beginning)
+        return sentence(_beginning(state, conversation))
+    found = _newest(state, conversation, trial) or _fallen(state, conversation)
+    return sentence(found) if found else ""
 
 
-def _beginning(state: RunState, conversation: ConversationState, number: int) -> of.Beginning:
+def _beginning(state: RunState, conversation: ConversationState) -> of.Beginning:
     facts = state.job_of(conversation.key.trial).get("facts")
+    conditions = state.started.conditions if state.started else ()
     return of.Beginning(
-        number,
-        len(rows.run_conditions(state)),
+        conditions.index(conversation.key.condition) + 1,
+        len(conditions),
         conversation.key.condition == "withheld",
         len(facts) if isinstance(facts, list) else 0,
         _is_local_model(state),
@@ -82,11 +80,9 @@ def _newest(state: RunState, conversation: ConversationState, trial: int) -> Mom
     if facts := [fact for message in turn for fact in message.facts]:
         return of.FactJustGiven(facts[-1].fact, facts[-1].asked)
     parting = rows.parting(state, trial)
-    if parting is not None and newest.message in (parting, parting + 1):
+    if newest.message == parting and list(state.conversations)[-1] == conversation.key:
         return of.ConversationsPart()
-    if _asks(conversation, newest):
-        return of.AgentAsks()
-    return of.UserSignsOff(_is_local_model(state)) if newest.signs_off else None
+    return of.AgentAsks() if _asks(conversation, newest) else None
 
 
 def _now_true(conversation: ConversationState, turn: int) -> list[str]:
@@ -100,45 +96,33 @@ def _now_true(conversation: ConversationState, turn: int) -> list[str]:
 
 
 def _asks(conversation: ConversationState, newest: MessageState) -> bool:
-    """Whether a user who knows nothing was just asked, not merely greeted, or avoids the answer."""
-    asked = conversation.messages[-2] if newest.role == "user" and len(conversation.messages) > 1 else newest
-    withheld = conversation.key.condition == "withheld"
-    return withheld and asked.role == "assistant" and asked.turn > 1 and asked.done and "?" in asked.text
+    """Whether a user who knows nothing was asked, not merely greeted, and now avoids the answer."""
+    if newest.role != "user" or len(conversation.messages) < 2 or conversation.key.condition != "withheld":
+        return False
+    asked = conversation.messages[-2]
+    return asked.turn > 1 and asked.done and "?" in asked.text
 
 
-def _checked(beginning: of.Beginning, conversation: ConversationState) -> of.AssertionsSoFar | None:
-    """Return how many assertions hold since the last turn but the first; None before that."""
-    checks = conversation.latest_checks()
-    turns = {check.after_turn for check in checks}
-    if turns <= {0, 1} or len(turns) > 1:
-        return None
-    failed = [check for check in checks if check.status != "passed"]
-    held = [
-        check for check in failed if any(old.status == "passed" for old in conversation.checks[check.index])
-    ]
-    missing = next(iter(held or failed), None)
-    return of.AssertionsSoFar(
-        beginning.number,
-        beginning.of,
-        turns.pop(),
-        len(checks) - len(failed),
-        len(checks),
-        missing.title if missing else "",
-        bool(held),
-    )
+def _fallen(state: RunState, conversation: ConversationState) -> of.NoLongerHolds | None:
+    """Return an assertion that held and does not any more since the newest turn."""
+    for checks in conversation.checks.values():
+        before = checks[-2].status if len(checks) > 1 else ""
+        if before == "passed" and checks[-1].status == "failed":
+            side = of.Side(conversation.key.condition, state.condition_title(conversation.key.condition))
+            return of.NoLongerHolds(side, checks[-1].title)
+    return None
 
 
 def _end(state: RunState, conversation: ConversationState) -> Moment:
     """Return what came of a conversation, as far as it is judged."""
+    side = of.Side(conversation.key.condition, state.condition_title(conversation.key.condition))
     if conversation.score is None:
-        return of.AwaitsVerdict(_is_local_model(state))
+        return of.AwaitsVerdict(side, _is_local_model(state))
     if conversation.score.score is None:
         return of.EndsWithoutScore(conversation.score.reason)
     checks = sorted(conversation.latest_checks(), key=lambda check: check.index)
     failed = [check.title for check in checks if check.status == "failed"]
     named = failed or [check.title for check in checks]
-    condition = conversation.key.condition
-    side = of.Side(condition, state.condition_title(condition))
     return of.EndsWithScore(
         of.SideScore(side, conversation.score.score),
         len(conversation.final_checks),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
@@ -17,11 +17,13 @@ from textual.widget import Widget
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
+from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.heads_view import Head
 from bioeval_tui.tui.live.spans import Waterfall
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.rows_widget import Labelled
 from bioeval_tui.tui.shared.tab_line_widget import TabLine
 from bioeval_tui.tui.shared.tones import paint, spread
 
@@ -54,6 +56,9 @@ class ConversationFrame(Vertical):
         border-title-background: $background;
         &.-active { border: round $primary; }
         & > Transcript { height: 1fr; }
+        & > .frame--brief { height: 1fr; padding: 0 1; display: none; }
+        &.-waiting > Transcript { height: 0; }
+        &.-waiting > .frame--brief { display: block; }
     }
     """
 
@@ -61,12 +66,16 @@ class ConversationFrame(Vertical):
         super().__init__(id=f"frame-{condition}")
         self.condition = condition
         self.transcript = LiveTranscript()
+        self.brief = Labelled()
+        """What is tested, shown until the conversation starts."""
         self._conversation: ConversationState | None = None
         self._head: Head | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay out the transcript."""
+        """Lay out the transcript, and the brief in its place."""
         yield self.transcript
+        with VerticalScroll(classes="frame--brief", can_focus=False):
+            yield self.brief
 
     def on_click(self) -> None:
         """The frame belongs to its conversation."""
@@ -88,6 +97,16 @@ class ConversationFrame(Vertical):
         if self._head is not None:
             self.show_head(self._head, self.has_class("-active"))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it shows neither a conversation nor the brief."""
+        return self._conversation is None and not self.has_class("-waiting")
+
+    def show_brief(self, brief: Brief) -> None:
+        """Show what is tested, as long as there is no conversation."""
+        self.brief.show(heads_view.brief_lines(brief))
+        self.add_class("-waiting")
+
     def show_parting(self, message: int | None) -> None:
         """Mark the first message that the other condition does not share."""
         self.transcript.part_at(message)
@@ -98,6 +117,7 @@ class ConversationFrame(Vertical):
         """Show a conversation, or what changed in the one that is shown."""
         if conversation is not self._conversation:
             self._conversation = conversation
+            self.remove_class("-waiting")
             self.transcript.show(conversation)
         elif change is not None:
             if change.kinds & WHOLE:
@@ -240,6 +260,8 @@ class Conversations(Vertical):
         for frame in self.frames.values():
             active = frame.condition == self.watched.condition
             frame.show_head(heads_view.head(state, frame.condition, trial, self.watched.link.now), active)
+            if state.started is not None and frame.is_empty:
+                frame.show_brief(brief_of(state, state.started))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
         for frame in self.frames.values():
             frame.show_parting(parting)

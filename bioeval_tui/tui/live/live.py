@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.record.names import SPEAKERS
+from bioeval_tui.report.brief import brief_of
 from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, operator
@@ -59,6 +60,9 @@ class LiveScreen(BaseScreen):
     LiveScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & #banner { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
+        & #brief { height: 1; padding: 0 2; display: none; }
+        &.-running #brief { display: block; }
+        &.-presenting #brief, &.-short #brief { display: none; }
         & #caption { height: auto; min-height: 3; max-height: 4; padding: 1 2 0 2; display: none; text-align: center; text-style: bold; background: $panel; }
         &.-captions.-running #caption { display: block; }
         &.-narrow #caption { min-height: 2; max-height: 3; padding: 0 1; }
@@ -104,7 +108,7 @@ class LiveScreen(BaseScreen):
         self._card_shown = False
         self._left_card: Selection | None = None
         """The row of the score card from which the evidence was opened; `esc` returns there."""
-        self._banner = ""
+        self._banner = self._caption = ""
         self._undrawn = Changes()
         for owner in (self.operator, self.replay, self.conversations, self.panels, self.stage, self.find):
             self.key_owners.add(owner, owner.KEYS)
@@ -112,6 +116,7 @@ class LiveScreen(BaseScreen):
     def compose_body(self) -> Iterable[Widget]:
         """Conversations, panels, and the lines for typing."""
         yield Static(id="banner", markup=False)
+        yield Static(id="brief", markup=False)
         yield Static(id="notice", markup=False)
         yield self.conversations
         yield self.stage
@@ -172,7 +177,7 @@ class LiveScreen(BaseScreen):
             await self._replace_link(old.anew(), keep=True)
 
     async def _replace_link(self, link: RunLink, *, keep: bool = False) -> None:
-        old, self.watched.link = self.link, link
+        old, self.watched.link, self._caption = self.link, link, ""
         self.workers.cancel_group(self, "feed")
         self._card_shown = False
         self._show_all()
@@ -302,17 +307,25 @@ class LiveScreen(BaseScreen):
         self.stage.show()
         self.show_caption()
         if state is not None:
+            self._show_brief(state)
             self.conversations.show_heads()
             self.panels.show()
             self.operator.show()
         self.refresh_keys()
+
+    def _show_brief(self, state: RunState) -> None:
+        """Show in one line what is tested: it stays while conversations fill the screen."""
+        if state.started is not None:
+            line = paint(*heads_view.brief_line(brief_of(state, state.started)))
+            self.query_one("#brief", Static).update(line.truncate(max(1, self.size.width - 4), ellipsis=True))
 
     def show_caption(self) -> None:
         """Show the caption if captions are on, and whether the demo is paused."""
         state, play = self.state, self.watched.playback
         if not self.bioeval.captions or state is None:
             return
-        words = self.bioeval.caption(state, self.watched.trial)
+        # A turn that brings nothing new leaves the caption as it is.
+        words = self._caption = self.bioeval.caption(state, self.watched.trial) or self._caption
         waits = play is not None and play.paused and state.ended is None
         line = (
             Content.assemble(("‖ paused, space continues   ", "$text-warning"), words)

@@ -100,7 +100,9 @@ def assertion_marks(checks: Sequence[AssertionChecked]) -> dict[int, Cell]:
 
 
 def latest_mark(row: rows.AssertionRow, condition: Condition) -> Cell:
-    """Return the mark of the newest check, the final one first; `·` before any."""
+    """Return the mark of the newest check, the final one first; `·` before any, `–` for one of the other condition."""
+    if row.outcome(condition) == "elsewhere":
+        return Cell("–", "quiet")
     found = assertion_marks(row.timelines[condition])
     return final_mark(row.finals[condition]) or (found[max(found)] if found else Cell("·", "quiet"))
 

@@ -16,17 +16,17 @@ from textual.widgets import Digits, Static
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.result import RunResult, result_of, reviewed
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.text import shorten
+from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.panels import DrawnPanel, names_head, title_lines, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.shared.bars_view import Steps, step_plot
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone
 from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList, hanging
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
 from bioeval_tui.units import signed
 
@@ -117,7 +117,7 @@ class EvidenceRows(RowList):
         card = self.screen
         if action != "choose":
             return super().check_action(action, parameters)
-        return isinstance(card, ScoreCard) and card.evidence is not None
+        return isinstance(card, ScoreCard) and card.opens
 
 
 class ScoreCard(Dialog[CardEvidence]):
@@ -133,7 +133,7 @@ class ScoreCard(Dialog[CardEvidence]):
     DEFAULT_CSS = """
     ScoreCard {
         & > .dialog--box { width: 100%; max-width: 160; height: auto; max-height: 100%; }
-        & .card--line { height: auto; }
+        & .card--line, & .card--facts { height: auto; }
         & #conclusion { height: auto; text-style: bold; margin-top: 1; }
         & #headline { height: 4; margin-top: 1; }
         & .card--score { width: 20; height: 4; }
@@ -160,7 +160,7 @@ class ScoreCard(Dialog[CardEvidence]):
         }
         &.-narrow, &.-short {
             & .dialog--heading, & KeysFooter { margin: 0; }
-            & .card--score { display: none; }
+            & .card--score, & .card--facts { display: none; }
             & .card--bars { margin: 0; }
             & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
             & #details { margin-top: 0; height: 4; }
@@ -187,10 +187,19 @@ class ScoreCard(Dialog[CardEvidence]):
         self._trial = result.trial(trial)
         self._both = self._trial.by_condition
         self._is_empty = score_card_view.is_empty(self._trial)
-        self._rows = score_card_view.rows(result, self._trial)
+        self._rows = self._listed()
         self._condition = looked_at.condition if looked_at else score_card_view.to_explain(self._trial)
-        self._list = EvidenceRows()
+        self._list, self._side = EvidenceRows(), GainsPanel()
         self._list.cursor = looked_at.row if looked_at else 0
+
+    def _listed(self) -> list[score_card_view.Row]:
+        """Return the rows."""
+        return score_card_view.rows(self._result, self._trial)
+
+    def _value(self, condition: Condition) -> float | None:
+        """Return a condition's score in large digits."""
+        held = self._both[condition]
+        return held.score if held else None
 
     @property
     def looked_at(self) -> Selection:
@@ -214,12 +223,14 @@ class ScoreCard(Dialog[CardEvidence]):
             yield Static(
                 Content("\n").join([paint(note) for note in notes]), classes="card--line", markup=False
             )
+        facts = f"facts: {self._result.brief.facts_words}"
+        yield Static(Content.styled(facts, "$quiet"), classes="card--facts", markup=False)
         with Horizontal(id="headline"):
-            for name, conversation in self._both.items():
+            for name in self._both:
                 with Vertical(classes="card--score"):
                     yield Static(Content.styled(self._result.condition_name(name), "$quiet"), markup=False)
-                    value = score_card_view.score_words(conversation).replace("–", "-")
-                    yield Digits(value, classes=f"-{score_card_view.tone(conversation)}")
+                    value = self._value(name)
+                    yield Digits(score(value).replace("–", "-"), classes=f"-{score_tone(value)}")
             yield Static(self._rest(), classes="card--rest", markup=False)
         yield Static(id="reviewed", markup=False)
         yield DrawnPanel(classes="card--bars")
@@ -227,20 +238,27 @@ class ScoreCard(Dialog[CardEvidence]):
             with Vertical(id="table"):
                 yield DrawnPanel(classes="card--head")
                 yield self._list
-            yield GainsPanel()
+            yield self._side
         yield Static(id="details", markup=False)
         yield Static(Content(score_card_view.faults(self._result)), id="faults", markup=False)
 
     def _rest(self) -> Content:
         if self._result.only_condition:
             return Content.styled("mean and uplift need both conditions", "$quiet")
-        mean = score_card_view.mean(self._result, self._trial)
+        mean, uplift = self._totals()
         return Content.assemble(
             ("mean of both     ", "$quiet"),
             (mean, "bold"),
             "\n" if self._roomy else "   ",
             ("uplift by facts  ", "$quiet"),
-            paint(score_card_view.total_uplift(self._result, self._trial)),
+            paint(uplift),
+        )
+
+    def _totals(self) -> tuple[str, Cell]:
+        """Return the mean of both conditions, and the difference that the facts make."""
+        return (
+            score_card_view.mean(self._result, self._trial),
+            score_card_view.total_uplift(self._result, self._trial),
         )
 
     def on_mount(self) -> None:
@@ -339,8 +357,12 @@ class ScoreCard(Dialog[CardEvidence]):
     def _show_condition(self) -> None:
         self.query_one(".card--head", DrawnPanel).refresh()
         self.query_one(".card--bars", DrawnPanel).refresh()
-        self.query_one(GainsPanel).show(self._result, self._trial, self._condition)
+        self._show_side()
         self._show_details(self._list.cursor)
+
+    def _show_side(self) -> None:
+        """Draw what stands beside the rows: what would raise the condition's score."""
+        self._side.show(self._result, self._trial, self._condition)
 
     def _show_details(self, index: int) -> None:
         row = self._rows[index]
@@ -360,6 +382,11 @@ class ScoreCard(Dialog[CardEvidence]):
     def evidence(self) -> CardEvidence | None:
         """The target of enter: the first quotation of the selected row and condition."""
         return self._rows[self._list.cursor].evidence.get(self._condition)
+
+    @property
+    def opens(self) -> bool:
+        """Whether enter does something on the selected row."""
+        return self.evidence is not None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A run in progress cannot be run again; a single condition cannot be switched, and nothing has no review."""
@@ -413,7 +440,79 @@ class ScoreCard(Dialog[CardEvidence]):
         self.bioeval.run_again()
 
 
+class RunCard(ScoreCard):
+    """The card of several trials: means and shares over all of them, then each trial, which enter opens."""
+
+    ABOUT = (
+        "The mean scores of both conditions over all trials. Tasks and assertions say in how many trials they "
+        "were passed. Press Enter on a trial to see its own card."
+    )
+
+    def __init__(self, result: RunResult, looked_at: Selection | None = None) -> None:
+        super().__init__(result, result.trials[0], looked_at)
+
+    @property
+    def heading(self) -> str:
+        """What was evaluated."""
+        return f"{score_card_view.subject(self._result)} · {plural(self._result.planned_trials, 'trial')}"
+
+    def _listed(self) -> list[score_card_view.Row]:
+        return score_card_view.run_rows(self._result)
+
+    def _value(self, condition: Condition) -> float | None:
+        return self._result.scores[condition]
+
+    def _totals(self) -> tuple[str, Cell]:
+        return score_card_view.run_totals(self._result)
+
+    def _bars(self, width: int) -> Content:
+        column = max(COLUMN, *(cell_len(self._result.condition_name(name)) + 2 for name in self._both))
+        room = width - column - 4
+        lines = []
+        for name in self._both:
+            start = left(Cell(self._result.condition_name(name), "quiet"), column)
+            lines.append(
+                paint(start, Cell("0 ", "quiet"), *score_card_view.spread_of(self._result, name, room))
+            )
+            if self._roomy:
+                lines.append(
+                    paint(" " * column, Cell(score_card_view.spread_words(self._result, name), "quiet"))
+                )
+        return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
+
+    def _show_side(self) -> None:
+        lines = score_card_view.run_notes(self._result)
+        self._side.draw(
+            lambda width: Content("\n").join([part for line in lines for part in hanging(line, width)])
+        )
+
+    @property
+    def _chosen_trial(self) -> int | None:
+        return self._rows[self._list.cursor].trial
+
+    @property
+    def opens(self) -> bool:
+        """Whether a trial is selected."""
+        return self._chosen_trial is not None
+
+    @on(RowList.Chosen)
+    def _trial_chosen(self) -> None:
+        if (trial := self._chosen_trial) is not None:
+            self.app.push_screen(ScoreCard(self._result, trial), self._trial_closed)
+
+    def _trial_closed(self, evidence: CardEvidence | None) -> None:
+        if evidence is not None:
+            self.dismiss(evidence)
+
+    def copies(self) -> Sequence[Copied]:
+        """The whole card."""
+        return (Copied("the score card", lambda: score_card_view.run_as_text(self._result)),)
+
+
 def card_of(state: RunState, trial: int, looked_at: Selection | None = None) -> ScoreCard | None:
-    """Return the card of a run as far as it is known; None before it starts."""
+    """Return the card of a run as far as it is known, over all trials where there are several; None before it starts."""
     result = result_of(state)
-    return ScoreCard(result, trial, looked_at) if result is not None else None
+    if result is None:
+        return None
+    several = result.planned_trials > 1 and result.trials
+    return RunCard(result, looked_at) if several else ScoreCard(result, trial, looked_at)

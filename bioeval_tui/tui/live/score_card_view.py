@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bioeval_tui.report import rows as report_rows
 from bioeval_tui.report import words
 from bioeval_tui.report.message_blocks import plain
-from bioeval_tui.report.sentences import NEEDS_BOTH
+from bioeval_tui.report.sentences import NEEDS_BOTH, interval_words
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone, uplift
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.reviews import ReviewedScores
     from bioeval_tui.report.result import ConversationResult, RunResult, TrialResult
+    from bioeval_tui.report.statistics.estimates import Proportion
 
 SIGNS: dict[str, tuple[str, Tone]] = {
     "timing": ("─", "plain"),
@@ -123,14 +124,14 @@ class Row:
     uplift: Cell = NOTHING
     details: dict[Condition, list[Cell]] = field(default_factory=dict)
     evidence: dict[Condition, CardEvidence] = field(default_factory=dict)
+    trial: int | None = None
+    """The trial that the row is, on a card of several."""
 
 
 def subject(result: RunResult) -> str:
     """Return what was evaluated, in one line."""
     brief = result.brief
-    parts = [brief.job, brief.agent]
-    if result.asked_model and not brief.rehearsal:
-        parts.append(result.asked_model)
+    parts = [brief.job, brief.agent_words]
     parts.append(plural(len(result.conversations), "conversation"))
     if result.worked_s is not None:
         parts.append(duration(result.worked_s))
@@ -174,11 +175,13 @@ def why_empty(trial: TrialResult) -> list[list[Cell]]:
 
 def notes(result: RunResult) -> list[Cell]:
     """Return the caveats on the scores."""
-    found: list[Cell] = []
     brief = result.brief
-    if brief.rehearsal:
-        played = words.who(brief.evaluator, "evaluator")
-        found.append(Cell(f"rehearsal: {played}, {words.who(brief.judge, 'judge')}", "warn"))
+    found = [
+        Cell(
+            f"{'rehearsal: ' if brief.rehearsal else ''}{brief.others_words}",
+            "warn" if brief.rehearsal else "quiet",
+        ),
+    ]
     if result.no_uplift:
         found.append(Cell(result.no_uplift, "warn"))
     unmeasured: dict[str, list[str]] = {}
@@ -410,6 +413,110 @@ def _fact_row(both: Both) -> Row:
         if facts:
             evidence[condition] = CardEvidence(condition, facts[0].message, None)
     return Row("  ", Cell("facts given", "quiet"), cells, details=details, evidence=evidence)
+
+
+# Several trials
+
+
+def run_rows(result: RunResult) -> list[Row]:
+    """Return the lines of a card of several trials: tasks and assertions over all of them, then each trial."""
+    return [*_task_shares(result), *_assertion_shares(result), *map(_trial_row, result.trial_results)]
+
+
+def _task_shares(result: RunResult) -> list[Row]:
+    gains = {found.title: found.difference.mean for found in result.summary.task_uplifts}
+    rows: dict[tuple[int, str], Row] = {}
+    for side in result.summary.conditions:
+        for task in side.tasks:
+            # A task of one trial alone belongs to its case, of which there may be thousands.
+            if task.passed.total > 1 or not result.has_cases:
+                row = rows.setdefault(
+                    (task.number, task.title),
+                    Row(f"{task.number} ", Cell(task.title), {}, uplift(gains.get(task.title))),
+                )
+                row.cells[side.condition] = _share(task.passed)
+                row.details[side.condition] = [Cell(f"mean score {score(task.score.mean)}")]
+    return [rows[key] for key in sorted(rows)]
+
+
+def _assertion_shares(result: RunResult) -> list[Row]:
+    rows: dict[tuple[int, str], Row] = {}
+    for side in result.summary.conditions:
+        for check in side.assertions:
+            if check.held.total > 1 or not result.has_cases:
+                key = (check.index, check.title)
+                row = rows.setdefault(key, Row(f"{check.weight:g}× ", Cell(check.title), {}))
+                row.cells[side.condition] = _share(check.held)
+                if check.not_measured:
+                    lost = f"could not be measured in {plural(check.not_measured, 'trial')}"
+                    row.details[side.condition] = [Cell(lost, "warn")]
+    return [rows[key] for key in sorted(rows)]
+
+
+def _share(found: Proportion) -> Cell:
+    if not found.total:
+        return Cell("–", "quiet")
+    words = f"{found.successes}/{found.total}"
+    if found.successes == found.total:
+        return Cell(f"✓ {words}", "good")
+    return Cell(f"◐ {words}", "warn") if found.successes else Cell(f"✗ {words}", "bad")
+
+
+def _trial_row(trial: TrialResult) -> Row:
+    cells = {name: Cell(score_words(held), tone(held)) for name, held in trial.by_condition.items()}
+    details = {name: [Cell("enter opens this trial's card", "quiet")] for name in trial.by_condition}
+    return Row("  ", Cell(trial.name), cells, uplift(trial.uplift), details, trial=trial.trial)
+
+
+def run_totals(result: RunResult) -> tuple[str, Cell]:
+    """Return the mean of both conditions over all trials, and the difference that the facts make."""
+    found = result.summary.uplift
+    if not result.clean:
+        return score(result.mean), Cell(f"not shown: {result.cleanness}", "warn")
+    return score(result.mean), uplift(found.mean if found else None)
+
+
+def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
+    """Return a condition's scores as dots on a line from 0 to 1; `●` for one trial, a digit for several alike."""
+    places = Counter(round(value * (width - 1)) for value in _points(result, condition))
+    cells = [
+        Cell("·", "quiet")
+        if not (count := places[at])
+        else Cell("●" if count == 1 else str(count) if count < 10 else "█", "busy")
+        for at in range(width)
+    ]
+    return [*cells, Cell(" 1", "quiet")]
+
+
+def spread_words(result: RunResult, condition: Condition) -> str:
+    """Return how many trials stand on the line, and the mean's interval where there is one."""
+    found = result.summary.of(condition)
+    said = f"{plural(len(_points(result, condition)), 'trial')} with a score"
+    if found is not None and found.score.interval is not None:
+        said += f", mean {score(found.score.mean)}, 95 % interval {interval_words(found.score.interval)}"
+    return said
+
+
+def _points(result: RunResult, condition: Condition) -> Sequence[float]:
+    found = result.summary.of(condition)
+    return found.score.points if found else ()
+
+
+def run_notes(result: RunResult) -> list[list[Cell]]:
+    """Return what is known over all trials: each score's interval, pass^k, response times, cost."""
+    return [[Cell(f"{about}: ", "quiet"), Cell(said)] for about, said in words.summary_lines(result.summary)]
+
+
+def run_as_text(result: RunResult) -> str:
+    """Return the card of several trials as plain lines, values separated by tabs."""
+    mean_of_both, gain = run_totals(result)
+    lines = [conclusion(result).text, subject(result), *(note.text for note in notes(result))]
+    lines += [f"{result.condition_name(name)}\t{score(value)}" for name, value in result.scores.items()]
+    lines += [f"mean of both\t{mean_of_both}", f"uplift by facts\t{gain.text}"]
+    for row in run_rows(result):
+        cells = [row.cells[name].text if name in row.cells else "–" for name in result.conditions]
+        lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells, row.uplift.text]).rstrip())
+    return "\n".join(lines)
 
 
 def faults(result: RunResult) -> str:

@@ -153,14 +153,28 @@ class StageChart(Widget):
         return Content("\n").join(lines)
 
 
-def _assertions(state: RunState, trial: int, width: int) -> Content:
-    """Return a line for each of the first assertions: its newest mark in each condition, and what it says."""
-    lines = [Content.styled("assertions", "$foreground")]
-    for row in rows.assertion_rows(state, trial)[:MOST_ASSERTIONS]:
-        found = [paint(panels.latest_mark(row, condition)) for condition in heads_view.conditions(state)]
-        start = Content.assemble("  ", Content(" ").join(found), "  ")
-        lines.append(wrapped_row(start, row.title, (), width, 2))
-    return Content("\n").join(lines) if len(lines) > 1 else Content("")
+def _checks(state: RunState, trial: int, width: int) -> Content:
+    """Return the facts, then a line for each task and each of the first assertions, with its mark in each condition."""
+    names = [state.condition_name(condition) for condition in heads_view.conditions(state)]
+    columns = [panels.column_for(names)] * len(names)
+    head = [
+        Content.assemble(" " * (width - sum(columns)), line) for line in panels.names_head(names, columns)
+    ]
+    talks = rows.trial_talks(state, trial)
+    lines = [paint(*line) for line in heads_view.facts_lines(state, trial)]
+    listed = [
+        (Cell(row.title), [panels.task_cell(row, name, talk) for name, talk in talks.items()])
+        for row in rows.task_rows(state, trial)
+    ]
+    checked = [
+        (Cell(row.title, "quiet"), [panels.latest_mark(row, name) for name in talks])
+        for row in rows.assertion_rows(state, trial)[:MOST_ASSERTIONS]
+    ]
+    lines += [Content(""), *head] if listed or checked else []
+    for title, marks in (*listed, *checked):
+        cells = [right(mark, column) for mark, column in zip(marks, columns, strict=True)]
+        lines.append(wrapped_row(Content(""), title, cells, width, 2))
+    return Content("\n").join(lines)
 
 
 class Stage(Vertical):
@@ -209,7 +223,7 @@ class Stage(Vertical):
             score.display = score.condition in held
             score.show(state, watched.trial, score.condition == active)
         self._chart.show(state, watched.trial, active, watched.link.now)
-        self._assertions.update(_assertions(state, watched.trial, self.size.width or STAGE_WIDTH))
+        self._assertions.update(_checks(state, watched.trial, self.size.width or STAGE_WIDTH))
         self._conclusion.display = state.ended is not None
         if state.ended is not None:
             self._conclusion.update(Content(cast("Program", self.app).caption(state, watched.trial)))

@@ -134,8 +134,8 @@ def forest(found: Difference | None, reach: float, width: int) -> Line:
 
 
 def _run_line(name: str, run: RunResult, width: int) -> Line:
-    played = "rehearsal" if run.brief.rehearsal else run.brief.model or ""
-    rest = f"  {run.brief.job} · {date(run.started_at)} · {played} · run {run.run_id}"
+    played = " · rehearsal" if run.brief.rehearsal else ""
+    rest = f"  {run.brief.agent_words} · {run.brief.job}{played} · {date(run.started_at)} · run {run.run_id}"
     return [Cell(f"{name} ", "strong"), Cell(shorten(rest, max(8, width - 2)))]
 
 

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 Line = list[Cell]
 TREND = 40
-STARTED = 3
+STARTED = 4
 """The column of the time at which a run began: what the table is sorted by at first."""
 
 COLUMNS: tuple[Column, ...] = (
     Column("job", 0),
+    Column("agent", 18, False, 2),
     Column("", 1),
     Column("status", 14),
     Column("started", 12, False, 1),
@@ -66,9 +67,9 @@ def listing() -> Listing[RunSummary]:
 
 
 def _words(run: RunSummary) -> str:
-    played = f"rehearsal {_asked_for(run)}" if run.rehearsal else run.model or ""
+    played = f"rehearsal {run.model or ''}" if run.rehearsal else run.model or ""
     fault = "no fault" if run.fault == "none" else f"fault {run.fault}"
-    return f"{run.job} {status_of(run).text} {fault} {played} {run.run_id}"
+    return f"{run.job} {run.agent} {status_of(run).text} {fault} {played} {run.run_id}"
 
 
 _RANK: dict[Status, int] = {"running": 0, "failed": 1, "interrupted": 2, "cancelled": 3, "completed": 4}
@@ -80,6 +81,7 @@ def _keys(run: RunSummary) -> tuple[Key, ...]:
     gain = supplied - withheld if supplied is not None and withheld is not None else None
     return (
         text_key(run.job),
+        text_key(run.agent),
         (0, newest, ""),
         (_RANK[run.status], newest, ""),
         (0, newest, run.run_id),
@@ -89,7 +91,7 @@ def _keys(run: RunSummary) -> tuple[Key, ...]:
         number_key(gain),
         number_key(float(run.messages)),
         text_key("" if run.fault == "none" else run.fault),
-        text_key(_asked_for(run)),
+        text_key(run.model or ""),
     )
 
 
@@ -97,6 +99,7 @@ def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[st
     """Return a run's cells by column name. `exact` shows day and time instead of how long ago it was."""
     return {
         "job": Cell(run.job),
+        "agent": Cell(run.agent),
         "": Cell(MARK if marked else "", "busy"),
         "status": status_of(run),
         "started": Cell(when(run.started_at, now, exact=exact), "quiet"),
@@ -106,22 +109,24 @@ def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[st
         "uplift": uplift(run.uplift),
         "messages": Cell(f"{run.messages:,}", "quiet"),
         "fault": Cell("–", "quiet") if run.fault == "none" else Cell(run.fault, "warn"),
-        "model": Cell(_asked_for(run) or "–", "quiet"),
+        "model": Cell(run.model or "–", "quiet"),
     }
-
-
-def _asked_for(run: RunSummary) -> str:
-    """Return the agent's model; of a rehearsal only if it is one of a batch, where the models were named."""
-    return run.model or "" if not run.rehearsal or run.batch_id else ""
 
 
 def _score(value: float | None) -> Cell:
     return Cell(score(value), "plain" if value is not None else "quiet")
 
 
-def trend(runs: Iterable[RunSummary], job: str) -> list[RunSummary]:
-    """Return the job's ended runs, oldest first; runs of one condition have no mean and are left out."""
-    ended = [run for run in runs if run.job == job and run.status != "running" and not run.only_condition]
+def trend(runs: Iterable[RunSummary], of: RunSummary) -> list[RunSummary]:
+    """Return the ended runs of the same job with the same agent, oldest first.
+
+    Runs of one condition have no mean and are left out.
+    """
+    ended = [
+        run
+        for run in runs
+        if (run.job, run.agent) == (of.job, of.agent) and run.status != "running" and not run.only_condition
+    ]
     return sorted(ended, key=lambda run: run.started_at)
 
 
@@ -129,23 +134,22 @@ def card(
     run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, found: RunPreview | None = None
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
-    asked = f"; the agent was asked for {run.model}" if _asked_for(run) else ""
-    played = f"rehearsal{asked}" if run.rehearsal else f"model {run.model or 'not known'}"
+    agent = " · ".join(filter(None, (run.agent, run.model)))
     began = date(run.started_at, seconds=True)
     lines: list[Line] = [
-        [Cell(run.job, "strong"), Cell("  "), status_of(run)],
+        [Cell(run.job, "strong"), Cell(f" · {agent or 'agent not known'}  "), status_of(run)],
         [],
         *([[Cell(found.sentence, "strong")], [], *_preview_lines(found)] if found else []),
         *_score_lines(run, found.names if found else {}),
         [],
         [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
-        [Cell(played, "warn" if run.rehearsal else "plain")],
+        *([[Cell("rehearsal", "warn")]] if run.rehearsal else []),
         [Cell(plural(run.messages, "message"))],
         [Cell("no fault", "quiet") if run.fault == "none" else Cell(f"fault: {run.fault}", "warn")],
         [],
     ]
-    return lines + trend_lines(trend(runs, run.job), run, width)
+    return lines + trend_lines(trend(runs, run), run, width)
 
 
 def _preview_lines(found: RunPreview) -> list[Line]:
@@ -221,14 +225,14 @@ def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> l
     """Return a job's means, oldest first, and how the newest compares with the one before."""
     if not history:
         both = " with both conditions" if run.only_condition else ""
-        return [[Cell(f"no run of this job{both} has ended yet", "quiet")]]
+        return [[Cell(f"no run of this job with this agent{both} has ended yet", "quiet")]]
     shown = list(history)[-max(1, min(TREND, width)) :]
     bars = spark([one.score for one in shown], len(shown))
     at = next((n for n, one in enumerate(shown) if one.run_id == run.run_id), None)
     pointer = "" if at is None else " " * at + "▲"
     known = [one.score for one in history if one.score is not None]
     lines: list[Line] = [
-        [Cell(f"means of {plural(len(history), 'run')} of this job, 0 to 1", "quiet")],
+        [Cell(f"means of {plural(len(history), 'run')} of this job and agent, 0 to 1", "quiet")],
         [Cell(bars, "busy")],
     ]
     if pointer:

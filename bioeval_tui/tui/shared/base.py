@@ -81,6 +81,7 @@ _NAMES = {
     "left_square_bracket": "[",
     "right_square_bracket": "]",
     "equals_sign": "=",
+    "plus": "+",
     "enter": "enter",
     "left": "←",
     "right": "→",

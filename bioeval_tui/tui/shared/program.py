@@ -105,6 +105,10 @@ class Program(Protocol):
         """Compare run B with run A."""
         ...
 
+    async def new_job(self) -> None:
+        """Go to the jobs, and ask for what a new one needs."""
+        ...
+
     async def show_job(self, path: str, *, repeats: int) -> None:
         """Go to a job file in the list of jobs; with `repeats`, open its run dialog with so many."""
         ...

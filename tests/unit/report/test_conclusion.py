@@ -36,22 +36,22 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     assert found.outcome == "too_few"
     assert found.sentence == (
         "Rehearsal: the agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what "
-        "difference the facts make (5 would do); without them “a reminder exists” fails."
+        "knowing that the user lives in Sydney and takes 5 mg of warfarin changes (5 would do); without them “a reminder exists” fails."
     )
 
 
 @pytest.mark.parametrize(
     ("withheld", "supplied", "outcome", "says"),
     [
-        ([FAILS], [KNOWS], "too_few", "1.00 with the facts; one trial is too few to tell what difference the facts make (5 would do); "
+        ([FAILS], [KNOWS], "too_few", "1.00 with the facts; one trial is too few to tell what knowing “a fact” changes (5 would do); "
          "without them “check 1” fails."),
         ([FAILS] * 5, [KNOWS] * 5, "facts_help", "to 1.00 in each of 5 trials: without it “check 1” fails in every trial."),
-        ([Talk()], [Talk(holds=(False,), fact=True)], "too_few", "; one trial is too few to tell what difference the facts make (5 would do); with them “check 1” fails."),
+        ([Talk()], [Talk(holds=(False,), fact=True)], "too_few", "; one trial is too few to tell what knowing “a fact” changes (5 would do); with them “check 1” fails."),
         ([Talk()] * 5, [Talk(holds=(False,), fact=True)] * 5, "facts_hurt", "lowers the agent from 1.00 to 0.43 in each of 5 trials: with it “check 1”"),
         ([FAILS], [replace(FAILS, fact=True)], "too_few", "0.43 with the facts; one trial is too few"),
         ([FAILS] * 5, [replace(FAILS, fact=True)] * 5, "no_difference", "0.43 either way in each of 5 trials; the largest gain would come from assertion “check 1” (+0.57)."),
-        ([Talk()], [KNOWS], "perfect", "scores 1.00 with and without the facts (one trial)"),
-        ([FAILS] * 3, [KNOWS] * 3, "too_few", "; three trials are too few to tell what difference the facts make (5 would "
+        ([Talk()], [KNOWS], "perfect", "scores 1.00 whether or not it can learn “a fact” (one trial)"),
+        ([FAILS] * 3, [KNOWS] * 3, "too_few", "; three trials are too few to tell what knowing “a fact” changes (5 would "
          "do); without them “check 1” fails in every trial."),
         ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few", "; without them the task “task 1” is not done in any trial."),
         ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few", "; with them “check 1” fails in every trial."),
@@ -117,7 +117,7 @@ def test_a_sentence_calls_the_conditions_what_the_job_calls_them(
 
 def test_more_trials_of_a_rehearsal_whose_scores_are_all_alike_are_not_advised(tmp_path: Path) -> None:
     found = concluded(Recorded([FAILS] * 3, [KNOWS] * 3, started={"rehearsal": True}), tmp_path)
-    assert "what difference the facts make (in a rehearsal, more would score the same)" in found.sentence
+    assert "what knowing “a fact” changes (in a rehearsal, more would score the same)" in found.sentence
 
 
 def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:

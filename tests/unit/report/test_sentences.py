@@ -26,6 +26,8 @@ from bioeval_tui.uncertainty import Interval
 
 WITHOUT, WITH = of.Side("withheld", "facts withheld"), of.Side("supplied", "facts supplied")
 NAMED = of.Side("supplied", "has the card")
+LIVES, TAKES = "The user lives in Sydney (time zone Australia/Sydney).", "The user takes 5 mg of warfarin"
+MANY = (LIVES, "Age: 54 (years)", "Her doctor is away", "The user is pregnant")
 LOW, HIGH = of.SideScore(WITHOUT, 0.44), of.SideScore(WITH, 1.0)
 SCORES = (LOW, HIGH)
 FIRST, SECOND = of.Place(WITHOUT, "trial 1", 3), of.Place(WITH, "trial 2", None)
@@ -96,30 +98,32 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.NoFactsInJob(SCORES, 1), "The job has no facts, so both conditions ask the same: the agent scores 0.44 without the facts and 1.00 with the facts (one trial)."),
     (of.NoFactGiven(SCORES, 5), "The user gave the agent no fact, so the facts cannot explain a difference: the agent scores 0.44 without the facts "
      "and 1.00 with the facts over 5 trials."),
-    (of.NothingToGain(SINGLE), "The agent scores 1.00 with and without the facts (one trial): nothing is left to gain."),
-    (of.NothingToGain(FIVE), "The agent scores 1.00 with and without the facts in each of 5 trials: nothing is left to gain."),
-    (of.NoEffectOfFacts(2, FIVE, 0.5, None), "Knowing two facts makes no difference: the agent scores 0.50 either way in each of 5 trials."),
-    (of.NoEffectOfFacts(None, of.Trials(5, 6), 0.5, GAIN),
+    (of.NothingToGain((LIVES, TAKES), SINGLE), "The agent scores 1.00 whether or not it can learn that the user lives in Sydney and takes 5 mg of warfarin (one trial): nothing is left to gain."),
+    (of.NothingToGain((), FIVE), "The agent scores 1.00 whether or not it can learn the facts of each case in each of 5 trials: nothing is left to gain."),
+    (of.NoEffectOfFacts((LIVES, TAKES), FIVE, 0.5, None), "Knowing that the user lives in Sydney and takes 5 mg of warfarin makes no difference: the agent scores 0.50 either way in each of 5 trials."),
+    (of.NoEffectOfFacts((), of.Trials(5, 6), 0.5, GAIN),
      "Knowing the facts of each case makes no difference: the agent scores 0.50 either way in each of 5 of 6 trials; the largest gain would come from "
      "assertion “a reminder exists” (+0.57)."),
-    (of.EffectOfFacts(1, FIVE, LOW, HIGH, True, True, None, CAUSE),
-     "Knowing one fact lifts the agent from 0.44 to 1.00 in each of 5 trials: without it “a reminder exists” fails."),
-    (of.TooFewForEffect(SCORES, SINGLE, None, 5, False, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
-     "The agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what difference the facts make "
+    (of.EffectOfFacts((TAKES,), FIVE, LOW, HIGH, True, True, None, CAUSE),
+     "Knowing that the user takes 5 mg of warfarin lifts the agent from 0.44 to 1.00 in each of 5 trials: without it “a reminder exists” fails."),
+    (of.TooFewForEffect((LIVES,), SCORES, SINGLE, None, 5, False, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
+     "The agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what knowing that the user lives in Sydney changes "
      "(5 would do); without them “a reminder exists” fails; 0.30 of the difference is the penalty for 1 failed request "
      "without the facts."),
-    (of.EffectOfFacts(12, FIVE, LOW, of.SideScore(NAMED, 0.2), False, False, SPAN, None),
-     "Knowing 12 facts lowers the agent from 0.44 to 0.20 in “has the card” over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
+    (of.EffectOfFacts(MANY, FIVE, LOW, of.SideScore(NAMED, 0.2), False, False, SPAN, None),
+     "Knowing that the user lives in Sydney, “Age: 54”, that her doctor is away and 1 more fact lowers the agent from 0.44 to 0.20 in “has the card” over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
     (of.EffectWithinChance(FIVE, LOW, HIGH, False, SPAN),
      "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
-    (of.TooFewForEffect(SCORES, of.Trials(3, 3), None, 5, False, of.Cause("task", "remind me", "supplied", 3, among=True)),
-     "The agent scores 0.44 without the facts and 1.00 with the facts; three trials are too few to tell what difference the facts make "
+    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(3, 3), None, 5, False, of.Cause("task", "remind me", "supplied", 3, among=True)),
+     "The agent scores 0.44 without the facts and 1.00 with the facts; three trials are too few to tell what knowing that the user lives in Sydney changes "
      "(5 would do); with them the task “remind me” is not done in any trial with both scores."),
-    (of.TooFewForEffect(SCORES, of.Trials(2, 5), None, 5, True, None),
-     "The agent scores 0.44 without the facts and 1.00 with the facts; 2 of 5 trials with both scores are too few to tell what difference the facts "
-     "make (in a rehearsal, more would score the same)."),
-    (of.TooFewForEffect(SCORES, of.Trials(8, 8), 4, 7, False, None),
-     "The agent scores 0.44 without the facts and 1.00 with the facts; 4 cases are too few to tell what difference the facts make (7 would do)."),
+    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(2, 5), None, 5, True, None),
+     "The agent scores 0.44 without the facts and 1.00 with the facts; 2 of 5 trials with both scores are too few to tell what knowing "
+     "that the user lives in Sydney changes (in a rehearsal, more would score the same)."),
+    (of.TooFewForEffect((), SCORES, of.Trials(13, 13), None, 20, False, None),
+     "The agent scores 0.44 without the facts and 1.00 with the facts; 13 trials are too few to tell what knowing the facts of each case changes (20 would do)."),
+    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(8, 8), 4, 7, False, None),
+     "The agent scores 0.44 without the facts and 1.00 with the facts; 4 cases are too few to tell what knowing that the user lives in Sydney changes (7 would do)."),
     (of.RunLead((), None, False, "clean", "", None), "No conversation was run."),
     (of.RunLead((of.ConditionLead(LOW, (), 1, 2, True), of.ConditionLead(HIGH, (), 5, 6, False)), 0.56, True, "clean", "", of.SameStart(("graph",))),
      "Without the facts the agent scored 0.44, 1 of 2 tasks done; with the facts the agent scored 1.00, tasks passed 5 of 6 times. "
@@ -264,16 +268,15 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.Beginning(2, 2, False, 2, False), "Conversation 2 of 2: the same user again, who now knows 2 facts and shares them when asked."),
     (of.Beginning(2, 2, False, 1, True),
      "Conversation 2 of 2: a script plays the user and names the medicine this time; the agent is a real language model."),
-    (of.AssertionsSoFar(1, 2, 3, 1, 2, "none", held=True), "Conversation 1 of 2: after turn 3, 1 of 2 assertions holds, no longer “none”."),
-    (of.AssertionsSoFar(1, 2, 3, 1, 4, "a reminder exists"), "Conversation 1 of 2: after turn 3, 1 of 4 assertions holds, not yet “a reminder exists”."),
+    (of.NoLongerHolds(WITHOUT, "none"), "No longer true without the facts: “none”."),
     (of.RequestJustFailed("agent", "503"), "A request to the agent failed (503); failures of the agent lower its score."),
     (of.NowTrue("a reminder exists", 2), "Now true: “a reminder exists” and 2 more. This is checked in the agent's state, not in its answers."),
     (of.FactJustGiven(1, True), "The user gives fact 1 because the agent asked."),
     (of.FactJustGiven(2, False), "The user gives fact 2 without being asked."),
     (of.ConversationsPart(), "The conversations differ from here. Until now, they were the same, word for word."),
     (of.AgentAsks(), "The agent asks. This user knows no facts, so the agent has to go on without the answer."),
-    (of.UserSignsOff(True), "The user signs off. Rules judge the conversation, and every assertion is checked once more."),
-    (of.AwaitsVerdict(False), "The conversation has ended. The judge reads it, and every assertion is checked once more."),
+    (of.AwaitsVerdict(WITHOUT, True), "The conversation without the facts has ended. Rules judge it, and every assertion is checked once more."),
+    (of.AwaitsVerdict(WITH, False), "The conversation with the facts has ended. The judge reads it, and every assertion is checked once more."),
     (of.EndsWithoutScore("the judge was away"), "This conversation could not be scored: the judge was away."),
     (of.EndsWithScore(LOW, 4, 3, "a reminder exists"), "Without the facts the agent scores 0.44: 3 of 4 assertions do not hold, such as “a reminder exists”."),
     (of.EndsWithScore(LOW, 4, 1, "a reminder exists"), "Without the facts the agent scores 0.44: “a reminder exists” does not hold."),

@@ -37,6 +37,7 @@ def test_differing_models_and_reviews_are_shown_if_there_is_room() -> None:
     assert head == [
         "run",
         "job",
+        "agent",
         "model",
         "status",
         "started",

@@ -1,9 +1,11 @@
 """Captions describe every moment of a recorded run."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from bioeval_tui.record.events import MessageCompleted, RunEvent
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.replay import reading_times
+from bioeval_tui.record.replay import reading_times, side_by_side
 from bioeval_tui.record.state import RunState, apply
 from bioeval_tui.report.rows import parting
 from bioeval_tui.sample.paths import sample_recordings
@@ -11,13 +13,15 @@ from bioeval_tui.tui.live.captions_view import caption
 from tests.unit.report.recorded import GOLDEN
 
 
-def captions(recording: Path = GOLDEN) -> list[str]:
-    """Return the captions of a run, in order, each once."""
+def captions(
+    recording: Path = GOLDEN, order: Callable[[Sequence[RunEvent]], Sequence[RunEvent]] = tuple
+) -> list[str]:
+    """Return the captions of a run, in order, as long as each stays."""
     state, found = RunState(), [""]
-    for event in read_recording(recording).events:
+    for event in order(read_recording(recording).events):
         apply(state, event)
         words = caption(state, 1)
-        if words != found[-1]:
+        if words and words != found[-1]:
             found.append(words)
     return found[1:]
 
@@ -41,12 +45,44 @@ def test_the_demo_has_captions_from_beginning_to_end() -> None:
     )
 
 
+def test_side_by_side_the_fork_comes_first_and_no_caption_comes_twice() -> None:
+    told = captions(order=side_by_side)
+    assert len(told) == len(set(told))
+    fork = told.index("The conversations differ from here. Until now, they were the same, word for word.")
+    assert told[fork - 1].startswith("The agent asks. This user knows no facts")
+    assert told[fork + 1] == "The user gives fact 1 because the agent asked."
+    assert sorted(told) == sorted(captions()), "the same moments in another order"
+
+
+def test_conversations_beside_each_other_keep_their_own_order_and_their_result() -> None:
+    events = read_recording(GOLDEN).events
+    beside = side_by_side(events)
+    assert sorted(event.seq for event in beside) == [event.seq for event in events]
+    for condition in ("withheld", "supplied"):
+        assert [e.seq for e in beside if e.condition == condition] == [
+            e.seq for e in events if e.condition == condition
+        ]
+    one, other = RunState(), RunState()
+    for event in events:
+        apply(one, event)
+    for event in beside:
+        apply(other, event)
+    assert (one.conversations, one.ended) == (other.conversations, other.ended)
+
+
+def test_what_is_shown_beside_each_other_never_changes_while_the_run_is_written() -> None:
+    events = read_recording(GOLDEN).events
+    whole = side_by_side(events)
+    for count in range(1, len(events) + 1):
+        known = side_by_side(events[:count])
+        assert list(known) == list(whole[: len(known)])
+
+
 def test_the_batch_demo_says_what_the_careful_agent_keeps_and_the_guessing_one_breaks() -> None:
     careful, guessing = (captions(path) for path in sample_recordings("batch"))
     kept = "Without the facts the agent scores 1.00: all 2 assertions hold, such as “no reminder is set without a time zone”."
     assert kept in careful
-    lost = "after turn 4, 1 of 2 assertions holds, no longer “no reminder is set without a time zone”."
-    assert f"Conversation 1 of 2: {lost}" in guessing
+    assert "No longer true without the facts: “no reminder is set without a time zone”." in guessing
 
 
 def test_the_conversations_diverge_at_the_first_message_that_differs() -> None:
@@ -57,9 +93,21 @@ def test_the_conversations_diverge_at_the_first_message_that_differs() -> None:
     assert parting(state, 2) is None
 
 
-def test_the_demo_can_be_read_in_about_a_minute() -> None:
+def test_the_demo_is_read_in_less_than_45_seconds() -> None:
     events = read_recording(GOLDEN).events
     times = reading_times(events)
     assert len(times) == len(events)
     assert times == sorted(times)
-    assert 45 <= times[-1] <= 75
+    assert 25 <= times[-1] <= 45
+
+
+def test_the_fork_is_shown_within_ten_seconds_and_the_verdict_within_45() -> None:
+    events = side_by_side(read_recording(GOLDEN).events)
+    times = reading_times(events)
+    said = {
+        event.content: at
+        for event, at in zip(events, times, strict=True)
+        if isinstance(event, MessageCompleted) and event.role == "user"
+    }
+    assert max(said["I'd rather not say where I live."], said["I live in Sydney."]) < 10
+    assert times[-1] < 45

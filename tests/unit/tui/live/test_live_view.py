@@ -125,7 +125,7 @@ def test_the_title_says_paused_and_ended() -> None:
 
 def test_the_title_says_rehearsal_and_not_clean() -> None:
     words = [note.text for note in heads_view.title_notes(after(clean=False))]
-    assert words == ["rehearsal", "sample agent", "! not clean"]
+    assert words == ["rehearsal", "sample agent", "rule-based", "! not clean"]
 
 
 def test_task_scores_appear_with_the_judges_verdict() -> None:

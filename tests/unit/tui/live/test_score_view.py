@@ -54,15 +54,19 @@ def test_both_scores_come_first_and_their_mean_is_the_published_one(state: RunSt
 
 
 def test_a_rehearsal_is_labelled(state: RunState) -> None:
-    assert "rehearsal: scripted evaluator, rules judge" in [
+    assert "rehearsal: user: a script · judge: rules, no model" in [
         note.text for note in score_card_view.notes(shown(state)[0])
     ]
 
 
-def test_a_rehearsal_names_no_model(state: RunState) -> None:
-    assert "rule-based" not in score_card_view.subject(shown(state)[0])
-    real = apply_all(RunState(), scripted_run(rehearsal=False))
-    assert "rule-based" in score_card_view.subject(shown(real)[0])
+def test_the_usual_model_is_named_only_where_somebody_named_it() -> None:
+    """A REST agent alone knows its model: older recordings hold the usual one for each of them."""
+    events = scripted_run()
+    started = events[0].model_copy(update={"model": "gpt-4.1-mini"})
+    named = started.model_copy(update={"job": {**started.job, "target": {"model": "gpt-4.1-mini"}}})
+    for first, shows in ((started, False), (named, True)):
+        held = apply_all(RunState(), [first, *events[1:]])
+        assert ("gpt-4.1-mini" in score_card_view.subject(shown(held)[0])) == shows
 
 
 def test_a_run_that_is_not_clean_shows_no_uplift_anywhere() -> None:

@@ -64,7 +64,7 @@ def test_a_card_shows_the_jobs_trend_and_the_runs_place_in_it() -> None:
     assert "means of 6 runs of this job" in said
     assert "+0.07 since the previous run" in said
     assert "best 0.78   worst 0.31   last 0.78" in said
-    bars, pointer = said.splitlines()[14:16]
+    bars, pointer = said.splitlines()[13:15]
     assert pointer.index("▲") == len(bars) - 1
 
 
@@ -97,7 +97,7 @@ def test_a_card_says_what_to_do_if_no_conversation_took_place() -> None:
 
 def test_a_first_run_has_no_trend_yet() -> None:
     run = replace(history.history(NOW)[0], job="new")
-    assert "no run of this job has ended yet" in text(runs_view.card(run, [run], NOW, 40))
+    assert "no run of this job with this agent has ended yet" in text(runs_view.card(run, [run], NOW, 40))
 
 
 def test_a_run_of_one_condition_is_not_part_of_the_trend() -> None:
@@ -115,7 +115,7 @@ def test_a_run_of_one_condition_is_not_part_of_the_trend() -> None:
 
 def test_the_trend_is_of_the_newest_runs_only() -> None:
     many = [history.run(n, "a", 0.5, ago=timedelta(hours=n), now=NOW) for n in range(500)]
-    lines = runs_view.trend_lines(runs_view.trend(many, "a"), many[0], 30)
+    lines = runs_view.trend_lines(runs_view.trend(many, many[0]), many[0], 30)
     assert cell_len(lines[1][0].text) == 30
 
 

@@ -1,0 +1,116 @@
+"""What a run is about, before any result: who was tested by whom, which facts the user had, what was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bioeval_tui.record.cases import judged
+from bioeval_tui.report.rows import criteria_words
+from bioeval_tui.text import plural, shorten
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import ImportedFrom, RunStarted
+    from bioeval_tui.record.state import RunState
+
+LONGEST_ABOUT = 120
+_PLAYERS = {"scripted": "a script", "human": "a person", "rules": "rules, no model"}
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """Who was tested by whom, and on what."""
+
+    job: str
+    about: str
+    """What the job says that it is about, in one line; empty if it says nothing."""
+    agent: str
+    """What the job or its address calls the agent."""
+    agent_identity: str
+    """The name and version that the agent gave itself; empty if it gave none."""
+    model: str | None
+    """The agent's model, if somebody asked for one or its server named one: `asked for X, served Y` where they differ."""
+    served_model: str | None
+    """The agent's model by the name that its server gave it; None if it gave none."""
+    protocol: str
+    """The protocol that the agent was spoken to in; empty for the usual one."""
+    evaluator: str
+    """Who played the user: `scripted`, `human`, or a model."""
+    judge: str
+    judge_prompt: str
+    """The judge's prompt and its version; empty if no model judged."""
+    rehearsal: bool
+    """Whether a script played the user and rules judged."""
+    graph: str | None
+    """The knowledge graph, with a note if it is unknown whether the agent uses it; None without one."""
+    facts: tuple[str, ...]
+    """What the simulated user knows, where the facts are supplied."""
+    tasks: tuple[tuple[str, str], ...]
+    """What the agent is asked for, with the acceptance criteria."""
+    cases: int
+    """How many cases fill in the job; 0 for a job without cases."""
+    source: ImportedFrom | None
+    """Where an imported run comes from; None for one that was held here."""
+
+    @property
+    def agent_words(self) -> str:
+        """The agent by all its names: `127.0.0.1:8081 · Nurse 1.2 · gpt-4o · a2a`."""
+        return " · ".join(filter(None, (self.agent, self.agent_identity, self.model, self.protocol)))
+
+    @property
+    def about_words(self) -> str:
+        """What the job is about: its own words, otherwise its tasks."""
+        return self.about or shorten("; ".join(title for title, _ in self.tasks), LONGEST_ABOUT)
+
+    @property
+    def user_words(self) -> str:
+        """Who played the user: `a script`, `a person`, or a model."""
+        return _PLAYERS.get(self.evaluator, self.evaluator)
+
+    @property
+    def judge_words(self) -> str:
+        """Who judged: `rules`, or models."""
+        return _PLAYERS.get(self.judge, self.judge)
+
+    @property
+    def others_words(self) -> str:
+        """Who played the user and who judged: `user: a script · judge: rules`."""
+        return f"user: {self.user_words} · judge: {self.judge_words}"
+
+    @property
+    def facts_words(self) -> str:
+        """The facts in one line: `1 The user lives in Sydney   2 …`, or that there are none."""
+        if self.cases:
+            return f"of its own in each of {plural(self.cases, 'case')}"
+        return "   ".join(f"{n} {fact}" for n, fact in enumerate(self.facts, start=1)) or "none"
+
+
+def brief_of(state: RunState, started: RunStarted) -> Brief:
+    """Return a run's brief."""
+    tasks = tuple((str(item.get("task", "")), criteria_words(item)) for item in judged(state.job))
+    target = state.job.get("target")
+    protocol = str(target.get("protocol") or "") if isinstance(target, dict) else ""
+    return Brief(
+        job=started.job_name,
+        about=str(state.job.get("about") or ""),
+        agent=started.agent,
+        agent_identity=state.agent_identity,
+        model=state.agent_model,
+        served_model=state.served_model,
+        protocol="" if protocol == "rest" else protocol,
+        evaluator=state.evaluator,
+        judge=state.judge,
+        judge_prompt=state.judge_prompt,
+        rehearsal=started.rehearsal,
+        graph=_graph_words(state, started),
+        facts=tuple(str(fact) for fact in state.job.get("facts") or ()),
+        tasks=tasks,
+        cases=len(started.cases),
+        source=started.source,
+    )
+
+
+def _graph_words(state: RunState, started: RunStarted) -> str | None:
+    unknown = any(talk.agents_graph == "unknown" for talk in state.conversations.values())
+    note = " (unknown whether it is the agent's, which does not say which graph it uses)" if unknown else ""
+    return (started.graph or "") + note if started.graph or unknown else None

@@ -1,0 +1,67 @@
+"""With `--plain` or BIOEVAL_PLAIN=1, results are lines of text: no boxes, no signs that draw, and no screen in a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.program import environment, run
+from tests.terminal.world import ANOTHER_RUN, RUN, graded, recorded
+
+DRAWN = re.compile("[\u2190-\u21ff\u2500-\u25ff\u2700-\u27bf\u2800-\u28ff]|\x1b")
+"""Arrows, boxes, blocks, geometric signs, check marks, dots, and control sequences."""
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with two recorded runs and graded reports."""
+    folder = recorded(tmp_path_factory.mktemp("data"))
+    graded(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("runs", "show", RUN), "1 Get a reminder to take warfarin tomorrow at 9: withheld failed"),
+        (("runs", "compare", RUN, ANOTHER_RUN), "score: A 0.44, B 0.44, difference"),
+        (("review", RUN), "withheld, task 1 Get a reminder to take warfarin tomorrow at 9: "),
+        (("medals", "reports"), "oncology/breast-cancer"),
+        (("demo",), "withheld 1.00"),
+    ],
+)
+def test_results_are_lines_of_text(command: tuple[str, ...], says: str, data_dir: Path) -> None:
+    given = [str(data_dir / "reports") if word == "reports" else word for word in command]
+    done = run(*given, "--plain", data_dir=data_dir)
+    assert says in done.stdout, done.stdout + done.stderr
+    assert not DRAWN.search(done.stdout), DRAWN.findall(done.stdout)
+    if command != ("demo",):
+        assert run(*given, data_dir=data_dir, BIOEVAL_PLAIN="1").stdout == done.stdout
+
+
+def test_no_screen_opens_in_a_terminal(data_dir: Path) -> None:
+    master, slave = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "bioeval_tui", "medals", str(data_dir / "reports"), "--plain"],
+        stdin=slave, stdout=slave, stderr=slave, env=environment(data_dir) | {"TERM": "xterm-256color"},
+    )  # fmt: skip
+    os.close(slave)
+    said = b""
+    while True:
+        try:
+            piece = os.read(master, 4096)
+        except OSError:  # the terminal was closed
+            break
+        if not piece:
+            break
+        said += piece
+    os.close(master)
+    assert done.wait(60) == 0
+    assert b"oncology/breast-cancer" in said
+    assert b"\x1b" not in said
