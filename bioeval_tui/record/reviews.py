@@ -299,7 +299,10 @@ def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
     finals += [(1.0, None)] * (wanted - len(finals))
     return (
         composite.timing_part(
-            job_number(state.job, "aspirationalAverage", 0.0), talk.latencies_ms, ended=True
+            job_number(state.job, "aspirationalAverage", 0.0),
+            talk.latencies_ms,
+            ended=True,
+            answers=talk.blocked_answers,
         ),
         composite.task_part(None, len(_judged(state, talk.key))),
         composite.assertion_part(finals),

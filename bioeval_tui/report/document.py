@@ -70,7 +70,9 @@ class LatencyResult(_Part):
 
     message: int
     latency_ms: float | None
-    """From the request to the last byte of the answer, for the successful attempt."""
+    """From the request to the last byte of the answer, for the successful attempt; null if it does not count."""
+    blocked_ms: float | None
+    """How long this program did not run meanwhile, if that is why the latency does not count."""
     first_token_ms: float | None
     """From the request to the first text; null if the answer was not streamed."""
     waited_ms: float

@@ -744,6 +744,13 @@ def _message(run: LoadedRun, talk: ConversationState, message: MessageState) -> 
     if message.operator:
         notes.append(Note("operator", "typed by a person"))
     notes += [Note("failure", note) for note in answer_notes(message)]
+    if message.blocked_ms is not None:
+        notes.append(
+            Note(
+                "failure",
+                f"latency not counted: this program did not run for {latency(message.blocked_ms)} of it",
+            )
+        )
     if message.waited_ms >= 50:
         notes.append(Note("failure", f"waited {latency(message.waited_ms)} besides"))
     if message.role == "assistant":

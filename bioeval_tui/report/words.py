@@ -124,7 +124,7 @@ def why_no_score(talk: ConversationState) -> str:
 
 def ways_out(talk: ConversationState) -> tuple[str, ...]:
     """Return what to do about a conversation that never took place; empty for any other."""
-    if talk.score is None or talk.score.score is not None or talk.latencies_ms:
+    if talk.score is None or talk.score.score is not None or talk.latencies_ms or talk.blocked_answers:
         return ()
     return talk.ended.ways if talk.ended is not None else ()
 

@@ -260,7 +260,11 @@ def _not_executed(talk: ConversationState | None) -> JUnitCase | None:
         return JUnitCase("", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else ""))
     if talk.ended is not None and talk.ended.reason not in RESULT_REASONS:
         return JUnitCase("", "error", f"no result, fault {why}: {detail}")
-    if talk.score is not None and talk.score.score is None and not talk.latencies_ms:
+    if (
+        talk.score is not None
+        and talk.score.score is None
+        and not (talk.latencies_ms or talk.blocked_answers)
+    ):
         return JUnitCase("", "error", detail)  # the agent was never reached: nothing could be checked
     return None
 
