@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from bioeval_tui.peer_limits import MAX_LINE
 from bioeval_tui.record.importing.json_reading import CHUNK, members
 from bioeval_tui.record.importing.zips import ZipFile, is_zipfile
 
 Shape = Literal["zip", "lines", "list", "object", "other"]
 STREAMED = ("samples", "simulations", "tasks", "steps", "traj", "messages")
 """Long lists in the formats, of which only the first item is read."""
-LONGEST_LINE = 1 << 24
-"""Maximum number of bytes of the first line; a document with a longer one is read in pieces."""
 
 
 @dataclass(slots=True)
@@ -64,7 +63,7 @@ class FileLook:
 
 def _first_line(opened: BinaryIO) -> dict[str, Any] | None:
     """Return the object on the first of several lines; None if the line has only a part of it, or is the only one."""
-    line = opened.readline(LONGEST_LINE)
+    line = opened.readline(MAX_LINE)
     if not line.endswith(b"\n") or not opened.read(CHUNK).strip():
         return None
     try:
