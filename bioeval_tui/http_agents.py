@@ -16,14 +16,13 @@ from bioeval_tui.evaluation.agents.connection import (
     stream_of,
 )
 from bioeval_tui.evaluation.agents.object_context import StateUrl
-from bioeval_tui.evaluation.agents.tools import MAX_ROUNDS, NO_RESULT, DeclaredTools
+from bioeval_tui.evaluation.agents.tools import NO_RESULT, DeclaredTools
 from bioeval_tui.evaluation.http.client import Timeouts, timeouts_of
 from bioeval_tui.evaluation.http.failures import received_text
+from bioeval_tui.peer_limits import MAX_DEPTH, MAX_ROUNDS, MAX_VALUES
 from bioeval_tui.record.spans import LENGTH_LIMIT
 from bioeval_tui.record.tool_calls import call_event, parse_arguments, request_of, result_event, result_of
 from bioeval_tui.text import (
-    MAX_DEPTH,
-    MAX_VALUES,
     clean,
     clean_line,
     clean_value,

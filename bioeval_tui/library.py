@@ -198,7 +198,7 @@ def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[s
     except ClickException as error:
         raise UsageError(error.format_message()) from None
     request = replace(request_of(given["jobs"], given), agent_function=agent)
-    return json_report(_in_a_thread(lambda stop: _hold(request, stop, progress=False)).loaded)
+    return {**json_report(_in_a_thread(lambda stop: _hold(request, stop, progress=False)).loaded)}
 
 
 def _loaded(paths: Sequence[Path], settings: Settings, *, as_recorded: bool = False) -> Results:

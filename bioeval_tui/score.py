@@ -35,12 +35,18 @@ class Composite:
     reason: str = ""
 
 
-def timing_part(aspirational_ms: float, latencies_ms: Sequence[float], *, ended: bool = False) -> ScorePart:
+def timing_part(
+    aspirational_ms: float, latencies_ms: Sequence[float], *, ended: bool = False, answers: int = 0
+) -> ScorePart:
     """Return min(1, aspirational / average).
 
     Without any answer, the value is None during the conversation, and 0 once it has `ended`:
-    an agent that never answered is a result, not a gap in the measurement.
+    an agent that never answered is a result, not a gap in the measurement. It is not measured if there were `answers`,
+    and no latency counts.
     """
+    if not latencies_ms and answers:
+        reason = "this program did not run during the answers, so no latency counts"
+        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, reason=reason)
     if not latencies_ms:
         reason = "the agent never answered" if ended else "no answer yet"
         return ScorePart(name="timing", weight=TIMING_WEIGHT, value=0.0 if ended else None, reason=reason)

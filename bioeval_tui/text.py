@@ -13,14 +13,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-MAX_TEXT = 1_000_000
-"""Maximum length of a text from a peer, in characters."""
-
-MAX_DEPTH, MAX_VALUES = 64, 500_000
-"""Maximum depth and number of values of a peer's JSON; an honest 5 MB has fewer values, and code that walks them is recursive."""
-
-MAX_COMBINING = 8
-"""Maximum number of combining marks kept after one character; more would overlap the neighbouring lines."""
+from bioeval_tui.peer_limits import MAX_COMBINING, MAX_DEPTH, MAX_TEXT, MAX_VALUES
 
 SHORTEST_SECRET = 8
 """Shorter secrets, such as the key `x` of a local server, also occur in ordinary words."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from typing_extensions import TypedDict
 
 from bioeval_tui.cli.terminal import end_with_stdin
 from bioeval_tui.errors import ExitCode, UsageError
@@ -17,6 +18,13 @@ from bioeval_tui.evaluation.graphs.identity import graph_id
 from bioeval_tui.sample.agent.service import run_sample_agent
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
+
+
+class PrintedAgent(TypedDict):
+    """Where the sample agent listens, and what its graph is called, as `agent` prints it."""
+
+    url: str
+    graph: str
 
 
 @click.command(epilog="\b\nExample:\n  bioeval-tui agent --port 8081")
@@ -95,7 +103,8 @@ async def _serve(
             raise UsageError(
                 f"port {port} on 127.0.0.1 cannot be used: {error.strerror}; --port 0 chooses a free one"
             ) from None
-        print_json({"url": running.url, "graph": name})
+        printed: PrintedAgent = {"url": running.url, "graph": name}
+        print_json(printed)
         if not exit_with_stdin:  # started by a person, not by a program that reads the line above
             _say_what_is_served(running.url, name)
         return await stop

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from typing_extensions import TypedDict
 
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade import Registry, prepare_task
@@ -12,6 +13,22 @@ from bioeval_tui.grade.baselines.run import KINDS, run_baselines
 from bioeval_tui.terminal import print_json, say
 
 CHOICES = ("simple", "majority", "random", "ridge", "all")
+
+
+class PrintedBaseline(TypedDict):
+    """One submission."""
+
+    kind: str
+    seed: int
+    submission_path: str
+
+
+class PrintedBaselines(TypedDict):
+    """A task's baselines, and the list to grade them, as `baseline --json` prints them."""
+
+    task_id: str
+    jsonl: str
+    submissions: list[PrintedBaseline]
 
 
 @click.command(
@@ -68,10 +85,15 @@ def baseline(
     for item in files:
         say(f"{item.kind}: {item.path}", err=True)
     if as_json:
-        submissions = [
+        submissions: list[PrintedBaseline] = [
             {"kind": item.kind, "seed": item.seed, "submission_path": str(item.path)} for item in files
         ]
-        print_json({"task_id": task.id, "jsonl": str(listing), "submissions": submissions})
+        printed: PrintedBaselines = {
+            "task_id": task.id,
+            "jsonl": str(listing),
+            "submissions": submissions,
+        }
+        print_json(printed)
     else:
         say(str(listing))
     return ExitCode.OK

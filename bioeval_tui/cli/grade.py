@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import click
+from typing_extensions import TypedDict
 
 from bioeval_tui.cli.options import BOARD, WHERE, need_file, options
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
@@ -29,6 +30,29 @@ from bioeval_tui.text import clean_line
 if TYPE_CHECKING:
     from bioeval_tui.grade import Outcome
     from bioeval_tui.grade.task_report import TaskReport
+
+
+class PrintedBatch(TypedDict):
+    """A graded list: its files, and the counts of the published report, as `grade --json` prints them."""
+
+    report: str
+    individual_reports: str
+    total_runs: int
+    total_runs_with_submissions: int
+    total_valid_submissions: int
+    total_medals: int
+    total_gold_medals: int
+    total_silver_medals: int
+    total_bronze_medals: int
+    total_above_median: int
+    total_beats_human: int
+    avg_leaderboard_percentile: float | None
+    best_leaderboard_percentile: float | None
+    worst_leaderboard_percentile: float | None
+    total_invalid: int
+    avg_leaderboard_percentile_with_zeros: float | None
+    not_graded: list[dict[str, Any]]
+
 
 _limits = options(
     click.option(
@@ -213,17 +237,24 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
                 say_progress("interrupted; the reports are complete except for intervals and explanations")
                 return ExitCode.INTERRUPTED
     if as_json:
-        paths = {"report": str(result.report_path), "individual_reports": str(result.individual_dir)}
-        counts = {
+        printed = {
+            "report": str(result.report_path),
+            "individual_reports": str(result.individual_dir),
             **result.totals,
             "total_invalid": result.invalid,
             "avg_leaderboard_percentile_with_zeros": result.average_with_zeros,
             "not_graded": list(result.not_graded),
         }
-        print_json({**paths, **counts})
+        print_json(cast(PrintedBatch, printed))
     if result.not_graded:
         return ExitCode.NOT_MEASURED
     return ExitCode.BELOW if result.invalid else ExitCode.OK
+
+
+class PrintedFailure(TypedDict):
+    """A submission that could not be graded, and why."""
+
+    not_graded: dict[str, Any]
 
 
 @click.command(
@@ -250,7 +281,8 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
 
     if isinstance(outcome, NotGraded):
         if as_json:
-            print_json({"not_graded": outcome.to_dict()})
+            failed: PrintedFailure = {"not_graded": outcome.to_dict()}
+            print_json(failed)
         say_progress(f"not graded: {outcome.reason}")
         return ExitCode.NOT_MEASURED
     report = outcome.report if isinstance(outcome, Invalid) else outcome
@@ -284,7 +316,7 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
         outcome, findings = pool.examine(file, task_id)
     status, sentences = _diagnosis(outcome, [item.message for item in findings])
     if as_json:
-        value = {
+        value: PrintedValidation = {
             "task_id": task_id,
             "file": str(file),
             "status": status,
@@ -299,7 +331,20 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
     return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(status, ExitCode.NOT_MEASURED)
 
 
-def _diagnosis(outcome: Outcome, findings: list[str]) -> tuple[str, list[str]]:
+Diagnosis = Literal["valid", "invalid", "not_graded"]
+
+
+class PrintedValidation(TypedDict):
+    """What is wrong with a file, as `validate --json` prints it."""
+
+    task_id: str
+    file: str
+    status: Diagnosis
+    valid: bool
+    findings: list[str]
+
+
+def _diagnosis(outcome: Outcome, findings: list[str]) -> tuple[Diagnosis, list[str]]:
     if isinstance(outcome, NotGraded):
         return "not_graded", [*findings, outcome.reason]
     if isinstance(outcome, Invalid):

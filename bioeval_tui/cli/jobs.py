@@ -1,4 +1,4 @@
-"""`new`, `check`, `schema` and `assert`: commands for writing jobs."""
+"""`new`, `check` and `assert`: commands for writing jobs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from bioeval_tui import plugins
 from bioeval_tui.cli.options import OutputFile, with_options
-from bioeval_tui.errors import ExitCode, ExpressionError, QueryError, UsageError
+from bioeval_tui.cli.schemas import schema_text
+from bioeval_tui.errors import ExitCode, ExpressionError, Problem, QueryError, UsageError
 from bioeval_tui.evaluation.assertions.expressions import caret, evaluate, explain, parse, scope
-from bioeval_tui.evaluation.job.schema import job_schema
 from bioeval_tui.evaluation.job.template import (
     Answers,
     Script,
@@ -29,10 +29,10 @@ from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.contexts import ask_graph, read_context
 from bioeval_tui.evaluation.wiring.graphs import is_embedded
 from bioeval_tui.files import write_whole
-from bioeval_tui.report.document import document_schema
+from bioeval_tui.printed import Fields
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings, env_file_hint
-from bioeval_tui.terminal import print_document, print_json, say
+from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 
 if TYPE_CHECKING:
@@ -55,19 +55,7 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases
     choice = CaseChoice(str(file) if file else None, cases["cases"], cases["sample"], cases["seed"])
     checked = [check_job(path, embedded=embedded, code=code, choice=choice) for path in map(find_job, jobs)]
     if as_json:
-        found = [
-            {
-                "file": problem.file,
-                "line": problem.line,
-                "column": problem.column,
-                "field": problem.field,
-                "severity": problem.severity,
-                "message": problem.message,
-            }
-            for job in checked
-            for problem in job.problems
-        ]
-        print_json(found, indent=2)
+        print_json([_as_printed(problem) for job in checked for problem in job.problems], indent=2)
     else:
         for job in checked:
             for problem in job.problems:
@@ -83,20 +71,13 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases
     return ExitCode.BAD_INPUT if any(job.errors for job in checked) else ExitCode.OK
 
 
-@click.command(
-    epilog="\b\nExamples:\n  bioeval-tui schema > job.schema.json\n  bioeval-tui schema result > result.schema.json"
-)
-@click.argument("what", type=click.Choice(["job", "result"]), default="job")
-def schema(what: str) -> int:
-    """Print the JSON Schema of job files, for editors, or of a run's result (`--json`)."""
-    print_document(schema_text(what))
-    return ExitCode.OK
+PrintedProblem = Annotated[dict[str, Any], Fields(Problem)]
+"""A problem of a job file, as `check --json` prints it."""
 
 
-def schema_text(what: str = "job") -> str:
-    """Return the JSON Schema of job files or of a `result`, as text."""
-    made = document_schema() if what == "result" else job_schema()
-    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+def _as_printed(problem: Problem) -> dict[str, Any]:
+    names = ("file", "line", "column", "field", "severity", "message")
+    return {name: getattr(problem, name) for name in names}
 
 
 class _TakesExpression(click.Command):
@@ -227,7 +208,7 @@ def new(job: Path, yes: bool, offline: bool, cases: Path | None, force: bool) ->
     write_whole(job, _cases_text(job, cases) if cases is not None else job_text(answers))
     beside = job.parent / "job.schema.json"  # the file's first lines name it
     if not beside.exists():
-        write_whole(beside, schema_text())
+        write_whole(beside, schema_text("job"))
     problems = check_job(job, choice=CaseChoice(file=str(cases) if cases is not None else None)).errors
     for problem in problems:
         say(str(problem), err=True)
@@ -299,4 +280,4 @@ def _question(question: str, default: str) -> str:
     return str(click.prompt(question, default=default or None)).strip()
 
 
-COMMANDS: list[click.Command] = [check, schema, assert_, new]
+COMMANDS: list[click.Command] = [check, assert_, new]

@@ -6,8 +6,10 @@ import asyncio
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated, Any
 
 import click
+from typing_extensions import TypedDict
 
 from bioeval_tui.cli.options import complete_run, with_options
 from bioeval_tui.consoles import plain_console
@@ -20,13 +22,40 @@ from bioeval_tui.evaluation.wiring.judge_test import (
     JudgeTester,
     draw,
 )
+from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.masking.current import current
+from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import print_reactions, print_sentinels, print_stability
-from bioeval_tui.report.judge_test import reactions_of, scores_of, sentinel_checks, stability_of
+from bioeval_tui.report.judge_test import (
+    Reaction,
+    SentinelCheck,
+    reactions_of,
+    scores_of,
+    sentinel_checks,
+    stability_of,
+)
+from bioeval_tui.report.statistics.judge_stability import Stability
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import plural
+
+
+class PrintedSentinels(TypedDict):
+    """What the judge gets wrong about conversations with known verdicts, and its scores of them."""
+
+    faults: dict[JudgeFault, Annotated[dict[str, Any], Fields(SentinelCheck, accused=bool)]]
+    scores: dict[str, float]
+
+
+class PrintedJudgeTest(TypedDict):
+    """What changes do to a judge's verdicts, as `judge-test --json` prints it."""
+
+    conversations: int
+    changes: dict[str, Annotated[dict[str, Any], Fields(Stability, accused=bool)]]
+    controls: dict[str, Annotated[dict[str, Any], Fields(Reaction, reacts=bool)]]
+    sentinels: PrintedSentinels
+    errors: list[str]
 
 
 @click.command(
@@ -121,7 +150,7 @@ def judge_test(
         changes = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
         controls = {name: {**asdict(one), "reacts": one.reacts} for name, one in reactions.items()}
         faults = {one.fault: {**asdict(one), "accused": one.accused} for one in checks}
-        found = {
+        found: PrintedJudgeTest = {
             "conversations": count,
             "changes": changes,
             "controls": controls,

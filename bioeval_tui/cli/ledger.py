@@ -5,12 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from typing_extensions import TypedDict
 
 from bioeval_tui.cli.options import settings_for
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade.ledger import NAME, verify
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line, plural
+
+
+class PrintedLedger(TypedDict):
+    """Whether a ledger is intact, as `ledger verify --json` prints it."""
+
+    file: str
+    lines: int
+    whole: bool
+    problems: list[str]
 
 
 @click.group(epilog="\b\nExample:\n  bioeval-tui ledger verify")
@@ -37,9 +47,13 @@ def ledger_verify(file: Path | None, data_dir: Path | None, as_json: bool) -> in
     path = file or settings.tasks_data_dir / NAME
     found = verify(path)
     if as_json:
-        print_json(
-            {"file": str(path), "lines": found.lines, "whole": not found.problems, "problems": found.problems}
-        )
+        printed: PrintedLedger = {
+            "file": str(path),
+            "lines": found.lines,
+            "whole": not found.problems,
+            "problems": list(found.problems),
+        }
+        print_json(printed)
     else:
         whole = "intact" if not found.problems else "changed"
         say(f"{clean_line(str(path), 300)}: {plural(found.lines, 'line')}, {whole}")

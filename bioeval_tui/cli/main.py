@@ -35,7 +35,7 @@ COMMANDS: Table = {
     "runs": ("runs", "List, show, replay, report and manage recorded runs."),
     "new": ("jobs", "Create a job file from a few questions."),
     "check": ("jobs", "Check job files for errors."),
-    "schema": ("jobs", "Print the JSON Schema of job files or of results."),
+    "schema": ("schemas", "Print the JSON Schema of job files, or of what a command prints."),
     "guards": ("guards", "Check the simulated user's messages in transcripts."),
     "assert": ("jobs", "Try an assertion on a saved state or the graph."),
     "samples": ("samples", "List or copy the sample jobs and submissions."),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.record.catalogue import Catalogue, RunFilter
+from bioeval_tui.printed import Fields
+from bioeval_tui.record.catalogue import Catalogue, CataloguedRun, RunFilter
 from bioeval_tui.record.times import parse_time
 from bioeval_tui.report.formats.run_list import print_runs
 from bioeval_tui.settings import Settings
@@ -16,6 +17,9 @@ from bioeval_tui.terminal import print_json_text, say
 
 SHOWN = 50
 """The default number of rows in the terminal."""
+
+PrintedRun = Annotated[dict[str, Any], Fields(CataloguedRun, without=("folder",), path=str)]
+"""A run in the list; `path` is its recording."""
 
 
 @click.command(

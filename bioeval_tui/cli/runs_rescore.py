@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import click
+from typing_extensions import TypedDict
 
 from bioeval_tui.cli.options import complete_run, find_run
 from bioeval_tui.consoles import plain_console
@@ -15,11 +15,21 @@ from bioeval_tui.evaluation.engine.attach import sender_name
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.agreement import change, rated_tasks
-from bioeval_tui.report.formats.agreement import change_dict, change_words
+from bioeval_tui.report.formats.agreement import PrintedChange, change_dict, change_words
 from bioeval_tui.report.formats.console import print_judged_again
-from bioeval_tui.report.judged_again import judged_again_dicts
+from bioeval_tui.report.judged_again import PrintedJudging, judged_again_dicts
 from bioeval_tui.report.result import load_run
 from bioeval_tui.terminal import print_json, say
+
+
+class PrintedRescored(TypedDict):
+    """A run that was judged again: its scores now, every verdict, and the change of the agreement with people."""
+
+    run_id: str
+    scores: dict[str, float | None]
+    score: float | None
+    judged_again: list[PrintedJudging]
+    agreement: PrintedChange | None
 
 
 @click.command(
@@ -66,7 +76,7 @@ def rescore(
         say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
     for sentence in dict.fromkeys(rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees):
         say(sentence, err=True)
-    printed: list[dict[str, Any]] = []
+    printed: list[PrintedRescored] = []
     code = ExitCode.OK
     paths = list(dict.fromkeys(rescorer.path for rescorer in rescorers))
     for rescorer in rescorers:
@@ -85,8 +95,15 @@ def rescore(
         if as_json:
             closer = change_dict(change(rated_tasks([rescorer.path])[0]))
             shown = judged_again_dicts(run.judged_again)
-            scores = {"scores": run.scores, "score": run.mean}
-            printed.append({"run_id": rescorer.run_id, **scores, "judged_again": shown, "agreement": closer})
+            printed.append(
+                {
+                    "run_id": rescorer.run_id,
+                    "scores": run.scores,
+                    "score": run.mean,
+                    "judged_again": shown,
+                    "agreement": closer,
+                }
+            )
         else:
             print_judged_again(run, plain_console())
     if as_json:

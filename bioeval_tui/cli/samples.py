@@ -5,11 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from typing_extensions import TypedDict
 
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.sample.paths import agent_names, copy_samples, job_names, list_names
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line
+
+
+class PrintedSamples(TypedDict):
+    """The names of the samples, as `samples --json` prints them."""
+
+    jobs: list[str]
+    submission_lists: list[str]
+    submission_agents: list[str]
+
+
+class PrintedCopies(TypedDict):
+    """The files that `samples DIR --json` has written."""
+
+    written: list[str]
 
 
 @click.command(
@@ -27,12 +42,17 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
     if folder is not None:
         written = copy_samples(folder, force=force)
         if as_json:
-            print_json({"written": [str(path) for path in written]})
+            copies: PrintedCopies = {"written": [str(path) for path in written]}
+            print_json(copies)
         else:
             here = clean_line(str(folder), 300)
             say(f"{len(written)} files written to {here}: sample_jobs/ and sample_submissions/")
         return ExitCode.OK
-    found = {"jobs": job_names(), "submission_lists": list_names(), "submission_agents": agent_names()}
+    found: PrintedSamples = {
+        "jobs": job_names(),
+        "submission_lists": list_names(),
+        "submission_agents": agent_names(),
+    }
     if as_json:
         print_json(found)
         return ExitCode.OK

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NotRequired
 
 import click
+from typing_extensions import TypedDict
 
 from bioeval_tui.cli.grade import JSON, TASK, pool_of, registry_of, say_progress
 from bioeval_tui.cli.options import BOARD, WHERE
@@ -27,6 +28,15 @@ from bioeval_tui.grade.task_console import (
 from bioeval_tui.terminal import print_json, say
 
 _JSON_LIST = click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+
+
+class PrintedPrepared(TypedDict):
+    """A task whose data was prepared; if it `failed`, the reason."""
+
+    task_id: str
+    status: Literal["ready", "prepared", "failed"]
+    verified: NotRequired[bool]
+    reason: NotRequired[str]
 
 
 @click.group(epilog="\b\nExamples:\n  bioeval-tui tasks list\n  bioeval-tui tasks prepare --all")
@@ -120,7 +130,7 @@ def tasks_prepare(
         ]
     else:
         chosen = [registry.entry(task_id).id for task_id in task_ids]
-    rows: list[dict[str, Any]] = []
+    rows: list[PrintedPrepared] = []
     code = ExitCode.OK
     for task_id in chosen:
         try:

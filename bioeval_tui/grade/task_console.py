@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
+from typing_extensions import TypedDict
 
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import BioevalError
@@ -23,7 +24,68 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
 
 
-def task_row(entry: TaskEntry) -> dict[str, Any]:
+class PrintedBroken(TypedDict):
+    """A task that cannot be loaded."""
+
+    task_id: str
+    broken: str
+    file: str
+    line: int
+
+
+class PrintedTask(TypedDict):
+    """A task, as `tasks list --json` prints it."""
+
+    task_id: str
+    name: str
+    domain: str | None
+    task_type: str | None
+    difficulty: str | None
+    data_source: str | None
+    awards_medals: bool
+    prepared: bool
+    self_trained: bool
+    leaderboard: str | None
+    warnings: list[str]
+
+
+class PrintedBoard(TypedDict):
+    """A task's leaderboard."""
+
+    size: int
+    is_lower_better: bool
+    best: float
+    worst: float
+    gold_threshold: float
+    silver_threshold: float
+    bronze_threshold: float
+    median_threshold: float
+    self_trained: bool
+    reference: dict[str, Any] | None
+    origin: str
+
+
+class PrintedDetails(TypedDict):
+    """A task with its leaderboard and paths, as `tasks show --json` prints it."""
+
+    task_id: str
+    name: str
+    domain: str | None
+    task_type: str | None
+    difficulty: str | None
+    data_source: dict[str, Any]
+    awards_medals: bool
+    prepared: bool
+    why_not_prepared: str | None
+    grader: str
+    public_dir: str
+    sample_submission: str
+    warnings: list[str]
+    leaderboard: PrintedBoard | None
+    description: str
+
+
+def task_row(entry: TaskEntry) -> PrintedTask | PrintedBroken:
     """Return a task's entry in `tasks list --json`."""
     if entry.problem is not None:
         problem = entry.problem
@@ -103,11 +165,11 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
         )
 
 
-def task_details(task: Task) -> dict[str, Any]:
+def task_details(task: Task) -> PrintedDetails:
     """Return the result of `tasks show --json`: the row, the leaderboard with its thresholds, paths, the description."""
     from bioeval_tui.grade.tasks.board import leaderboard_of  # pandas: the list of tasks does not wait for it
 
-    details: dict[str, Any] = {
+    details: PrintedDetails = {
         "task_id": task.id,
         "name": task.name,
         "domain": task.domain,
@@ -161,10 +223,13 @@ def task_card(task: Task) -> None:
         out.print(
             f"  scores from {threshold_words(board['best'])} to {threshold_words(board['worst'])}, {direction} is better"
         )
-        thresholds = ", ".join(
-            f"{name} {threshold_words(board[f'{name}_threshold'])}"
-            for name in ("gold", "silver", "bronze", "median")
-        )
+        four = {
+            "gold": board["gold_threshold"],
+            "silver": board["silver_threshold"],
+            "bronze": board["bronze_threshold"],
+            "median": board["median_threshold"],
+        }
+        thresholds = ", ".join(f"{name} {threshold_words(score)}" for name, score in four.items())
         out.print(f"  {thresholds}")
         if board["reference"]:
             out.print(

@@ -315,7 +315,8 @@ class MessageCompleted(EventBase):
     """A complete message. `latency_ms` covers only the successful attempt; `waited_ms` the failed attempts and waits.
 
     `thought_ms` is how long the evaluator took over a user message. `cut_off`: the agent's model ended its answer at its
-    length limit.
+    length limit. `blocked_ms` is set if this program did not run for so long of the latency that it does not count: then
+    `latency_ms` is None.
     """
 
     kind: Literal["message_completed"] = "message_completed"
@@ -325,6 +326,7 @@ class MessageCompleted(EventBase):
     speaker: str
     content: str
     latency_ms: Number | None = None
+    blocked_ms: Number | None = None
     waited_ms: Number = 0.0
     thought_ms: Number | None = None
     first_token_ms: Number | None = None

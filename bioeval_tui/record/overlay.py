@@ -17,6 +17,7 @@ from pathlib import Path
 from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.files import storage_error, sync_folder, write_fully
+from bioeval_tui.peer_limits import MAX_OVERLAY
 from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
@@ -24,9 +25,6 @@ from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.record.paths import SUFFIX, overlay_path
 from bioeval_tui.record.reading import CHUNK, LineReader
 from bioeval_tui.record.state import ConversationKey, RunState
-
-MAX_OVERLAY = 64_000_000
-"""Maximum size in bytes: an overlay is read as a whole, and its events take about ten times as much memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bioeval_tui.errors import Problem, RecordingError
+from bioeval_tui.peer_limits import MAX_DAMAGED, MAX_LINE
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, read_event
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.text import clean_value, compact_json
 
 FRAME_S = 1 / 60
 CHUNK = 1 << 20
-MAX_LINE = 16 << 20
 MANY_EVENTS = 20_000
-MAX_DAMAGED = 10_000
-"""Maximum number of damaged lines; the rest of the file is left out, because describing each takes time."""
 
 
 @dataclass(slots=True)

@@ -12,6 +12,8 @@ from datetime import UTC
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from typing_extensions import TypedDict
+
 from bioeval_tui import score as composite
 from bioeval_tui import units
 from bioeval_tui.record.cases import counts_in, judged, judged_in
@@ -135,6 +137,17 @@ def words(before: float | None, after: float | None) -> str:
 # Reviewed scores
 
 
+class PrintedReviewed(TypedDict):
+    """A run's scores after its reviews."""
+
+    score: float | None
+    scores: dict[str, float | None]
+    reviewers: list[str]
+    tasks: int
+    of_tasks: int
+    disputed: int
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewedScores:
     """A run's scores after its reviews. `tasks` is the number of tasks scored by people, of `of_tasks`."""
@@ -159,7 +172,7 @@ class ReviewedScores:
         mean = composite.published_mean(before)
         return [*told, f"mean {words(mean, self.mean)}"] if len(self.scores) > 1 else told
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> PrintedReviewed:
         """Return the fields for JSON."""
         return {
             "score": self.mean,
@@ -287,7 +300,10 @@ def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
     finals += [(1.0, None)] * (wanted - len(finals))
     return (
         composite.timing_part(
-            job_number(state.job, "aspirationalAverage", 0.0), talk.latencies_ms, ended=True
+            job_number(state.job, "aspirationalAverage", 0.0),
+            talk.latencies_ms,
+            ended=True,
+            answers=talk.blocked_answers,
         ),
         composite.task_part(None, len(_judged(state, talk.key))),
         composite.assertion_part(finals),

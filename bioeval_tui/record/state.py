@@ -48,6 +48,7 @@ class MessageState:
     started_at: datetime
     done: bool = False
     latency_ms: float | None = None
+    blocked_ms: float | None = None
     waited_ms: float = 0.0
     thought_ms: float | None = None
     first_token_ms: float | None = None
@@ -159,6 +160,11 @@ class ConversationState:
     def latencies_ms(self) -> list[float]:
         """The agent's latencies in ms, one per turn, in order."""
         return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
+
+    @property
+    def blocked_answers(self) -> int:
+        """How many of the agent's answers came while this program did not run, so that their latency does not count."""
+        return sum(m.blocked_ms is not None for m in self.messages)
 
     @property
     def failures(self) -> int:
@@ -608,6 +614,7 @@ def _complete_message(talk: ConversationState, event: events.MessageCompleted) -
     message.done = True
     message.turn = event.turn
     message.latency_ms = event.latency_ms
+    message.blocked_ms = event.blocked_ms
     message.waited_ms = event.waited_ms
     message.thought_ms = event.thought_ms
     message.first_token_ms = event.first_token_ms

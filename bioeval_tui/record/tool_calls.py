@@ -15,10 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bioeval_tui.peer_limits import MAX_TOOL_VALUE
 from bioeval_tui.text import clean_line, clean_value, parse_json, shorten
 
-MAX_VALUE = 100_000
-"""Maximum number of recorded characters of arguments and results."""
 UNREAD = "the arguments of this call are not a JSON object"
 """The result of a call whose arguments cannot be read, if no other is reported."""
 OWN_ID = "unnamed-"
@@ -72,7 +71,7 @@ def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
         request["argumentsRead"] = False
     if call_id:
         request["id"] = clean_line(call_id, 200)
-    made: dict[str, Any] = clean_value({"request": request}, MAX_VALUE)
+    made: dict[str, Any] = clean_value({"request": request}, MAX_TOOL_VALUE)
     return made
 
 
@@ -83,7 +82,7 @@ def result_event(output: Any, call_id: str = "", *, failed: bool = False) -> dic
         event["id"] = clean_line(call_id, 200)
     if failed:
         event["error"] = True
-    made: dict[str, Any] = clean_value(event, MAX_VALUE)
+    made: dict[str, Any] = clean_value(event, MAX_TOOL_VALUE)
     return made
 
 

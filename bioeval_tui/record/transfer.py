@@ -19,15 +19,16 @@ from typing import BinaryIO, NamedTuple
 from bioeval_tui import plugins
 from bioeval_tui.errors import InputError, Problem, RecordingError, StorageError, UsageError
 from bioeval_tui.files import put_new, storage_error, sync_folder, write_whole
+from bioeval_tui.peer_limits import MAX_LINE, MAX_OVERLAY
 from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
 from bioeval_tui.record.importing.formats import FORMATS, OWN, ImportFormat, known, names
 from bioeval_tui.record.importing.looking import FileLook
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
 from bioeval_tui.record.live import only_here
-from bioeval_tui.record.overlay import MAX_OVERLAY, append_reviews
+from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.paths import SUFFIX, imported_path, is_run_id, live_path, overlay_path, recording_path
-from bioeval_tui.record.reading import CHUNK, MAX_LINE, LineReader
+from bioeval_tui.record.reading import CHUNK, LineReader
 from bioeval_tui.text import clean_value, compact_json, plural
 
 

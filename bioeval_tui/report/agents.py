@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Any
+
+from typing_extensions import TypedDict
 
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
@@ -32,6 +33,25 @@ class AgentEntry:
     task_id: str
     percentile: float | None
     medal: bool
+
+
+class PrintedStanding(TypedDict):
+    """An agent over its tasks, as `medals --agents --json` prints it. Ranks and intervals are [low, high]."""
+
+    agent: str
+    submissions: int
+    graded: int
+    tasks: int
+    passes: int
+    any_medal_share: float
+    any_medal_standard_error: float | None
+    any_medal_share_graded: float | None
+    percentile: float
+    percentile_graded: float | None
+    rank: list[int]
+    rank_graded: list[int]
+    behind_next: float | None
+    behind_next_interval: list[float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +88,7 @@ class Standing:
         """Such as `−4.2 percentiles, 95 % interval −7.0 to −1.4: worse`; empty for the first."""
         return sentence(BehindNext(self.behind)) if self.behind else ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> PrintedStanding:
         """Return everything, ready for JSON."""
         interval = self.behind.estimate.interval if self.behind else None
         return {

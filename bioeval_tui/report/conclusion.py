@@ -142,7 +142,7 @@ def _missing_score(run: LoadedRun) -> ConclusionFinding | None:
         return None
     if first.ended is None or first.score is None:
         return of.NothingScored(_place(run, first))
-    if first.ended.reason == "agent_failed" and not first.latencies_ms:
+    if first.ended.reason == "agent_failed" and not (first.latencies_ms or first.blocked_answers):
         return _absent_agent(first)
     if first.ended.reason == "evaluator_failed":
         return _failed_evaluator(run, unscored, first.score.reason)

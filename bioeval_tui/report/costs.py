@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from bioeval_tui.evaluation.prices import FILE_NAME, Price
 from bioeval_tui.record.events import AnswersUnused, TranscriptScored
 from bioeval_tui.record.names import Condition, Peer
@@ -206,7 +208,27 @@ def _counts(asked: MessageState | TranscriptScored | AnswersUnused) -> tuple[int
     return asked.tokens if isinstance(asked, MessageState) else (asked.tokens_in, asked.tokens_out)
 
 
-def cost_dict(found: Spent) -> dict[str, Any]:
+class PrintedPeerCost(TypedDict):
+    """What one role cost."""
+
+    tokens_in: int | None
+    tokens_out: int | None
+    uncounted: int
+    dollars: float | None
+    known_dollars: float | None
+    why_unknown: str | None
+
+
+class PrintedCost(TypedDict):
+    """Tokens and cost of each model."""
+
+    dollars: float | None
+    known_dollars: float | None
+    conversations: int
+    peers: dict[str, PrintedPeerCost]
+
+
+def cost_dict(found: Spent) -> PrintedCost:
     """Return the cost for JSON, in dollars: `dollars` is null when a peer's cost is unknown, `known_dollars` a lower bound."""
     return {
         "dollars": _rounded(found.dollars),

@@ -14,10 +14,11 @@ from pydantic import BaseModel, ConfigDict
 from bioeval_tui import score
 from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus, TaskScored
 from bioeval_tui.record.names import Condition, Peer
+from bioeval_tui.record.reviews import PrintedReviewed
 from bioeval_tui.report.conclusion import NEVER_STARTED
-from bioeval_tui.report.costs import cost_dict
+from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.findings import NoMean, Outcome
-from bioeval_tui.report.judged_again import judged_again_dicts
+from bioeval_tui.report.judged_again import PrintedJudging, judged_again_dicts
 from bioeval_tui.report.manner import manner_dicts
 from bioeval_tui.report.result import ConversationResult as Conversation
 from bioeval_tui.report.result import RunResult
@@ -64,7 +65,9 @@ class LatencyResult(_Part):
 
     message: int
     latency_ms: float | None
-    """From the request to the last byte of the answer, for the successful attempt."""
+    """From the request to the last byte of the answer, for the successful attempt; null if it does not count."""
+    blocked_ms: float | None
+    """How long this program did not run meanwhile, if that is why the latency does not count."""
     first_token_ms: float | None
     """From the request to the first text; null if the answer was not streamed."""
     waited_ms: float
@@ -259,25 +262,19 @@ class RunDocument(_Part):
     """Null for a condition without a conversation."""
     versions: dict[str, str]
     """Versions and settings that you need to repeat the run."""
-    cost: dict[str, Any] | None
+    cost: PrintedCost | None
     """Tokens and cost of each model."""
-    judged_again: list[dict[str, Any]]
+    judged_again: list[PrintedJudging]
     """Every verdict on conversations that were judged again, the recorded one first; `counts` marks the one in use."""
     people_say: list[str]
     """What people would say about the judge's verdicts, by a sample of reviews, or that there is none."""
-    reviewed: dict[str, Any] | None
+    reviewed: PrintedReviewed | None
     """The scores with people's reviews."""
     reviews: list[dict[str, Any]]
     realism: dict[str, Any]
     """How the simulated user speaks compared with people, by condition; empty for a scripted user."""
     problems: list[str]
     """Damaged lines of the recording."""
-
-
-def document_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a run's result."""
-    found = RunDocument.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
 def run_document(run: RunResult | None) -> dict[str, Any]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
+from typing_extensions import TypedDict
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import UsageError
+from bioeval_tui.printed import Fields
 from bioeval_tui.record.events import ScorePart
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report.findings import PartNeeded
 from bioeval_tui.report.formats.charts import composite_bar
 from bioeval_tui.report.result import ConversationResult, RunResult
@@ -83,7 +86,46 @@ def explain(run: RunResult, target: float, weights: Mapping[str, float]) -> list
     return found
 
 
-def explanation_dict(run: RunResult, found: Sequence[Explanation], target: float) -> dict[str, Any]:
+class PrintedNeeded(TypedDict):
+    """What a part would have to be for the target; `needed` is null if no value is enough."""
+
+    now: float | None
+    needed: float | None
+    best_score: float
+
+
+class PrintedReweighted(TypedDict):
+    """The score under other weights."""
+
+    score: float | None
+    weights: dict[str, float]
+
+
+class PrintedConversation(TypedDict):
+    """One conversation's score explained."""
+
+    condition: Condition
+    trial: int
+    case: str | None
+    score: float | None
+    reason: str
+    penalty: float
+    failures: int
+    parts: list[Annotated[dict[str, Any], Fields(ScorePart)]]
+    needed: dict[str, PrintedNeeded]
+    reweighted: PrintedReweighted | None
+
+
+class PrintedExplanation(TypedDict):
+    """A run's scores explained, as `runs explain --json` prints them."""
+
+    run_id: str
+    job: str
+    target: float
+    conversations: list[PrintedConversation]
+
+
+def explanation_dict(run: RunResult, found: Sequence[Explanation], target: float) -> PrintedExplanation:
     """Return the explanation for JSON."""
     return {
         "run_id": run.run_id,

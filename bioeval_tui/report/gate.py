@@ -9,13 +9,15 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from rich.console import Console
 from rich.text import Text
+from typing_extensions import TypedDict
 
 from bioeval_tui import score, units
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.printed import Fields
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import findings as of
@@ -204,6 +206,17 @@ class GateCheck:
         return {name: getattr(self, name) for name in names}
 
 
+class PrintedGate(TypedDict):
+    """The gate's result."""
+
+    exit_code: int
+    used: int
+    held: int
+    excluded: dict[str, int]
+    notes: list[str]
+    checks: list[Annotated[dict[str, Any], Fields(GateCheck, without=("basis",), words=str)]]
+
+
 @dataclass(frozen=True, slots=True)
 class GateResult:
     """The gate's result. `counted` is over all planned conversations."""
@@ -213,7 +226,7 @@ class GateResult:
     counted: Counted
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> PrintedGate:
         """Return the result for JSON."""
         return {
             "exit_code": int(self.exit_code),

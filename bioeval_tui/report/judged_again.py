@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from bioeval_tui.record.events import ConversationScored, TaskScored, TranscriptScored
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.overlay import Overlay, judgings
 from bioeval_tui.record.state import ConversationKey, RunState
 from bioeval_tui.report.findings import VerdictsReplaced
@@ -107,7 +110,23 @@ def verdicts_replaced(
     return VerdictsReplaced(len(found), held, latest[0].counts, judges, run)
 
 
-def judged_again_dicts(found: Mapping[ConversationKey, JudgedAgain]) -> list[dict[str, Any]]:
+class PrintedJudging(TypedDict):
+    """One verdict on a conversation; `counts` marks the one in use."""
+
+    condition: Condition
+    trial: int
+    judge: str
+    prompts: dict[str, str]
+    author: str | None
+    at: str | None
+    recorded: bool
+    tasks: list[dict[str, Any]]
+    tone: float | None
+    score: float | None
+    counts: bool
+
+
+def judged_again_dicts(found: Mapping[ConversationKey, JudgedAgain]) -> list[PrintedJudging]:
     """Return one object for each verdict on a conversation that was judged again, the recorded one first."""
     return [
         {

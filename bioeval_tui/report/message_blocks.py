@@ -12,8 +12,9 @@ from typing import Literal
 from markdown_it.token import Token
 
 from bioeval_tui.markdown import parsed, pattern_of
+from bioeval_tui.peer_limits import MAX_TEXT
 from bioeval_tui.report.result import Quotation
-from bioeval_tui.text import MAX_TEXT, clean, clean_line
+from bioeval_tui.text import clean, clean_line
 
 TextStyle = Literal["strong", "em", "s", "code"]
 Align = Literal["left", "center", "right"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from typing_extensions import TypedDict
 
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import rows
@@ -67,7 +68,27 @@ def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
     return found
 
 
-def ranking_dicts(found: Sequence[ConditionRanking]) -> list[dict[str, Any]]:
+class PrintedRank(TypedDict):
+    """One agent's place, and the best and worst that it may have."""
+
+    agent: str
+    mean: float | None
+    place: int
+    best: int
+    worst: int
+
+
+class PrintedRanking(TypedDict):
+    """The agents in one condition, the best mean first."""
+
+    condition: Condition
+    cases: int
+    left_out: int
+    note: str
+    agents: list[PrintedRank]
+
+
+def ranking_dicts(found: Sequence[ConditionRanking]) -> list[PrintedRanking]:
     """Return rankings for JSON."""
     return [
         {

@@ -163,6 +163,8 @@ class ConversationResult:
         self.request_failures, self.failures = talk.request_failures, talk.failures
         self.latencies_ms = talk.latencies_ms
         """The agent's response times, one per turn, in ms."""
+        self.answered = bool(talk.latencies_ms or talk.blocked_answers)
+        """Whether the agent has answered at all, with a time that counts or not."""
         self.fault = talk.fault
         """Who caused it to end early or, if nobody did, to have no score; None before its end."""
         self.is_scored = talk.score is not None
@@ -219,7 +221,7 @@ class ConversationResult:
     @property
     def ways(self) -> tuple[str, ...]:
         """What to do about it, if it never took place."""
-        never = self.scored is not None and self.score is None and not self.latencies_ms
+        never = self.scored is not None and self.score is None and not self.answered
         return self.ended.ways if never and self.ended is not None else ()
 
     @property
@@ -850,6 +852,13 @@ def _message(run: RunResult, talk: ConversationResult, message: MessageState) ->
     if message.operator:
         notes.append(Note("operator", "typed by a person"))
     notes += [Note("failure", note) for note in answer_notes(message)]
+    if message.blocked_ms is not None:
+        notes.append(
+            Note(
+                "failure",
+                f"latency not counted: this program did not run for {latency(message.blocked_ms)} of it",
+            )
+        )
     if message.waited_ms >= 50:
         notes.append(Note("failure", f"waited {latency(message.waited_ms)} besides"))
     if message.role == "assistant":

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Literal
 
+from bioeval_tui.peer_limits import MAX_ADDRESSES
+
 Verdict = Literal["right", "wrong", "wait"]
 """The result of checking a token or ticket."""
 
@@ -29,7 +31,6 @@ REFILL_S = 6.0
 
 TICKET_S = 60.0
 MAX_TICKETS = 64
-MAX_ADDRESSES = 1024
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?")

@@ -19,6 +19,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from bioeval_tui.admission import BACKLOG, Admission, serve_app, why_not_bound
 from bioeval_tui.errors import BioevalError, UsageError
+from bioeval_tui.peer_limits import MAX_TAB_MESSAGE, MAX_WEB_BODY
 from bioeval_tui.serve.access import Access, Hosts, Verdict, same_origin
 from bioeval_tui.serve.session import Session, bounded
 from bioeval_tui.text import clean_line
@@ -87,7 +88,6 @@ def _read(package: str, path: str) -> bytes:
 
 
 DRIVER = "bioeval_tui.tui.shared.web_driver:ServedDriver"
-MAX_MESSAGE = 1 << 16
 HEARTBEAT_S = 15.0
 IDLE_S = 15.0
 SENTENCES = 30
@@ -126,7 +126,7 @@ class Server:
 
     def app(self) -> web.Application:
         """Return the web application."""
-        app = web.Application(middlewares=[self._guard], client_max_size=1024)
+        app = web.Application(middlewares=[self._guard], client_max_size=MAX_WEB_BODY)
         app.router.add_get("/", self._page)
         app.router.add_get("/static/{name}", self._asset, allow_head=False)
         app.router.add_get("/ws/{ticket}", self._socket, allow_head=False)
@@ -200,7 +200,7 @@ class Server:
             return _refusal(403, "Requests from other sites are not allowed.")
         if refused := self._refused(request, self.access.redeem, request.match_info["ticket"]):
             return refused
-        tab = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=MAX_MESSAGE, compress=False)
+        tab = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=MAX_TAB_MESSAGE, compress=False)
         task = asyncio.current_task()
         assert task is not None
         self._tabs[tab] = task

@@ -210,6 +210,7 @@ def test_a_suspended_engine_continues(program: Program) -> None:
     assert result["score"] == 1.0, "the agent is not blamed for what it did not do"
     (warned,) = [e["message"] for e in events if e["kind"] == "warned"]
     assert "was suspended for" in warned
+    assert "its latency does not count" in warned
 
 
 def test_two_programs_can_share_a_data_folder(program: Program) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.unit.record.test_versions import GOLDEN
 LARGE_MB = int(os.environ.get("BIOEVAL_LARGE_MB", "60"))
 """How large the recording is; 500 takes a minute and a half."""
 IMPORT_MB, LIST_MB = 300, 200
+DEMO = GOLDEN.parent / "demo-run.jsonl"
 
 MEASURED = """
 import sys
@@ -57,14 +59,14 @@ def large(path: Path, megabytes: int) -> None:
             file.write(json.dumps({**row, "seq": seq + 100}) + "\n")
 
 
-def peak_mb(*arguments: str, data_dir: Path) -> tuple[int, str]:
-    """Return the most memory that a command had, in MB, and what it printed."""
+def peak_mb(*arguments: str, data_dir: Path, code: int = 0) -> tuple[int, str]:
+    """Return the most memory that a command had, in MB, and what it printed; if it fails, its error."""
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, *arguments],
         capture_output=True, text=True, env=environment(data_dir), timeout=600,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return int(done.stderr.split()[-1]), done.stdout
+    assert done.returncode == code, done.stderr
+    return int(done.stderr.split()[-1]), done.stdout if code == 0 else done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the peak this way")
@@ -79,3 +81,54 @@ def test_a_large_recording_can_be_imported_and_listed_in_little_memory(tmp_path:
     print(f"{LARGE_MB} MB: import {importing} MB, list {listing} MB")
     assert importing < IMPORT_MB
     assert listing < LIST_MB
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the peak this way")
+@pytest.mark.long
+@pytest.mark.parametrize("heavy", ["events", "attachments"])
+def test_a_member_of_120_mb_of_a_strangers_zip_is_imported_in_200_mb(heavy: str, tmp_path: Path) -> None:
+    done = peak_mb(
+        "runs",
+        "export",
+        str(DEMO),
+        "--to",
+        "inspect",
+        "--output",
+        str(tmp_path / "log.eval"),
+        data_dir=tmp_path,
+    )
+    assert done
+    large_log = tmp_path / "large.eval"
+    with (
+        zipfile.ZipFile(tmp_path / "log.eval") as log,
+        zipfile.ZipFile(large_log, "w", zipfile.ZIP_DEFLATED) as made,
+    ):
+        for name in log.namelist():
+            data = log.read(name)
+            if name.startswith("samples/") and heavy:
+                piece = json.dumps({"event": "model", "output": "x" * 1_000})
+                pieces = ",".join([piece] * 117_000)
+                if heavy == "attachments":
+                    pieces = ",".join(f'"{n}": {piece}' for n in range(117_000))
+                sample = json.loads(data)
+                sample.pop(heavy, None)
+                brackets = "[]" if heavy == "events" else "{}"
+                text = json.dumps(sample)[:-1] + f', "{heavy}": {brackets[0]}{pieces}{brackets[1]}}}'
+                data, heavy = text.encode(), ""
+            made.writestr(name, data)
+    assert max(member.file_size for member in zipfile.ZipFile(large_log).infolist()) > 120_000_000
+    mb, said = peak_mb("runs", "import", str(large_log), data_dir=tmp_path / "data")
+    assert (tmp_path / "data" / "runs" / f"{said.strip()}.jsonl").is_file()
+    print(f"{mb} MB")
+    assert mb < 200
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the peak this way")
+@pytest.mark.long
+def test_one_text_of_120_mb_in_a_strangers_zip_is_refused_in_200_mb(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.eval", "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {"task": "t"}}))
+        made.writestr("samples/1.json", b'{"id": "' + b"a" * 120_000_000 + b'"}')
+    mb, said = peak_mb("runs", "import", str(tmp_path / "bomb.eval"), data_dir=tmp_path / "data", code=2)
+    assert "samples/1.json cannot be read: not JSON at character" in said
+    assert mb < 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from bioeval_tui.formats import (
     CONDITIONS,
@@ -37,6 +37,10 @@ _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no
 """The numeric values of Inspect's letters (`value_to_float`)."""
 _LIMITS: dict[str, EndReason] = {"message": "max_turns", "time": "timed_out", "working": "timed_out"}
 _OURS = "bioeval-tui"
+_MOST_KEPT = {"events": 16_000_000, "attachments": 48_000_000}
+"""Maximum number of bytes of a sample in a zip, by key; what is larger is left out."""
+_LARGEST_PIECE = 1 << 24
+"""Maximum number of characters of one value of a sample in a zip."""
 
 
 def fits(look: FileLook) -> bool:
@@ -80,7 +84,7 @@ def _members(file: Path) -> Iterator[tuple[str, Any]]:
         yield from start.items()
         for name in names:
             if name.startswith("samples/") and name.endswith(".json"):
-                yield "samples", _loaded(archive, name)
+                yield "samples", _sample(archive, name)
 
 
 def _loaded(archive: ZipFile, name: str) -> Any:
@@ -90,6 +94,35 @@ def _loaded(archive: ZipFile, name: str) -> Any:
         return json.loads(archive.read(name))
     except (ValueError, RecursionError, NotImplementedError, BadZipFile) as problem:
         raise InputError(f"{name} cannot be read: {problem}") from None
+
+
+def _sample(archive: ZipFile, name: str) -> Any:
+    """Return a sample, read in pieces: its events and attachments are left out where they are larger than what is kept."""
+    sample: dict[str, Any] = {}
+    sizes = dict.fromkeys(_MOST_KEPT, 0)
+    before = 0
+    try:
+        with archive.open(name) as file:
+            opened = cast(BinaryIO, file)
+            for key, value in members(
+                opened, ("messages", "events"), parted=("attachments",), largest=_LARGEST_PIECE
+            ):
+                if key in sizes:
+                    sizes[key] += file.tell() - before
+                before = file.tell()
+                if sizes.get(key, 0) > _MOST_KEPT.get(key, 0):
+                    sample.pop(key, None)
+                elif key in ("messages", "events"):
+                    sample.setdefault(key, []).append(value)
+                elif key == "attachments" and isinstance(value, tuple):
+                    sample.setdefault(key, {})[value[0]] = value[1]
+                elif not key:
+                    raise InputError("a sample must be a JSON object")
+                else:
+                    sample[key] = value
+    except (InputError, NotImplementedError, BadZipFile) as problem:
+        raise InputError(f"{name} cannot be read: {problem}") from None
+    return sample
 
 
 def _header(record: dict[str, Any]) -> Header:

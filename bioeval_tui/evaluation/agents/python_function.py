@@ -23,9 +23,10 @@ from bioeval_tui.evaluation.function_calls import Conversation, FunctionCalls, F
 from bioeval_tui.evaluation.http.client import timeouts_of
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluation.traces import joined
+from bioeval_tui.peer_limits import MAX_TEXT
 from bioeval_tui.record.names import Role
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, parse_arguments, result_event
-from bioeval_tui.text import MAX_TEXT, clean, clean_line, clean_value
+from bioeval_tui.text import clean, clean_line, clean_value
 
 _END = object()
 

@@ -23,8 +23,9 @@ from typing import Any
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import function_calls, python_code
 from bioeval_tui.evaluation.function_calls import LAST_S, Conversation, FunctionError
-from bioeval_tui.evaluation.http.client import MAX_ANSWER_BYTES, timeouts_of
+from bioeval_tui.evaluation.http.client import timeouts_of
 from bioeval_tui.evaluation.job.models import TargetConfig
+from bioeval_tui.peer_limits import MAX_ANSWER_BYTES
 from bioeval_tui.settings import function_environment
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line, parse_json

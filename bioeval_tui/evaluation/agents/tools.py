@@ -18,8 +18,6 @@ from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.record.tool_calls import call_event, result_event
 from bioeval_tui.text import clean_line, compact_json
 
-MAX_ROUNDS = 20
-"""Maximum number of rounds of tool calls before the agent must answer a message."""
 NO_RESULT = "the result of this call is not known: the evaluation has no tool of this name"
 """What a model is told of a call that nobody answers."""
 FUNCTION_S = 60.0

@@ -17,10 +17,10 @@ from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.job.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.evaluation.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
+from bioeval_tui.peer_limits import MAX_STATE
 from bioeval_tui.record import events
 from bioeval_tui.text import clean_line, clean_value, compact_json, is_large, shorten
 
-MAX_STATE = 1_000_000
 OBJECT_CONTEXT = "object context"
 GRAPH = "graph"
 MIN_SESSION = 8

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bioeval_tui.evaluation.conversation.watchdog import Watchdog
 from bioeval_tui.evaluation.job.models import Assertion, EvaluationJob
 from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE, RetryRule
 from bioeval_tui.evaluation.seams import (
@@ -146,8 +147,8 @@ class Parts:
     """Returns whether an assertion is an invariant: one that also passes on an empty state."""
     slot: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
     """Entered for the duration of each conversation: the batch limits how many run concurrently."""
-    stood_still: Callable[[float], float] = lambda moment: 0.0
-    """Returns for how many seconds this process did not run since a moment (monotonic seconds)."""
+    watchdog: Watchdog = field(default_factory=Watchdog)
+    """Knows when this program did not run."""
     next_round: Callable[[int], Awaitable[bool]] | None = None
     """Waits until this trial may start, and returns whether it is needed; None if all trials start immediately."""
     decision: Callable[[], str] = lambda: ""

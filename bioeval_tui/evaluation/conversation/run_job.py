@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,13 +27,15 @@ from bioeval_tui.evaluation.conversation.prepare import (
 )
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, for_judge
 from bioeval_tui.evaluation.conversation.turns import HeldConversation, Outcome
+from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap
 from bioeval_tui.evaluation.job.loading import job_snapshot
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.evaluation.spending import LimitReachedError, Used
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Fault, TaskScored
 from bioeval_tui.record.names import Condition, with_served
-from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.text import clean_line, plural, shorten
+from bioeval_tui.units import duration
 
 SEEN_BY_OTHERS = (
     "conversations ran at the same time on one knowledge graph, so each could see what the others wrote; "
@@ -149,6 +151,16 @@ def started_fields(plan: RunPlan, who: Identities) -> dict[str, Any]:
     }
 
 
+def _long_gaps(gaps: Sequence[Gap]) -> str:
+    """Return how often and how long this program did not run, as a sentence."""
+    longest = max(gaps, key=lambda gap: gap.length)
+    why = (
+        "it was stopped, or the machine was asleep" if longest.suspended else "it, or this machine, was busy"
+    )
+    pieces = plural(len(gaps), "time")
+    return f"this program did not run for over {LONG_S:g} s in one piece, {pieces}, the longest {duration(longest.length)} ({why})"
+
+
 class _Run:
     def __init__(
         self,
@@ -162,6 +174,7 @@ class _Run:
         self.parts = parts
         self.emitter = emitter
         self.control = control
+        self.began = time.monotonic()
         self.attempts = earlier.attempts
         self.clean = earlier.clean
         self.compared = earlier.compared
@@ -188,6 +201,8 @@ class _Run:
                 await self._trial(trial)
         if self.parts.traces is not None and (strangers := self.parts.traces.close()):
             self.emitter.emit(events.Warned, code="spans", message=strangers)
+        if gaps := self.parts.watchdog.long_gaps(self.began):
+            self.emitter.emit(events.Warned, code="blocked", message=_long_gaps(gaps))
         await self.emitter.written()
         earlier = Earlier(self.held, self.attempts, self.clean, self.compared)
         return end_run(self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early)

@@ -248,7 +248,9 @@ def score_fields(
     # What failed explains a missing score better than what nobody could have measured.
     unchecked.sort(key=lambda check: check.fault == "none")
     parts = (
-        score.timing_part(job.aspirational_average, transcript.latencies_ms, ended=True),
+        score.timing_part(
+            job.aspirational_average, transcript.latencies_ms, ended=True, answers=transcript.answers
+        ),
         score.judged_part(tasks, len(judged), judge_error),
         score.assertion_part(results, unchecked[0].error or "" if unchecked else ""),
     )

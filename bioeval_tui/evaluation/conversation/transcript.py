@@ -46,6 +46,11 @@ class SpokenTranscript:
         return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
 
     @property
+    def answers(self) -> int:
+        """How many answers the agent gave; without a latency if this program did not run meanwhile."""
+        return sum(m.role == "assistant" for m in self.messages)
+
+    @property
     def empty_answers(self) -> int:
         """How many of the agent's answers have no word."""
         return sum(m.role == "assistant" and not m.content.strip() for m in self.messages)

@@ -13,6 +13,7 @@ from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
 from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
+from bioeval_tui.evaluation.conversation.watchdog import MOST_OF_A_LATENCY
 from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.job.withholding import for_evaluator
 from bioeval_tui.evaluation.seams import (
@@ -31,7 +32,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, clean_value, is_html, page_title, plural, shorten
-from bioeval_tui.units import duration
+from bioeval_tui.units import duration, latency
 
 ENOUGH = 3
 """A user who had this many messages, with the greeting, could have brought up a task."""
@@ -275,12 +276,15 @@ class HeldConversation:
         )
         if self.traces:
             self.traces.answered()
-        if still_s := self.parts.stood_still(reply.started):
-            self._stood_still(f"answer {number} came meanwhile, sooner than its latency says", still_s)
+        blocked_ms = 1000 * self.parts.watchdog.lost(reply.started, reply.ended)
+        counts = blocked_ms <= MOST_OF_A_LATENCY * reply.latency_ms
+        if not counts:
+            self._not_counted(number, reply, blocked_ms)
+        latency_ms = reply.latency_ms if counts else None
         answer = clean(reply.content)
         generation = tuple(clean_value(dict(event), 100_000) for event in reply.generation)
         self.transcript.messages.append(
-            TranscriptMessage(number, "assistant", answer, reply.latency_ms, generation=generation)
+            TranscriptMessage(number, "assistant", answer, latency_ms, generation=generation)
         )
         self.emitter.emit(
             events.MessageCompleted,
@@ -289,9 +293,12 @@ class HeldConversation:
             role="assistant",
             speaker=speaker,
             content=answer,
-            latency_ms=reply.latency_ms,
+            latency_ms=latency_ms,
+            blocked_ms=None if counts else blocked_ms,
             waited_ms=max(0.0, (reply.started - began) * 1000),
-            first_token_ms=None if reply.first_token is None else (reply.first_token - reply.started) * 1000,
+            first_token_ms=None
+            if reply.first_token is None or not counts
+            else (reply.first_token - reply.started) * 1000,
             tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out,
             generation=generation,
@@ -393,7 +400,7 @@ class HeldConversation:
     def counts_against_agent(self, error: PeerError) -> bool:
         """Count a failed attempt, but not one that we caused, or a failure while this process was suspended."""
         counted = error.peer == "agent" and not error.disagrees and not self.is_our_doing(error)
-        if counted and (still_s := self.parts.stood_still(self._asked_at)):
+        if counted and (still_s := self.parts.watchdog.suspended_since(self._asked_at)):
             self._stood_still("a failure of the agent meanwhile does not count", still_s)
             counted = False
         self.transcript.failures += counted
@@ -405,6 +412,16 @@ class HeldConversation:
         )
         self.emitter.emit(events.Warned, code="stood_still", message=message)
 
+    def _not_counted(self, number: int, reply: Reply, blocked_ms: float) -> None:
+        suspended = self.parts.watchdog.suspended_since(reply.started) > 0
+        what = "suspended" if suspended else "blocked"
+        why = "it was stopped, or the machine was asleep" if suspended else "it, or this machine, was busy"
+        message = (
+            f"answer {number} took {latency(reply.latency_ms)}, and this program was {what} for {latency(blocked_ms)} of "
+            f"them ({why}): its latency does not count"
+        )
+        self.emitter.emit(events.Warned, code="blocked", message=message)
+
     def is_our_doing(self, error: PeerError) -> bool:
         """Return whether this program or machine is to blame: too many requests at once, or no free sockets."""
         too_many = error.status == 429 and self.plan.shared_agent > 1
@@ -412,7 +429,7 @@ class HeldConversation:
 
     def outcome_of(self, error: PeerError) -> Outcome:
         """Return how a peer's last failure ends the conversation."""
-        never_held = error.peer == "agent" and not self.transcript.latencies_ms
+        never_held = error.peer == "agent" and not self.transcript.answers
         ways = _ways_out(error, self.plan.job.target.protocol) if never_held else ()
         detail, received = clean_line(str(error)), _received(error)
         if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):

@@ -22,7 +22,7 @@ from bioeval_tui.evaluation.conversation.control import Control, RunCancelledErr
 from bioeval_tui.evaluation.conversation.emitter import Emitter, Sink
 from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.run_job import Earlier, end_run, run_job, started_fields
-from bioeval_tui.evaluation.conversation.standstill import Standstill
+from bioeval_tui.evaluation.conversation.watchdog import Watchdog
 from bioeval_tui.evaluation.engine.intents import listen, what_helps
 from bioeval_tui.evaluation.engine.limits import LONGEST_PAUSE_S, CallBudget, Cut, Pace, Rates, RunBudget
 from bioeval_tui.evaluation.engine.resume import Resumption
@@ -217,7 +217,7 @@ class _Batch:
     graph: asyncio.Lock = field(default_factory=asyncio.Lock)
     beginning: asyncio.Lock = field(default_factory=asyncio.Lock)
     paces: dict[str, Pace] = field(default_factory=dict)
-    still: Standstill = field(default_factory=Standstill)
+    watchdog: Watchdog = field(default_factory=Watchdog)
     rounds: _Rounds | None = None
     traces: Traces | None = None
 
@@ -275,7 +275,7 @@ async def run_batch(
             for _ in range(2)
         )
         batch.paces |= {"evaluator": models, "judge": models}
-    watching = asyncio.create_task(batch.still.watch())
+    watching = asyncio.create_task(batch.watchdog.watch())
     try:
         found = await asyncio.gather(*(_run_when_open(run, batch) for run in runs), return_exceptions=True)
     finally:
@@ -419,7 +419,7 @@ def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
         slot=batch.slot,
         may_begin=batch.budget.stop_reason,
         budget=RunBudget(batch.budget, run.rates),
-        stood_still=batch.still.since,
+        watchdog=batch.watchdog,
         traces=RunTraces(batch.traces) if batch.traces is not None and run.otlp is not None else None,
     )
     if not batch.paces:

@@ -16,12 +16,11 @@ from typing import Any, Protocol
 from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.evaluation.conversation.control import Control
+from bioeval_tui.peer_limits import MAX_HELLO, MAX_INTENT
 from bioeval_tui.record.live import LiveInfo
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import clean_line
 
-MAX_LINE = 100_000
-MAX_HELLO = 4096
 ANSWER_S = 5.0
 MOVED_S = 40.0
 HOW_IS_IT, RECORD_TO = "how_is_it", "record_to"
@@ -65,7 +64,7 @@ async def listen(
             del talks[task]
 
     def talk() -> asyncio.Protocol:
-        return asyncio.StreamReaderProtocol(asyncio.StreamReader(limit=MAX_LINE), serve)
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(limit=MAX_INTENT), serve)
 
     listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
     admission = Admission(talk, b"\n", AdmissionLimits(ANSWER_S, MAX_HELLO))

@@ -18,10 +18,9 @@ from bioeval_tui.evaluation.models.reasoning import (
     REASONING_ENDS,
     without_reasoning,
 )
+from bioeval_tui.peer_limits import MAX_HIDDEN
 from bioeval_tui.text import parse_json
 
-MAX_HIDDEN = 100_000
-"""Maximum number of characters of reasoning and other text before a message."""
 MAX_AFTER = 300
 """Maximum number of characters after a message's end, such as the blanks that some servers write after JSON."""
 LOOP = 3

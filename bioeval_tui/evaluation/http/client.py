@@ -38,6 +38,7 @@ from bioeval_tui.evaluation.http.failures import (
 from bioeval_tui.evaluation.http.tls import no_tls_context, tls_context
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.evaluation.traces import joined
+from bioeval_tui.peer_limits import MAX_ANSWER_BYTES, MAX_REFUSAL_BYTES
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean_line
 
@@ -100,10 +101,6 @@ class _Stamped(socket.socket):
         return count
 
 
-MAX_ANSWER_BYTES = 5_000_000
-"""Default maximum size of an answer, in bytes; a longer one, or one without an end, is an error."""
-MAX_REFUSAL_BYTES = 100_000
-"""Maximum number of bytes read of an error response."""
 KEEPALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close idle connections, so that no message meets a closing one."""
 STOOD_STILL_S = 0.5

@@ -13,14 +13,14 @@ from bioeval_tui.evaluation.job.models import EvaluationJob
 
 
 def job_schema() -> dict[str, Any]:
-    """Return the schema (draft 2020-12), with the published camelCase keys, each with its description."""
+    """Return the schema, with the published camelCase keys, each with its description."""
     schema = EvaluationJob.model_json_schema(by_alias=True)
     described = _descriptions()
     for name, part in {"EvaluationJob": schema, **schema.get("$defs", {})}.items():
         for key, value in part.get("properties", {}).items():
             if text := described.get(name, {}).get(key):
                 value["description"] = text
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "bioeval-tui job"}
+    return schema | {"title": "bioeval-tui job"}
 
 
 def _descriptions() -> dict[str, dict[str, str]]:

@@ -12,9 +12,10 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bioeval_tui.evaluation.models.errors import context_full, hidden, is_context_full
 from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.peer_limits import MAX_TEXT
 from bioeval_tui.record.names import Peer
 from bioeval_tui.record.tool_calls import parse_arguments
-from bioeval_tui.text import MAX_TEXT, ExcessiveJsonError, clean, clean_line, parse_json, shorten
+from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, parse_json, shorten
 
 SMALLEST_CONTEXT = 256
 """No server has a smaller context, in tokens: lower counts leave out what was cached, or are made up."""

@@ -29,14 +29,13 @@ from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, Promp
 from bioeval_tui.evaluation.models.errors import Refused, refusal
 from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.peer_limits import MAX_MODEL_BYTES
 from bioeval_tui.record.names import Peer
 from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean_line
 
 OPENAI_URL = "https://api.openai.com/v1"
 MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
-MAX_BYTES = 16_000_000
-"""Maximum number of bytes of one answer; a streamed one has about 200 bytes per token."""
 MOST_CONNECTIONS = 1000
 _PARAMETERS: Mapping[str, Mapping[Api, str]] = {
     "temperature": {"chat": "temperature", "responses": "temperature"},
@@ -239,7 +238,7 @@ class ChatModel:
                 arrivals=self._arrivals,
                 connections=MOST_CONNECTIONS,
                 proxy=self._proxy,
-                most=MAX_BYTES,
+                most=MAX_MODEL_BYTES,
                 stateless=self._stateless,
                 secrets=self._secrets,
             )

@@ -15,16 +15,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
 
+from bioeval_tui.peer_limits import MAX_SPAN_DEPTH, MAX_SPAN_VALUE, MOST_OTLP_CONTAINERS, MOST_SPAN_ATTRIBUTES
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.text import clean_line, clean_value, parse_json
 
-MAX_VALUE = 100_000
-"""Maximum number of recorded characters of an attribute."""
-MOST_ATTRIBUTES = 256
-"""Maximum number of attributes, events and links kept of a span; the SDKs' own limit is 128."""
-MOST_CONTAINERS = 200_000
-"""Maximum number of brackets and braces of a request in JSON, counted before it is parsed without a pause."""
-MAX_DEPTH = 20
 _IDS = {"traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id"}
 _STATUS = {trace_pb2.Status.STATUS_CODE_OK: "ok", trace_pb2.Status.STATUS_CODE_ERROR: "error"}
 
@@ -38,8 +32,8 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
     request = ExportTraceServiceRequest()
     try:
         if is_json:
-            if body.count(b"{") + body.count(b"[") > MOST_CONTAINERS:
-                raise ValueError(f"more than {MOST_CONTAINERS:,} lists and objects")
+            if body.count(b"{") + body.count(b"[") > MOST_OTLP_CONTAINERS:
+                raise ValueError(f"more than {MOST_OTLP_CONTAINERS:,} lists and objects")
             json_format.ParseDict(_as_protobuf_json(parse_json(body)), request, ignore_unknown_fields=True)
         else:
             request.ParseFromString(body)
@@ -89,7 +83,7 @@ def _span(span: trace_pb2.Span, service: str, scope: str) -> AgentSpan:
                 "time_ns": event.time_unix_nano,
                 "attributes": _attributes(event.attributes),
             }
-            for event in span.events[:MOST_ATTRIBUTES]
+            for event in span.events[:MOST_SPAN_ATTRIBUTES]
         ),
         links=tuple(
             {
@@ -97,7 +91,7 @@ def _span(span: trace_pb2.Span, service: str, scope: str) -> AgentSpan:
                 "span_id": link.span_id.hex(),
                 "attributes": _attributes(link.attributes),
             }
-            for link in span.links[:MOST_ATTRIBUTES]
+            for link in span.links[:MOST_SPAN_ATTRIBUTES]
         ),
     )
 
@@ -108,8 +102,8 @@ _KINDS = {
 
 
 def _attributes(pairs: Iterable[KeyValue]) -> dict[str, Any]:
-    kept = {pair.key: _value(pair.value) for pair, _ in zip(pairs, range(MOST_ATTRIBUTES), strict=False)}
-    cleaned: dict[str, Any] = clean_value(kept, MAX_VALUE)
+    kept = {pair.key: _value(pair.value) for pair, _ in zip(pairs, range(MOST_SPAN_ATTRIBUTES), strict=False)}
+    cleaned: dict[str, Any] = clean_value(kept, MAX_SPAN_VALUE)
     return cleaned
 
 
@@ -125,9 +119,9 @@ def _value(value: AnyValue, depth: int = 0) -> Any:
         case "double_value":
             number = value.double_value
             return number if abs(number) < float("inf") else str(number)
-        case "array_value" if depth < MAX_DEPTH:
+        case "array_value" if depth < MAX_SPAN_DEPTH:
             return [_value(item, depth + 1) for item in value.array_value.values]
-        case "kvlist_value" if depth < MAX_DEPTH:
+        case "kvlist_value" if depth < MAX_SPAN_DEPTH:
             return {pair.key: _value(pair.value, depth + 1) for pair in value.kvlist_value.values}
         case "bytes_value":
             return base64.b64encode(value.bytes_value).decode()

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
+from bioeval_tui.peer_limits import MOST_SPANS
 from bioeval_tui.record import events
 from bioeval_tui.record.spans import AgentSpan, Meaning, absent_parents, ancestors, meaning_of
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, paired, result_event
@@ -193,10 +194,6 @@ class Traces:
                 full += take(some)
         self.unknown += unknown
         return unknown, full
-
-
-MOST_SPANS = 10_000
-"""Maximum number of spans kept of one attempt to answer."""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ it were rejected, their number and the reason; anything else with a `Status`, in
 Every user of the machine can reach the port. A token in the endpoint would have to be given to agents that are started
 before the run and are set to a fixed endpoint, but each agent is told something that nobody else knows: the ids of its
 traces, 128 random bits. A request without one of them, anywhere in its bytes, is refused (403) before anything is decoded.
-Bodies are searched as they arrive, in small pieces, and those without a known id together take at most `MAX_STRANGERS`.
+Bodies are searched as they arrive, in small pieces, and those without a known id together take at most `MAX_OTLP_STRANGERS`.
 Requests are decoded one after another, in a thread, and are too small to hold the conversations up.
 """
 
@@ -29,18 +29,17 @@ from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, serve_app
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.traces.decoding import decode
 from bioeval_tui.evaluation.traces.joined import Traces
+from bioeval_tui.peer_limits import (
+    MAX_OTLP_BODY,
+    MAX_OTLP_STRANGERS,
+    MAX_OTLP_WAITING,
+    MOST_OTLP_CONNECTIONS,
+    MOST_OTLP_IDS,
+)
 from bioeval_tui.text import plural
 
 PATH = "/v1/traces"
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
-MAX_BODY = 4 * 1024 * 1024
-"""Maximum number of bytes of an uncompressed request, as in OTLP over gRPC: an SDK sends 512 spans at a time."""
-MAX_STRANGERS = 4 * MAX_BODY
-"""Maximum number of bytes of all requests without a known trace id so far; the connection of the oldest is closed."""
-MAX_WAITING = 16 * MAX_BODY
-"""Maximum number of bytes that wait to be decoded; senders beyond that are asked to try again."""
-MOST_IDS = 20_000
-"""Maximum number of possible trace ids that are looked up for one request."""
 _SMALLEST = 32
 """A smaller request has no span, but may be an empty one or a probe."""
 _IDS = {
@@ -49,8 +48,6 @@ _IDS = {
 }
 _LONGEST = 34
 BODY_S = 30.0
-MOST_CONNECTIONS = 64
-"""Connections that have not sent a span of our traces yet."""
 _INVALID_ARGUMENT = 3
 
 
@@ -80,7 +77,7 @@ class SpanReceiver:
         except TimeoutError:
             return _status(kind, 408, f"the body did not arrive within {BODY_S:g} s")
         except web.HTTPRequestEntityTooLarge:
-            return _status(kind, 413, f"the body is larger than {MAX_BODY:,} bytes")
+            return _status(kind, 413, f"the body is larger than {MAX_OTLP_BODY:,} bytes")
         except (web.RequestPayloadError, ConnectionError) as error:  # the sender is gone
             error.__traceback__ = None  # the request keeps the error, and this would keep the body
             return _status(kind, 400, "the body cannot be unpacked, or is not whole")
@@ -89,7 +86,7 @@ class SpanReceiver:
             return _status(
                 kind, 403, "no span belongs to a message of a run: continue the trace of `traceparent`"
             )
-        if self._waiting + len(body) > MAX_WAITING:
+        if self._waiting + len(body) > MAX_OTLP_WAITING:
             busy = _status(kind, 503, "too many spans are waiting to be read")
             busy.headers["Retry-After"] = "1"
             return busy
@@ -108,20 +105,20 @@ class SpanReceiver:
         """Return the body; None if it has no id of a trace in progress.
 
         Raises:
-            HTTPRequestEntityTooLarge: it is larger than `MAX_BODY`.
+            HTTPRequestEntityTooLarge: it is larger than `MAX_OTLP_BODY`.
         """
         transport = request.transport
         if not isinstance(transport, asyncio.Transport):
             raise ConnectionResetError
-        if (request.content_length or 0) > MAX_BODY:
-            raise web.HTTPRequestEntityTooLarge(MAX_BODY, request.content_length or 0)
+        if (request.content_length or 0) > MAX_OTLP_BODY:
+            raise web.HTTPRequestEntityTooLarge(MAX_OTLP_BODY, request.content_length or 0)
         pieces: list[bytes] = []
-        size, left, end, known = 0, MOST_IDS, b"", False
+        size, left, end, known = 0, MOST_OTLP_IDS, b"", False
         try:
             async for piece in request.content.iter_any():
                 size += len(piece)
-                if size > MAX_BODY:
-                    raise web.HTTPRequestEntityTooLarge(MAX_BODY, size)
+                if size > MAX_OTLP_BODY:
+                    raise web.HTTPRequestEntityTooLarge(MAX_OTLP_BODY, size)
                 pieces.append(piece)
                 if known:
                     continue
@@ -144,7 +141,7 @@ class SpanReceiver:
     def _hold(self, transport: asyncio.Transport, size: int) -> None:
         """Note that a request without a known id has come to `size` bytes, and make room for it."""
         self._strangers[transport] = size
-        while sum(self._strangers.values()) > MAX_STRANGERS:
+        while sum(self._strangers.values()) > MAX_OTLP_STRANGERS:
             oldest = next(iter(self._strangers))
             del self._strangers[oldest]
             oldest.abort()
@@ -194,6 +191,6 @@ async def receive_spans(port: int, traces: Traces) -> AsyncIterator[str]:
             "give --otlp another port, and the agent the same in OTEL_EXPORTER_OTLP_ENDPOINT"
         ) from None
     receiver = SpanReceiver(traces)
-    limits = AdmissionLimits(admitted=MOST_CONNECTIONS)
+    limits = AdmissionLimits(admitted=MOST_OTLP_CONNECTIONS)
     async with serve_app(receiver.application(), listener, __name__, limits) as receiver.admission:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from bioeval_tui.evaluation.conversation.plan import RunPlan
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.resume import Resumption
@@ -23,6 +25,30 @@ PROMPT_TOKENS = 1500
 """Assumed tokens that a prompt adds to the transcript."""
 VERDICT_TOKENS = 200
 """Assumed length of a judge's reason for one task, in tokens."""
+
+
+class PrintedRole(TypedDict):
+    """The calls of one role."""
+
+    model: str
+    host: str
+    most_calls: int
+    most_cost: float | None
+    why_unknown: str | None
+    options: dict[str, Any]
+
+
+class PrintedEstimate(TypedDict):
+    """What one run would call, as `run --dry-run --json` prints it."""
+
+    job: str
+    model: str
+    conversations: int
+    hosts: list[str]
+    judge_sees: str | None
+    warnings: list[str]
+    most_calls: int
+    roles: dict[str, PrintedRole]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +82,7 @@ class RunEstimate:
         """The maximum number of calls of all roles together, if no request fails."""
         return sum(role.calls for role in self.roles)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> PrintedEstimate:
         """Return the fields for JSON."""
         return {
             "job": self.job,

@@ -14,12 +14,11 @@ import httpx2
 
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
 from bioeval_tui.evaluation.models.errors import hidden
+from bioeval_tui.peer_limits import MAX_MODEL_LIST
 from bioeval_tui.text import clean_line, parse_json, plural, shorten
 
 State = Literal["works", "broken", "absent"]
 PROBE_S = 3.0
-MAX_LIST = 2_000_000
-"""Maximum number of bytes of a list of models; OpenRouter's has 700,000."""
 _NAMED = 5
 USUAL_PORTS = {8080: "llama.cpp", 11434: "Ollama", 1234: "LM Studio", 8000: "vLLM"}
 
@@ -145,7 +144,7 @@ def _listed(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] | Non
         status, body = answer.status_code, b""
         for block in answer.iter_bytes():
             body += block
-            if len(body) > MAX_LIST:
+            if len(body) > MAX_MODEL_LIST:
                 return status, None, ""
             if time.monotonic() > until:
                 raise httpx2.ReadTimeout("the body has no end")

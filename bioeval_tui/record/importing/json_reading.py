@@ -17,15 +17,18 @@ _DECODER = json.JSONDecoder()
 _WHITE = " \t\n\r"
 
 
-def members(file: BinaryIO, streamed: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
+def members(
+    file: BinaryIO, streamed: Collection[str] = (), *, parted: Collection[str] = (), largest: int = LARGEST
+) -> Iterator[tuple[str, Any]]:
     """Yield a document: an object's (key, value), where a list under a `streamed` key comes item by item.
 
-    A list at the top comes item by item, too, under the key "".
+    An object under a `parted` key comes as pairs of a name and a value. A list at the top comes item by item, too, under
+    the key "". `largest` is the maximum number of characters of one piece.
 
     Raises:
         InputError: the document is not JSON, is cut off, or a piece is too large.
     """
-    reader = _Reader(file)
+    reader = _Reader(file, largest)
     if reader.peek() == "[":
         for item in reader.items():
             yield "", item
@@ -34,6 +37,9 @@ def members(file: BinaryIO, streamed: Collection[str] = ()) -> Iterator[tuple[st
             if key in streamed and reader.peek() == "[":
                 for item in reader.items():
                     yield key, item
+            elif key in parted and reader.peek() == "{":
+                for name in reader.names():
+                    yield key, (name, reader.value())
             else:
                 yield key, reader.value()
     else:
@@ -79,8 +85,9 @@ def line_value(line: bytes) -> Any:
 class _Reader:
     """The part of a document that has been read. Only the current piece is in memory."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, largest: int) -> None:
         self._file = file
+        self._largest = largest
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
         self._at = 0
@@ -145,9 +152,9 @@ class _Reader:
                     self.fail(problem.msg)
             except (RecursionError, ValueError):
                 self.fail("nested too deeply, or a number too long")
-            if len(self._text) - self._at > LARGEST:
-                self.fail(f"no piece may have more than {LARGEST:,} characters")
-            self._more(size)
+            if len(self._text) - self._at > self._largest:
+                self.fail(f"no piece may have more than {self._largest:,} characters")
+            self._more(min(size, self._largest))
             size *= 2  # so that reading a large piece repeatedly stays linear
 
     def _next(self, end: str) -> bool:

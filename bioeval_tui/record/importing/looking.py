@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from bioeval_tui.peer_limits import MAX_LINE
 from bioeval_tui.record.importing.json_reading import CHUNK, members
 
 if sys.version_info >= (3, 14):  # which read members compressed with Zstandard, as in newer Inspect logs
@@ -21,8 +22,6 @@ __all__ = ["BadZipFile", "FileLook", "ZipFile", "is_zipfile"]
 Shape = Literal["zip", "lines", "list", "object", "other"]
 STREAMED = ("samples", "simulations", "tasks", "steps", "traj", "messages")
 """Long lists in the formats, of which only the first item is read."""
-LONGEST_LINE = 1 << 24
-"""Maximum number of bytes of the first line; a document with a longer one is read in pieces."""
 
 
 @dataclass(slots=True)
@@ -71,7 +70,7 @@ class FileLook:
 
 def _first_line(opened: BinaryIO) -> dict[str, Any] | None:
     """Return the object on the first of several lines; None if the line has only a part of it, or is the only one."""
-    line = opened.readline(LONGEST_LINE)
+    line = opened.readline(MAX_LINE)
     if not line.endswith(b"\n") or not opened.read(CHUNK).strip():
         return None
     try:

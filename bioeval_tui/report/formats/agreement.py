@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from typing_extensions import TypedDict
 
 from bioeval_tui.files import csv_text
+from bioeval_tui.printed import Fields
 from bioeval_tui.report.agreement import (
     AgreementChange,
     AgreementReport,
@@ -26,6 +28,7 @@ from bioeval_tui.report.judge_test import Reaction, SentinelCheck
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
 from bioeval_tui.report.statistics.agreement import Agreement, Figure, JudgeAgreement
 from bioeval_tui.report.statistics.judge_stability import Stability
+from bioeval_tui.report.statistics.prediction_powered import CorrectedMean
 from bioeval_tui.text import as_cell, plural, shorten
 from bioeval_tui.uncertainty import Interval
 from bioeval_tui.units import number, share, signed
@@ -145,7 +148,122 @@ def change_words(found: AgreementChange) -> list[str]:
     ]
 
 
-def change_dict(found: AgreementChange | None) -> dict[str, Any] | None:
+class PrintedChange(TypedDict):
+    """How judging again changed the agreement with people."""
+
+    before: Annotated[dict[str, Any], Fields(Agreement)]
+    after: Annotated[dict[str, Any], Fields(Agreement)]
+    verdict: str
+    words: str
+    mean_change_of_difference: float | None
+
+
+class PrintedPlace(TypedDict):
+    """A task of a conversation."""
+
+    run_id: str
+    job: str
+    condition: str
+    trial: int
+    task: int
+    title: str
+
+
+class PrintedGap(PrintedPlace):
+    """A task on which two raters differ."""
+
+    a: float
+    b: float
+    difference: float
+    passes_differ: bool
+
+
+class PrintedReviewer(TypedDict):
+    """One person's score of a task."""
+
+    reviewer: str
+    score: float | None
+    blind: bool
+    action: str
+    why: str
+
+
+class PrintedVerdict(TypedDict):
+    """One judge's score of a task."""
+
+    judge: str
+    prompt: str
+    score: float
+
+
+class PrintedItem(PrintedPlace):
+    """A task with everybody's scores."""
+
+    pass_above: float
+    people_score: float
+    people: list[PrintedReviewer]
+    judges: list[PrintedVerdict]
+
+
+class PrintedDeviation(TypedDict):
+    """How far a judge is from the others."""
+
+    judge: str
+    prompt: str
+    mean: float | None
+    interval: list[float] | None
+
+
+class PrintedAmong(TypedDict):
+    """The agreement of judges with each other."""
+
+    tasks: int
+    alpha: float | None
+    deviations: list[PrintedDeviation]
+
+
+class PrintedRefusal(TypedDict):
+    """Why what people would say cannot be estimated."""
+
+    words: str
+    refused: str | None
+
+
+class PrintedPeople(TypedDict):
+    """The agreement of people with each other."""
+
+    alpha: float | None
+    pairs: list[Annotated[dict[str, Any], Fields(Agreement, a=str, b=str, disagreements=list[PrintedGap])]]
+
+
+_Corrected = Fields(CorrectedMean, words=str, refused=str | None)
+_Judge = Fields(
+    Agreement,
+    judge=str,
+    prompt=str,
+    against_people=Annotated[dict[str, Any], Fields(JudgeAgreement)] | None,
+    corrected=dict[str, Annotated[dict[str, Any], _Corrected] | PrintedRefusal],
+    disagreements=list[PrintedGap],
+)
+
+
+class PrintedAgreement(TypedDict):
+    """The agreement of judges with people, as `runs agreement --json` prints it."""
+
+    format: Literal["bioeval-tui agreement"]
+    version: int
+    tasks: int
+    reviewers: list[str]
+    scores_given: int
+    scores_given_blind: int
+    notes: Sequence[str]
+    judges: list[Annotated[dict[str, Any], _Judge]]
+    judges_among_themselves: PrintedAmong | None
+    people: PrintedPeople
+    items: list[PrintedItem]
+
+
+def change_dict(found: AgreementChange | None) -> PrintedChange | None:
     """Return the change as JSON."""
     if found is None:
         return None
@@ -158,7 +276,7 @@ def change_dict(found: AgreementChange | None) -> dict[str, Any] | None:
     }
 
 
-def agreement_dict(report: AgreementReport, corrected: Sequence[Correction] = ()) -> dict[str, Any]:
+def agreement_dict(report: AgreementReport, corrected: Sequence[Correction] = ()) -> PrintedAgreement:
     """Return everything: each pair with every disagreement, and every task with all scores."""
     return {
         "format": "bioeval-tui agreement",
@@ -216,7 +334,7 @@ def agreement_csv(report: AgreementReport) -> str:
     return csv_text(rows, end="\r\n")
 
 
-def _among(among: AmongJudges) -> dict[str, Any]:
+def _among(among: AmongJudges) -> PrintedAmong:
     return {
         "tasks": among.tasks,
         "alpha": among.alpha,
@@ -267,16 +385,16 @@ def _cells(found: Agreement) -> Sequence[str]:
     return (str(found.n), *map(number, values), bias)
 
 
-def _gaps(pair: RatedPair) -> list[dict[str, Any]]:
+def _gaps(pair: RatedPair) -> list[PrintedGap]:
     return [_gap(gap) for gap in pair.gaps]
 
 
-def _gap(gap: Gap) -> dict[str, Any]:
+def _gap(gap: Gap) -> PrintedGap:
     return {**_place(gap.item), "a": gap.a, "b": gap.b, "difference": gap.difference,
             "passes_differ": gap.passes_differ}  # fmt: skip
 
 
-def _place(item: RatedTask) -> dict[str, Any]:
+def _place(item: RatedTask) -> PrintedPlace:
     return {
         "run_id": item.run_id,
         "job": item.job,
@@ -287,7 +405,7 @@ def _place(item: RatedTask) -> dict[str, Any]:
     }
 
 
-def _item(item: RatedTask) -> dict[str, Any]:
+def _item(item: RatedTask) -> PrintedItem:
     return {
         **_place(item),
         "pass_above": item.pass_above,

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired
 
+from typing_extensions import TypedDict
+
+from bioeval_tui.printed import Fields
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import MessageState
-from bioeval_tui.report.comparison import Comparison, TurnComparison
-from bioeval_tui.report.costs import cost_dict
-from bioeval_tui.report.document import run_document
+from bioeval_tui.report.comparison import Change, Comparison, TurnComparison
+from bioeval_tui.report.costs import PrintedCost, cost_dict
+from bioeval_tui.report.document import RunDocument, run_document
 from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.gate import GateResult, GateRules
-from bioeval_tui.report.rankings import ranking_dicts, rankings
+from bioeval_tui.report.gate import GateResult, GateRules, PrintedGate
+from bioeval_tui.report.rankings import PrintedRanking, ranking_dicts, rankings
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import difference_words, spread_words
-from bioeval_tui.report.statistics.differences import Difference
+from bioeval_tui.report.statistics.differences import Difference, Verdict
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
@@ -25,7 +29,202 @@ from bioeval_tui.uncertainty import Interval
 VERSION = 1
 
 
-def json_report(runs: Sequence[RunResult]) -> dict[str, Any]:
+class PrintedInterval(TypedDict):
+    """An interval, its level, and what it rests on."""
+
+    low: float
+    high: float
+    level: float
+    scope: str
+
+
+class PrintedEstimate(TypedDict):
+    """A mean with its interval. `held` conversations were run, `used` have a score."""
+
+    mean: float | None
+    standard_error: float | None
+    interval: PrintedInterval | None
+    points: list[float]
+    range: list[float] | None
+    used: int
+    held: int
+    excluded: dict[str, int]
+    mean_with_excluded_as_0: float | None
+    words: str
+
+
+class PrintedDifference(PrintedEstimate):
+    """A paired difference, B − A or supplied − withheld."""
+
+    verdict: Verdict
+
+
+class PrintedTaskUplift(PrintedDifference):
+    """What the facts changed in one task."""
+
+    job: str
+    title: str
+
+
+class PrintedProportion(TypedDict):
+    """A share with its interval."""
+
+    successes: int
+    total: int
+    share: float | None
+    interval: PrintedInterval | None
+
+
+class PrintedTask(TypedDict):
+    """One task over all conversations."""
+
+    job: str
+    task: int
+    title: str
+    score: PrintedEstimate | None
+    passed: PrintedProportion | None
+
+
+class PrintedAssertion(TypedDict):
+    """One assertion over all conversations."""
+
+    job: str
+    title: str
+    weight: float
+    held: PrintedProportion | None
+    not_measured: int
+
+
+PrintedTokens = TypedDict("PrintedTokens", {"in": int | None, "out": int | None, "uncounted": int})
+
+
+class PrintedCondition(TypedDict):
+    """One condition over all conversations."""
+
+    score: PrintedEstimate | None
+    pass_k: dict[str, float | None]
+    pass_k_intervals: dict[str, list[float]]
+    tasks: list[PrintedTask]
+    tags: dict[str, PrintedEstimate | None]
+    assertions: list[PrintedAssertion]
+    latency: Annotated[dict[str, Any], Fields(LatencySummary)]
+    failures: int
+    tokens: dict[str, PrintedTokens]
+    cost: PrintedCost
+
+
+class PrintedSummary(TypedDict):
+    """One agent and model over all its runs."""
+
+    agent: str
+    model: str | None
+    rehearsal: bool
+    runs: list[str]
+    conditions: dict[Condition, PrintedCondition]
+    cost: PrintedCost
+    uplift: PrintedDifference | None
+    task_uplifts: list[PrintedTaskUplift]
+
+
+class PrintedReport(TypedDict):
+    """A report of runs, as `run --json FILE` and `runs report --format json` write it; with a gate, its result, too."""
+
+    format: Literal["bioeval-tui report"]
+    version: int
+    runs: list[Annotated[dict[str, Any], Fields(RunDocument)]]
+    summary: list[PrintedSummary]
+    ranks: list[PrintedRanking]
+    gate: NotRequired[PrintedGate]
+
+
+class PrintedPart(TypedDict):
+    """One part of the composite score in both runs."""
+
+    name: str
+    a: PrintedEstimate | None
+    b: PrintedEstimate | None
+    difference: PrintedDifference | None
+
+
+class PrintedTaskPair(TypedDict):
+    """One task in both runs; `p_holm` is corrected for the number of tasks."""
+
+    title: str
+    a: PrintedEstimate | None
+    b: PrintedEstimate | None
+    difference: PrintedDifference | None
+    p_holm: float | None
+
+
+class PrintedAssertionPair(TypedDict):
+    """One assertion in both runs."""
+
+    title: str
+    weight: float
+    a: PrintedProportion | None
+    b: PrintedProportion | None
+    change: Change
+    p_holm: float | None
+
+
+class PrintedMessage(TypedDict):
+    """One message."""
+
+    role: str
+    content: str
+
+
+class PrintedSide(TypedDict):
+    """What one of the runs said in a turn."""
+
+    messages: list[PrintedMessage]
+    latency_ms: float | None
+
+
+class PrintedTurn(TypedDict):
+    """One turn in both runs."""
+
+    trial: int
+    turn: int
+    a: PrintedSide
+    b: PrintedSide
+    latency_difference_ms: float | None
+
+
+class PrintedComparedCondition(TypedDict):
+    """One condition in both runs."""
+
+    sentence: str
+    advice: str | None
+    corrected: str | None
+    a: PrintedEstimate | None
+    b: PrintedEstimate | None
+    difference: PrintedDifference | None
+    parts: list[PrintedPart]
+    average_latency_ms: dict[str, float | None]
+    average_latency_difference_ms: PrintedDifference | None
+    cost: dict[str, PrintedCost]
+    tasks: list[PrintedTaskPair]
+    assertions: list[PrintedAssertionPair]
+    turns: list[PrintedTurn]
+
+
+class PrintedComparison(TypedDict):
+    """Two runs compared, as `runs compare --json` prints them."""
+
+    a: str
+    b: str
+    jobs: dict[str, str]
+    models: dict[str, str | None]
+    measured: bool
+    timing_refused: str | None
+    notes: list[str]
+    regressions: list[str]
+    undecided: str | None
+    conditions: dict[Condition, PrintedComparedCondition]
+
+
+def json_report(runs: Sequence[RunResult]) -> PrintedReport:
     """Return every run's result, its versions and reviews, and the statistics over the runs."""
     summaries = summarise_runs(runs)
     return {
@@ -52,14 +251,16 @@ def write_comparison(comparison: Comparison) -> str:
     return _text(comparison_dict(comparison))
 
 
-def _text(data: dict[str, Any]) -> str:
+def _text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def estimate_dict(estimate: Estimate | None) -> dict[str, Any] | None:
+def estimate_dict(estimate: Estimate | None) -> PrintedEstimate | None:
     """Return an estimate: mean, error, interval with its scope, and the number of used and run conversations."""
-    if estimate is None:
-        return None
+    return None if estimate is None else _estimate(estimate)
+
+
+def _estimate(estimate: Estimate) -> PrintedEstimate:
     return {
         "mean": estimate.mean,
         "standard_error": estimate.standard_error,
@@ -74,18 +275,20 @@ def estimate_dict(estimate: Estimate | None) -> dict[str, Any] | None:
     }
 
 
-def difference_dict(difference: Difference | None) -> dict[str, Any] | None:
+def difference_dict(difference: Difference | None) -> PrintedDifference | None:
     """Return a paired difference with its verdict and text."""
-    if difference is None:
-        return None
+    return None if difference is None else _difference(difference)
+
+
+def _difference(difference: Difference) -> PrintedDifference:
     return {
-        **(estimate_dict(difference.estimate) or {}),
+        **_estimate(difference.estimate),
         "verdict": difference.verdict,
         "words": difference_words(difference),
     }
 
 
-def summary_dict(summary: Summary) -> dict[str, Any]:
+def summary_dict(summary: Summary) -> PrintedSummary:
     """Return the statistics of one agent and model."""
     return {
         "agent": summary.label,
@@ -96,13 +299,13 @@ def summary_dict(summary: Summary) -> dict[str, Any]:
         "cost": cost_dict(summary.spent),
         "uplift": difference_dict(summary.uplift),
         "task_uplifts": [
-            {"job": found.job, "title": found.title, **(difference_dict(found.difference) or {})}
+            {"job": found.job, "title": found.title, **_difference(found.difference)}
             for found in summary.task_uplifts
         ],
     }
 
 
-def comparison_dict(comparison: Comparison) -> dict[str, Any]:
+def comparison_dict(comparison: Comparison) -> PrintedComparison:
     """Return a comparison of two runs."""
     return {
         "a": comparison.a.run_id,
@@ -162,8 +365,8 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _turn(turn: TurnComparison) -> dict[str, Any]:
-    def said(messages: Sequence[MessageState], latency_ms: float | None) -> dict[str, Any]:
+def _turn(turn: TurnComparison) -> PrintedTurn:
+    def said(messages: Sequence[MessageState], latency_ms: float | None) -> PrintedSide:
         return {
             "messages": [{"role": m.role, "content": m.text} for m in messages],
             "latency_ms": latency_ms,
@@ -178,7 +381,7 @@ def _turn(turn: TurnComparison) -> dict[str, Any]:
     }
 
 
-def _condition(summary: ConditionSummary) -> dict[str, Any]:
+def _condition(summary: ConditionSummary) -> PrintedCondition:
     return {
         "score": estimate_dict(summary.score),
         "pass_k": {str(each.k): each.value for each in summary.pass_k},
@@ -220,7 +423,7 @@ def _latency(latency: LatencySummary) -> dict[str, Any]:
     return {**asdict(latency), "concurrency": list(latency.concurrency)}
 
 
-def _proportion(proportion: Proportion | None) -> dict[str, Any] | None:
+def _proportion(proportion: Proportion | None) -> PrintedProportion | None:
     if proportion is None:
         return None
     return {
@@ -231,7 +434,7 @@ def _proportion(proportion: Proportion | None) -> dict[str, Any] | None:
     }
 
 
-def _interval(interval: Interval | None) -> dict[str, Any] | None:
+def _interval(interval: Interval | None) -> PrintedInterval | None:
     return (
         None
         if interval is None

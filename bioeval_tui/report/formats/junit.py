@@ -256,7 +256,7 @@ def _not_executed(talk: ConversationResult | None) -> JUnitCase | None:
         return JUnitCase("", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else ""))
     if talk.ended is not None and talk.ended.reason not in RESULT_REASONS:
         return JUnitCase("", "error", f"no result, fault {why}: {detail}")
-    if talk.is_scored and talk.score is None and not talk.latencies_ms:
+    if talk.is_scored and talk.score is None and not talk.answered:
         return JUnitCase("", "error", detail)  # the agent was never reached: nothing could be checked
     return None
 

@@ -6,7 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 from bioeval_tui import __version__
 from bioeval_tui.files import csv_text
@@ -220,24 +222,39 @@ def medals_json(
     return json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def medals_dicts(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded] = ()) -> list[dict[str, Any]]:
+class PrintedNotGraded(TypedDict):
+    """A submission that could not be graded, in the form of a report."""
+
+    task_id: str
+    score: None
+    valid_submission: Literal[False]
+    submission_path: str
+    not_graded: str
+    extra: NotRequired[dict[str, str]]
+
+
+def medals_dicts(
+    reports: Sequence[TaskReport], not_graded: Sequence[NotGraded] = ()
+) -> list[dict[str, Any] | PrintedNotGraded]:
     """Return the reports as published, then the submissions that were not graded.
 
     These have `task_id`, `submission_path`, `score` (None) and `valid_submission` (False) as reports do, and
     `not_graded`, the reason.
     """
-    failed = [
-        {
-            "task_id": item.task_id,
-            "score": None,
-            "valid_submission": False,
-            "submission_path": item.submission_path,
-            "not_graded": item.reason,
-            **({} if item.agent is None else {"extra": {"agent": item.agent}}),
-        }
-        for item in not_graded
-    ]
-    return [*(report.to_dict() for report in reports), *failed]
+    return [*(report.to_dict() for report in reports), *map(_not_graded, not_graded)]
+
+
+def _not_graded(item: NotGraded) -> PrintedNotGraded:
+    found: PrintedNotGraded = {
+        "task_id": item.task_id,
+        "score": None,
+        "valid_submission": False,
+        "submission_path": item.submission_path,
+        "not_graded": item.reason,
+    }
+    if item.agent is not None:
+        found["extra"] = {"agent": item.agent}
+    return found
 
 
 def _sure(found: Uncertainty | None) -> list[object]:

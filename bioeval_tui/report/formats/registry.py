@@ -95,7 +95,7 @@ FORMATS = (
     Format("md", (".md",), "Markdown, for pull requests and notes",
            {"runs": _HERE + "markdown:write_runs", "gate": _HERE + "markdown:write_gate",
             "medals": _HERE + "medal_pages:medals_markdown", "table": _HERE + "tables:table_markdown"}, place=2),
-    Format("json", (".json",), "all values; `bioeval-tui schema result` prints the schema",
+    Format("json", (".json",), "all values; `bioeval-tui schema report` prints the schema",
            {"runs": _HERE + "json_report:write_runs", "gate": _HERE + "json_report:write_gate",
             "comparison": _HERE + "json_report:write_comparison", "medals": _HERE + "medal_pages:medals_json"}, place=3),
     Format("csv", (".csv",), "one row per turn, or per graded submission",

@@ -24,6 +24,9 @@ SIGNS = {
 }
 
 
+TINY = 72
+"""Terminal width below which only the run, the sign of its status, its job and its mean are shown: 40 columns are enough."""
+
 NARROW = 110
 """Terminal width below which some columns are left out."""
 
@@ -85,6 +88,13 @@ def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
         RunColumn("messages", lambda run: str(run.messages), right=True),
         RunColumn("fault", lambda run: _safe(run.fault)),
     ]
+    if width < TINY:
+        return [
+            found[0],
+            RunColumn("", lambda run: status_words(run)[:1]),
+            found[1],
+            number_of("mean", lambda run: run.score),
+        ]
     left_out = {"started", "mean", "messages", "fault"} if narrow else set()  # an id begins with the time
     if not wide or len({run.model for run in runs}) < 2:
         left_out.add("model")

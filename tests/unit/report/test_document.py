@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from bioeval_tui.cli.jobs import schema
-from bioeval_tui.report.document import RunDocument, document_schema, run_document
+from bioeval_tui.cli.schemas import schema, schema_of
+from bioeval_tui.report.document import RunDocument, run_document
 from bioeval_tui.report.result import load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
@@ -62,7 +62,7 @@ def test_an_unsent_message_is_marked_in_the_result() -> None:
 @pytest.mark.parametrize("keep", ["whole", "begun", "nothing"])
 def test_every_result_follows_the_printed_schema(keep: str) -> None:
     printed = CliRunner().invoke(schema, ["result"]).output
-    assert json.loads(printed) == json.loads(json.dumps(document_schema()))
+    assert json.loads(printed) == json.loads(json.dumps(schema_of("result")))
     if keep == "nothing":
         result = run_document(None)
     elif keep == "begun":
@@ -74,7 +74,7 @@ def test_every_result_follows_the_printed_schema(keep: str) -> None:
 
 def field_tables() -> str:
     """Return the tables of docs/reports.md, as the schema has them."""
-    schema_ = document_schema()
+    schema_ = schema_of("result")
     parts = {"A run (`RunResult`)": schema_}
     for name in (
         "Conclusion",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.job.schema import job_schema
+from bioeval_tui.cli.schemas import schema_of
 from bioeval_tui.evaluation.wiring.check_job import check_job
 
 JOBS = Path(__file__).resolve().parents[4] / "sample_jobs"
@@ -20,7 +20,7 @@ def test_a_sample_job_has_no_problems_and_names_its_schema_for_editors(path: Pat
 
 
 def test_every_key_of_the_schema_has_a_description() -> None:
-    schema = job_schema()
+    schema = schema_of("job")
     parts = {"job": schema, **schema["$defs"]}
     missing = [
         f"{name}.{key}"
@@ -32,4 +32,4 @@ def test_every_key_of_the_schema_has_a_description() -> None:
 
 
 def test_the_schema_file_is_what_the_command_prints() -> None:
-    assert json.loads((JOBS / "job.schema.json").read_text()) == json.loads(json.dumps(job_schema()))
+    assert json.loads((JOBS / "job.schema.json").read_text()) == json.loads(json.dumps(schema_of("job")))

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from bioeval_tui.cli.main import app
-from bioeval_tui.evaluation.job.schema import job_schema
+from bioeval_tui.cli.schemas import schema_of
 from bioeval_tui.evaluation.job.template import Answers, Script, in_first_person, job_text
 from bioeval_tui.evaluation.wiring.check_job import check_job
 
@@ -72,5 +72,5 @@ def test_new_writes_the_schema_beside_the_job(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["new", str(job), "--yes"]).exit_code == 0
     assert job.read_text(encoding="utf-8").count("$schema=job.schema.json") == 1
     assert json.loads((tmp_path / "job.schema.json").read_text(encoding="utf-8")) == json.loads(
-        json.dumps(job_schema())
+        json.dumps(schema_of("job"))
     )

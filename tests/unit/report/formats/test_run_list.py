@@ -61,3 +61,14 @@ def test_a_long_name_is_shortened_and_shown_literally() -> None:
     assert max(map(len, lines)) <= 78
     assert "…" in lines[1]
     assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_a_narrow_terminal_shows_the_whole_id_the_sign_of_the_status_the_job_and_the_mean(width: int) -> None:
+    long = RUN._replace(job="medication reminder of the morning", status="interrupted")
+    file = io.StringIO()
+    print_runs([long, RUN], Console(file=file, width=width))
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[1].split()[0] == RUN.run_id
+    assert ("◐" in lines[1], "■" in lines[2], lines[2].split()[-1]) == (True, True, "0.60")

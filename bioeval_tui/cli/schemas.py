@@ -1,0 +1,132 @@
+"""`schema`: the JSON Schema of job files and of everything that a command prints as JSON.
+
+Each schema is made of the types of the code that prints it; `OUTPUTS` says which. `tests/integration/test_json_outputs.py` runs the
+commands and checks what they print.
+"""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+from collections.abc import Sequence
+from pathlib import Path
+from types import GenericAlias
+from typing import Any, Union
+
+import click
+from click.shell_completion import CompletionItem
+from pydantic import TypeAdapter
+
+from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.evaluation.job.schema import job_schema
+from bioeval_tui.files import write_whole
+from bioeval_tui.terminal import print_document, say
+from bioeval_tui.text import plural
+
+VERSION = 1
+"""It rises when a key goes or changes its meaning; new keys do not change it."""
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_REPORT, _RESULT = "report.formats.json_report:", "report.document:RunDocument"
+OUTPUTS: dict[str, tuple[str, ...]] = {
+    "agent": ("cli.agent:PrintedAgent",),
+    "assert": (),
+    "baseline": ("cli.baseline:PrintedBaselines",),
+    "check": ("list", "cli.jobs:PrintedProblem"),
+    "demo": (_RESULT,),
+    "doctor": ("list", "evaluation.wiring.model_servers:Finding"),
+    "grade": ("cli.grade:PrintedBatch",),
+    "grade-sample": ("grade.task_report:TaskReport", "cli.grade:PrintedFailure"),
+    "guards": ("evaluation.guards.transcripts:Hit", "evaluation.guards.transcripts:GuardTotals"),
+    "judge-test": ("cli.judge_test:PrintedJudgeTest",),
+    "ledger-verify": ("cli.ledger:PrintedLedger",),
+    "medals": ("list", "grade.task_report:TaskReport", "report.formats.medal_pages:PrintedNotGraded"),
+    "medals-agents": ("list", "report.agents:PrintedStanding"),
+    "plan": ("report.plans:Planned",),
+    "report": (_REPORT + "PrintedReport",),
+    "result": (_RESULT,),
+    "run": ("one or list", _RESULT),
+    "run-dry-run": ("list", "evaluation.wiring.estimate:PrintedEstimate"),
+    "runs-agreement": ("report.formats.agreement:PrintedAgreement",),
+    "runs-compare": (_REPORT + "PrintedComparison",),
+    "runs-compare-several": ("list", "report.rankings:PrintedRanking"),
+    "runs-explain": ("report.explanation:PrintedExplanation",),
+    "runs-gate": (_REPORT + "PrintedReport",),
+    "runs-list": ("list", "cli.runs_list:PrintedRun"),
+    "runs-rescore": ("list", "cli.runs_rescore:PrintedRescored"),
+    "runs-resume": (_RESULT,),
+    "runs-show": (_RESULT,),
+    "samples": ("cli.samples:PrintedSamples", "cli.samples:PrintedCopies"),
+    "tasks-check": ("list", "grade.batch.pool:Checked"),
+    "tasks-list": ("list", "grade.task_console:PrintedTask", "grade.task_console:PrintedBroken"),
+    "tasks-prepare": ("list", "cli.tasks:PrintedPrepared"),
+    "tasks-show": ("grade.task_console:PrintedDetails",),
+    "validate": ("cli.grade:PrintedValidation",),
+}
+"""What each command prints: one of these types, or a list of them; nothing stands for any value. `guards` prints one a line."""
+NAMES = ("job", *OUTPUTS)
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """Return the schema of job files (`job`), or of what a command prints.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if name == "job":
+        made = job_schema()
+    elif name in OUTPUTS:
+        made = TypeAdapter(_type_of(OUTPUTS[name])).json_schema()
+    else:
+        raise UsageError(f"there is no schema named {name}; there are {', '.join(NAMES)}")
+    return {"$schema": _DIALECT, "$id": f"urn:bioeval-tui:schema:{name}:{VERSION}", **made}
+
+
+def _type_of(output: Sequence[str]) -> Any:
+    kinds = [
+        pkgutil.resolve_name(f"bioeval_tui.{one}") for one in output if one not in ("list", "one or list")
+    ]
+    if not kinds:
+        return Any
+    one: Any = Union[tuple(kinds)]  # noqa: UP007 (they are known only now)
+    several = GenericAlias(list, (one,))
+    if output[0] == "list":
+        return several
+    return Union[one, several] if output[0] == "one or list" else one  # noqa: UP007
+
+
+def schema_text(name: str) -> str:
+    """Return `schema_of` as text."""
+    return json.dumps(schema_of(name), indent=2, ensure_ascii=False) + "\n"
+
+
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in NAMES if name.startswith(incomplete)]
+
+
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui schema > job.schema.json\n  bioeval-tui schema runs list"
+    "\n  bioeval-tui schema --output-dir schemas"
+)
+@click.argument("what", nargs=-1, shell_complete=_complete)
+@click.option(
+    "--output-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write every schema to this folder, as NAME.schema.json.",
+)
+def schema(what: tuple[str, ...], output_dir: Path | None) -> int:
+    """Print the JSON Schema of job files [default], or of what a command prints with --json.
+
+    WHAT is a command, such as `runs list`; `result` is one run's result, `report` what `run --json FILE` and `runs report` write.
+    """
+    if output_dir is None:
+        print_document(schema_text("-".join(what) or "job"))
+        return ExitCode.OK
+    output_dir.mkdir(parents=True, exist_ok=True)
+    for name in NAMES:
+        write_whole(output_dir / f"{name}.schema.json", schema_text(name))
+    say(f"wrote {plural(len(NAMES), 'schema')} to {output_dir}")
+    return ExitCode.OK
+
+
+COMMANDS: list[click.Command] = [schema]

@@ -1,0 +1,97 @@
+"""Detects when this program did not run: stopped by a signal, on a sleeping machine, or blocked by work of its own.
+
+A timeout that runs out meanwhile says nothing about a peer, and an answer that came meanwhile was quicker
+than it looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+TICK_S = 0.05
+BLOCKED_S = 0.25
+"""A tick that comes later than this, in seconds, counts as blocked; shorter delays are ordinary work."""
+STILL_S = 0.75
+"""A delay that is longer than this, in seconds, may be a suspension; shorter ones happen on a busy machine."""
+BUSY = 0.1
+"""If this process used the processor for more than this share of a delay, it was busy and not suspended."""
+MOST_OF_A_LATENCY = 0.2
+"""If this program did not run for a larger share of a latency, the latency says nothing about the agent."""
+LONG_S = 5.0
+"""A run names it if its program did not run for longer than this, in seconds, in one piece."""
+_KEPT = 1000
+
+
+class Gap(NamedTuple):
+    """A time in which the event loop did not run: when it ended (monotonic), and its length, both in seconds."""
+
+    end: float
+    length: float
+    suspended: bool
+
+
+def slept_s() -> float:
+    """Return for how many seconds this machine has slept since it started, which monotonic time leaves out; 0.0 if unknown."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return 0.0 if clock is None else time.clock_gettime(clock) - time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+class Watchdog:
+    """Ticks in the event loop and keeps the ticks that come too late. `watch` is the task that ticks; before it, nothing is found."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        busy: Callable[[], float] = time.process_time,
+        slept: Callable[[], float] = slept_s,
+    ) -> None:
+        """`clock` returns monotonic time, `busy` processor time and `slept` the time that the machine has slept, in seconds."""
+        self._clock, self._busy, self._slept = clock, busy, slept
+        self._last: tuple[float, float, float] | None = None
+        self._gaps: list[Gap] = []
+        self._sleeps: list[tuple[float, float]] = []
+        """When each sleep of the machine ended (monotonic), and how long it was, both in seconds."""
+
+    async def watch(self) -> None:
+        """Tick until cancelled."""
+        while True:
+            self.tick()
+            await asyncio.sleep(TICK_S)
+
+    def suspended_since(self, moment: float) -> float:
+        """Return for how many seconds this process was suspended after `moment` (monotonic); 0.0 if it was not."""
+        self._look()
+        stopped = sum(
+            min(gap.length, gap.end - moment) for gap in self._gaps if gap.suspended and gap.end > moment
+        )
+        return stopped + sum(length for end, length in self._sleeps if end > moment)
+
+    def lost(self, start: float, end: float) -> float:
+        """Return for how many seconds from `start` to `end` (monotonic) the event loop did not run."""
+        self._look()
+        return sum(max(0.0, min(gap.end, end) - max(gap.end - gap.length, start)) for gap in self._gaps)
+
+    def long_gaps(self, moment: float) -> list[Gap]:
+        """Return the times after `moment` in which the event loop did not run for more than `LONG_S` in one piece."""
+        self._look()
+        return [gap for gap in self._gaps if gap.end > moment and gap.length > LONG_S]
+
+    def tick(self) -> None:
+        """Note that the event loop runs."""
+        now, busy, slept = self._clock(), self._busy(), self._slept()
+        if self._last is not None:
+            ticked, was_busy, had_slept = self._last
+            late = now - ticked - TICK_S
+            if late > BLOCKED_S:
+                suspended = late > STILL_S and busy - was_busy < BUSY * late
+                self._gaps = [*self._gaps[1 - _KEPT :], Gap(now, late, suspended)]
+            if slept - had_slept > STILL_S:
+                self._sleeps = [*self._sleeps[1 - _KEPT :], (now, slept - had_slept)]
+        self._last = now, busy, slept
+
+    def _look(self) -> None:
+        if self._last is not None:
+            self.tick()
