@@ -21,13 +21,13 @@ from bioeval_tui.grade.console import (
     long_work,
     report_card,
 )
+from bioeval_tui.grade.outcomes import verdict_of
 from bioeval_tui.sample.paths import find_list, find_submission
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
-    from bioeval_tui.grade import Outcome
     from bioeval_tui.grade.task_report import TaskReport
 
 _limits = options(
@@ -282,30 +282,23 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
     ready_shipped(registry, [task_id])
     with pool_of(registry, options) as pool:
         outcome, findings = pool.examine(file, task_id)
-    status, sentences = _diagnosis(outcome, [item.message for item in findings])
+    found = verdict_of(outcome, findings)
     if as_json:
         value = {
             "task_id": task_id,
             "file": str(file),
-            "status": status,
-            "valid": status == "valid",
-            "findings": sentences,
+            "status": found.status,
+            "valid": found.status == "valid",
+            "rows_missing": found.missing,
+            "findings": list(found.findings),
         }
         print_json(value)
     else:
-        say(f"{clean_line(str(file))}: {status.replace('_', ' ')} for {task_id}")
-        for sentence in sentences:
+        shown = clean_line(str(file))
+        say(f"{shown}: {found.words}" + (f" ({task_id})" if found.missing else f" for {task_id}"))
+        for sentence in found.findings:
             say(f"  · {clean_line(sentence, 2000)}")
-    return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(status, ExitCode.NOT_MEASURED)
-
-
-def _diagnosis(outcome: Outcome, findings: list[str]) -> tuple[str, list[str]]:
-    if isinstance(outcome, NotGraded):
-        return "not_graded", [*findings, outcome.reason]
-    if isinstance(outcome, Invalid):
-        own = [item.message for item in outcome.problems] or [outcome.reason]
-        return "invalid", list(dict.fromkeys([*own, *findings]))
-    return "valid", findings
+    return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(found.status, ExitCode.NOT_MEASURED)
 
 
 COMMANDS: list[click.Command] = [grade, grade_sample, validate]

@@ -104,6 +104,8 @@ def batch_summary(result: BatchResult) -> None:
         zeros = f", {result.average_with_zeros} with {others} as 0" if others else ""
         over = f"over {result.valid:,} valid of {totals['total_runs'] + len(result.not_graded):,}"
         out.print(f"leaderboard percentile: {average} on average {over}{zeros}; from {worst} to {best}")
+    if result.partial:
+        out.print(Text(f"scored on only a part of the rows: {result.partial:,}", style="yellow"))
     if result.invalid:
         _say_invalid(result, out)
     for item in result.not_graded[:LISTED]:
@@ -168,6 +170,9 @@ def medal_table(
         table.add_column(name, justify="right", no_wrap=True)
     for name in ("> median", "> human"):
         table.add_column(name, no_wrap=True)
+    partial = any(report.rows_missing for report in reports)
+    if partial:
+        table.add_column("rows", no_wrap=True)
     if any(said):
         table.add_column("reviewed", overflow="fold")
     for report, words in zip(reports, said, strict=True):
@@ -181,6 +186,7 @@ def medal_table(
             report.place_words or NOTHING,
             _yes(report.above_median if report.valid_submission else None),
             _yes(report.beats_human),
+            *([Text(report.rows_words, style="yellow" * (report.rows_missing > 0))] if partial else []),
             *([Text(words)] if any(said) else []),
         )
     for item in not_graded:
@@ -244,6 +250,7 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
                 ),
             )
         )
+        out.print(Text(f"  {report.rows_words}", style="yellow" * (report.rows_missing > 0)))
         if report.place_words:
             out.print(
                 f"  would place {report.place_words}, better than {report.leaderboard_percentile} % of the leaderboard"

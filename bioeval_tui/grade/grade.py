@@ -6,7 +6,7 @@ import math
 import os
 import platform
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, NotMeasuredError, Problem
-from bioeval_tui.grade.files.alignment import invalid
+from bioeval_tui.grade.files.alignment import Coverage, invalid
 from bioeval_tui.grade.files.tables import read_as_published, read_frame
 from bioeval_tui.grade.grader import is_invalid_submission
 from bioeval_tui.grade.ledger import file_hash
@@ -185,8 +185,21 @@ class TaskGrading:
         seconds = round(time.perf_counter() - started, 6)
         report = self._report(path, shown, agent, score, reason, seconds)
         if reason is None:
+            assert path is not None
+            rows = self.coverage(path)
+            if rows is not None:
+                assert report.extra is not None
+                extra = replace(report.extra, rows_scored=rows.scored, rows_expected=rows.expected)
+                report = replace(report, extra=extra)
             return report
         return Invalid(report, reason, problems or (Problem(reason),))
+
+    def coverage(self, path: Path) -> Coverage | None:
+        """Return on how many rows of the answers a scored file was scored; None if that is unknown."""
+        try:
+            return self.scorer.coverage(path)
+        except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
+            return None  # ids of types that do not compare, or a file that is gone
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with a file, without running a grader's code; empty if nothing is."""
@@ -336,7 +349,7 @@ def scorer_for(task: Task) -> Scorer:
     """
     spec = task.grader.spec
     if spec is None:
-        return CodeScorer(task.grader.grade_fn, task.answers)
+        return CodeScorer(task.grader.grade_fn, task.answers, task.sample_submission)
     if spec.h5ad is not None:
         from bioeval_tui.grade.files.h5ad import H5adScorer  # a CSV waits for no HDF5
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,6 +36,10 @@ class Scorer(Protocol):
         """Return the raw score of the file. Raises InvalidSubmissionError if it cannot have one."""
         ...
 
+    def coverage(self, path: Path) -> alignment.Coverage | None:
+        """Return on how many rows of the answers a file is scored; None if that is unknown."""
+        ...
+
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with the file, as far as can be checked without the grader's code."""
         ...
@@ -43,15 +48,18 @@ class Scorer(Protocol):
 class CodeScorer:
     """Calls a grader's own function: DataFrames for CSV, two paths for h5ad, as published.
 
-    Every call gets its own copy of the answers, because some graders change them.
+    Every call gets its own copy of the answers, because some graders change them. `sample` is the task's sample
+    submission, whose columns are those with predictions.
     """
 
     suffixes: tuple[str, ...] = (CSV, H5AD)
 
-    def __init__(self, function: Callable[..., Any], answers: Path) -> None:
+    def __init__(self, function: Callable[..., Any], answers: Path, sample: Path | None = None) -> None:
         self._function = function
         self._answers_path = answers
+        self._sample_path = sample
         self._answers: Any = None
+        self._covered: tuple[Path, alignment.Coverage | None] | None = None
 
     def score(self, path: Path) -> Any:
         """Call the function on the file; whatever it raises passes through."""
@@ -60,7 +68,38 @@ class CodeScorer:
 
             refuse_links_in(path)
             return self._function(path, self._answers_path)
-        return self._function(*self.frames(path))
+        submission, answers = self.frames(path)
+        self._covered = path, self._coverage_of(submission)
+        return self._function(submission, answers)
+
+    def coverage(self, path: Path) -> alignment.Coverage | None:
+        """Return how many rows of the answers are in the file, by their ids; None where there are none."""
+        if path.suffix.lower() == H5AD:
+            return self._coverage_of_cells(path)
+        if self._covered is None or self._covered[0] != path:
+            self._covered = path, self._coverage_of(self.frames(path)[0])
+        return self._covered[1]
+
+    def _coverage_of(self, submission: pd.DataFrame) -> alignment.Coverage | None:
+        if not hasattr(self._answers, "dtypes"):
+            return None
+        return alignment.coverage(submission, self._answers, self._predictions)
+
+    def _coverage_of_cells(self, path: Path) -> alignment.Coverage | None:
+        from bioeval_tui.grade.files.h5ad_reading import cells_of
+
+        expected, found = cells_of(self._answers_path), cells_of(path)
+        if expected is None or found is None or not expected.is_unique:
+            return None
+        return alignment.Coverage(int(expected.isin(found).sum()), len(expected))
+
+    @cached_property
+    def _predictions(self) -> list[str]:
+        """The sample submission's columns; empty without one."""
+        try:
+            return [] if self._sample_path is None else list(read_frame(self._sample_path).columns)
+        except (InvalidSubmissionError, OSError):
+            return []
 
     def frames(self, path: Path) -> tuple[pd.DataFrame, Any]:
         """Return copies of a CSV and the answers for the function, which may change them.
@@ -144,6 +183,10 @@ class CsvScorer:
     def score(self, path: Path) -> Any:
         """Return the metric, averaged over the targets; InvalidSubmissionError carries all findings."""
         return self._metric(self.predictions(path))
+
+    def coverage(self, path: Path) -> alignment.Coverage:
+        """Return that all rows are scored: a file that lacks one has no score."""
+        return alignment.Coverage(len(self.ids), len(self.ids))
 
     def predictions(self, path: Path) -> list[Any]:
         """Return the predictions for each target, shape (rows,), in the answers' order.

@@ -25,12 +25,16 @@ from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, rank
 
 @dataclass(frozen=True, slots=True)
 class AgentEntry:
-    """One submission: its percentile, None where it is invalid or was not graded."""
+    """One submission: its percentile, None where it is invalid or was not graded.
+
+    `partial` is whether it was scored on only a part of the rows.
+    """
 
     agent: str
     task_id: str
     percentile: float | None
     medal: bool
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,14 @@ class Standing:
     rank: AgentRank
     rank_graded: AgentRank
     behind: Difference | None = None
+    partial: int = 0
+    """How many submissions were scored on only a part of the rows."""
+
+    @property
+    def graded_words(self) -> str:
+        """Such as `4 of 5 graded`, or `4 of 5 graded, 2 on a part of the rows`."""
+        partial = f", {self.partial:,} on a part of the rows" if self.partial else ""
+        return f"{self.graded:,} of {self.submissions:,} graded{partial}"
 
     @property
     def medal_words(self) -> str:
@@ -74,6 +86,7 @@ class Standing:
             "agent": self.agent,
             "submissions": self.submissions,
             "graded": self.graded,
+            "scored_on_part_of_rows": self.partial,
             "tasks": self.tasks,
             "passes": self.passes,
             "any_medal_share": self.medal_share,
@@ -115,6 +128,7 @@ def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -
             report.task_id,
             report.leaderboard_percentile if report.valid_submission else None,
             report.medal is not None,
+            report.rows_missing > 0,
         )
         for report in reports
     ]
@@ -182,6 +196,7 @@ def _standing(
         rank=one,
         rank_graded=one_graded,
         behind=behind,
+        partial=sum(entry.partial for entry in entries),
     )
 
 

@@ -117,6 +117,15 @@ def refuse_links_in(path: Path) -> None:
         return
 
 
+def cells_of(path: Path) -> pd.Index | None:
+    """Return the names of an h5ad file's cells; None if they cannot be read."""
+    try:
+        with h5py.File(path, "r") as file:
+            return _names(file["obs"], None)
+    except Exception:  # HDF5 may raise anything on a damaged file
+        return None
+
+
 def refuse_unreadable(path: Path) -> None:
     """Reject a file that is not an h5ad file: empty, damaged, not HDF5, or without cells or genes.
 
