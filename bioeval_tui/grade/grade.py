@@ -32,7 +32,7 @@ from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.grade.tasks.board import leaderboard_of
 from bioeval_tui.grade.tasks.task_code import NEEDS_NUMPY, MissingPackageError, import_problem
-from bioeval_tui.grade.validate import examine
+from bioeval_tui.grade.validate import examine, faults_of_file
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -145,9 +145,9 @@ class TaskGrading:
     ) -> Outcome:
         """Grade the file at `path` (None: nothing was submitted), which the report calls `shown`.
 
-        The answers file itself is invalid as a submission. If the grader fails, the file is checked before the grader
-        is blamed: the submission is invalid if validation finds an error in the file, or if the grader can score one of
-        the task's own files.
+        The answers file itself is invalid as a submission. If the grader fails, it is tried on the task's sample
+        submission and answers. The submission is invalid if the grader scores one of them, or if nobody can read the
+        file; a grader that fails on them, too, is at fault.
 
         Args:
             path: the file.
@@ -206,11 +206,16 @@ class TaskGrading:
         return examine(self.task, self.scorer, path)
 
     def diagnose(self, path: Path, shown: str, agent: str | None, reason: str) -> Outcome:
-        """Return the outcome of a submission whose grading ended its process: invalid if validation finds an error."""
-        problems = self.examine(path)
+        """Return the outcome of a submission whose grader failed: invalid if validation finds an error in the file.
+
+        An error by comparison with the sample submission counts only if the grader works on a file that is known to be good.
+        """
         agent = agent or agent_of(shown)
+        problems = faults_of_file(self.task, self.scorer, path)
         if not problems:
-            return NotGraded(self.task.id, shown, reason, agent=agent)
+            problems = self.examine(path)
+            if not problems or self.proof.scored is None:
+                return NotGraded(self.task.id, shown, reason, agent=agent)
         said = str(invalid(problems))
         return Invalid(self._report(path, shown, agent, None, said, 0.0), said, tuple(problems))
 
@@ -248,7 +253,10 @@ class TaskGrading:
             return told
         said = raised(error)
         try:
-            problems = self.examine(path)
+            problems = faults_of_file(self.task, self.scorer, path)
+            if not problems and self.proof.failed is not None and self.proof.scored is None:
+                return error  # it fails on files that are known to be good, too
+            problems = problems or self.examine(path)
         except Exception:  # pandas and HDF5 may raise anything on a damaged file
             problems = []
         if problems:
