@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from bioeval_tui.cli.options import BOARD, WHERE, need_file, options
+from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, need_file, options
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
@@ -172,6 +172,7 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
     help="What gets a process of its own: each task, whose submissions then share state, or each submission (slower).",
 )
 @click.option("--resume", is_flag=True, help="Resume an interrupted batch.")
+@FOLLOW
 @_GRADED
 def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: Any) -> int:
     """Grade the submissions listed in a JSONL file, and write reports.
@@ -184,7 +185,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
         raise UsageError("give a folder for the reports: --output-dir DIR")
 
     registry = registry_of(given)
-    listed = read_submissions(submissions)
+    listed = replace(read_submissions(submissions), follow=given["follow_links"])
     ready_shipped(registry, (item.task_id for item in listed.submissions))
     backend: Any
     if given["scheduler"] is not None:

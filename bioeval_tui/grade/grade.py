@@ -142,6 +142,7 @@ class TaskGrading:
         *,
         handed_in: bool = False,
         agent: str | None = None,
+        refused: str | None = None,
     ) -> Outcome:
         """Grade the file at `path` (None: nothing was submitted), which the report calls `shown`.
 
@@ -154,13 +155,14 @@ class TaskGrading:
             shown: what the report calls it; the path as given if None.
             handed_in: whether the file comes from somebody else.
             agent: who submitted it; if None, taken from `shown`.
+            refused: why the file is invalid without being read, if it is.
 
         Problems with the file or the grader's code never raise.
         """
         shown = shown if shown is not None else "" if path is None else str(path)
         agent = agent or agent_of(shown)
         started = time.perf_counter()
-        reason = self._refusal(path, shown, handed_in)
+        reason = refused or self._refusal(path, shown, handed_in)
         problems: tuple[Problem, ...] = ()
         score: float | None = None
         if path is not None and reason is None:
