@@ -49,7 +49,7 @@ class ItemGrader:
         self._ledger = Ledger(self.registry.data_dir / NAME)
         self._ready: tuple[str, TaskGrading] | None = None
         self._pandas_of_program: str | None = setup.get("pandas")
-        install(self.registry.tasks_dirs)
+        install(self.registry.tasks_dirs, self.registry)
         pyarrow.set_cpu_count(1)
         pyarrow.set_io_thread_count(1)
         # What pandas loads on first use is not to count as the grader's memory, and every task's process would load it.
