@@ -31,6 +31,7 @@ from bioeval_tui.grade.rounding import numpy_round, to_score
 from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.grade.tasks.board import leaderboard_of
+from bioeval_tui.grade.tasks.split import read_part
 from bioeval_tui.grade.tasks.task_code import NEEDS_NUMPY, MissingPackageError, import_problem
 from bioeval_tui.grade.validate import examine, faults_of_file
 from bioeval_tui.text import clean_line
@@ -117,9 +118,10 @@ class TaskGrading:
         self.task = task
         try:
             self.board = leaderboard_of(task)
+            part = read_part(task.private_dir)
         except InputError as error:
             raise NotGradedError(str(error)) from None
-        self.warnings = [*task.warnings, *self.board.warnings]
+        self.warnings = [*([part.words] if part else []), *task.warnings, *self.board.warnings]
         self.environment = environment()
         self.humans: NDArray[np.float64] = np.empty(0)
         try:
@@ -357,9 +359,9 @@ def scorer_for(task: Task) -> Scorer:
     Raises:
         NotMeasuredError: the answers cannot be read or used, or the grader's code cannot be imported.
     """
-    spec = task.grader.spec
+    spec, part = task.grader.spec, read_part(task.private_dir)
     if spec is None:
-        return CodeScorer(task.grader.grade_fn, task.answers, task.sample_submission)
+        return CodeScorer(task.grader.grade_fn, task.answers, task.sample_submission, part)
     if spec.h5ad is not None:
         from bioeval_tui.grade.files.h5ad import H5adScorer  # a CSV waits for no HDF5
 
@@ -368,7 +370,7 @@ def scorer_for(task: Task) -> Scorer:
         frame = read_frame(task.answers)
     except (InvalidSubmissionError, OSError) as error:
         raise NotMeasuredError(f"the answers of {task.id} cannot be read: {error}") from None
-    return CsvScorer(spec, frame)
+    return CsvScorer(spec, frame, part)
 
 
 def checked_score(raw: Any) -> tuple[float | None, str | None]:

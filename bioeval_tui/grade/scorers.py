@@ -19,6 +19,7 @@ from bioeval_tui.grade.files import alignment, quick_csv
 from bioeval_tui.grade.files.tables import read_answers, read_frame
 from bioeval_tui.grade.metric_spec import MetricSpec
 from bioeval_tui.grade.resampling import Draws, draws
+from bioeval_tui.grade.tasks.split import Part
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +55,14 @@ class CodeScorer:
 
     suffixes: tuple[str, ...] = (CSV, H5AD)
 
-    def __init__(self, function: Callable[..., Any], answers: Path, sample: Path | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        answers: Path,
+        sample: Path | None = None,
+        part: Part | None = None,
+    ) -> None:
+        self._part = part
         self._function = function
         self._answers_path = answers
         self._sample_path = sample
@@ -109,6 +117,8 @@ class CodeScorer:
             NotMeasuredError: the answers cannot be read.
         """
         submission = read_frame(path)
+        if self._part is not None:
+            submission = self._of_part(submission, self._part)
         if self._answers is None:
             try:
                 self._answers = read_answers(self._answers_path)
@@ -116,6 +126,14 @@ class CodeScorer:
                 raise NotMeasuredError(str(error)) from None
         is_table = hasattr(self._answers, "dtypes")
         return submission, self._answers.copy(deep=True) if is_table else copy.deepcopy(self._answers)
+
+    def _of_part(self, submission: pd.DataFrame, part: Part) -> pd.DataFrame:
+        """Return the rows of a submission that are not of the other part; those of neither stay, for the grader."""
+        if part.id not in submission.columns:
+            return submission
+        own = set(map(str, read_frame(self._answers_path)[part.id]))
+        others = set(map(str, part.ids)) - own
+        return submission[~submission[part.id].astype(str).isin(others)].reset_index(drop=True)
 
     def call(self, submission: pd.DataFrame, answers: Any) -> Any:
         """Call the function on tables in memory."""
@@ -144,7 +162,7 @@ class CsvScorer:
 
     suffixes: tuple[str, ...] = (CSV,)
 
-    def __init__(self, spec: MetricSpec, answers: pd.DataFrame) -> None:
+    def __init__(self, spec: MetricSpec, answers: pd.DataFrame, part: Part | None = None) -> None:
         self.spec = spec
         needed = [spec.id, *spec.targets, *([spec.event] if spec.event else [])]
         problems = alignment.missing_columns(list(answers.columns), needed)
@@ -158,7 +176,9 @@ class CsvScorer:
         self.truths = [self._truth(answers[name], name) for name in spec.targets]
         self.true = [spec.metric.ready(truth) for truth in self.truths]
         self.event = self._numbers(answers[spec.event], spec.event) if spec.event else None
-        self._quick = quick_csv.expectation(spec, answers)
+        self._expected = self.ids if part is None else alignment.as_index(list(part.ids))
+        """The ids that a submission has: of a part of the answers, those of both parts."""
+        self._quick = quick_csv.expectation(spec, answers) if part is None else None
 
     def _numbers(self, column: pd.Series, name: str) -> NDArray[np.float64]:
         values, problems = alignment.numbers(column, name)
@@ -269,14 +289,16 @@ class CsvScorer:
                 problems.append(
                     Problem(f"column `{spec.id}` has no id in line {lines}", line=int(blank[0]) + 2)
                 )
-            found = alignment.as_index(ids.dropna(), self.ids)
-            expected = alignment.as_index(self.ids, found)
+            found = alignment.as_index(ids.dropna(), self._expected)
+            expected = alignment.as_index(self._expected, found)
             where, differences = alignment.compare_names(found, expected, "id", spec.id)
             problems += differences
-            if len(frame) != len(self.ids):
+            if len(frame) != len(expected):
                 problems.append(
-                    Problem(f"the file has {len(frame):,} rows where {len(self.ids):,} are expected")
+                    Problem(f"the file has {len(frame):,} rows where {len(expected):,} are expected")
                 )
+            if where is not None and self._expected is not self.ids:
+                where = found.get_indexer(alignment.as_index(self.ids, found)).astype(np.int64)
         columns: list[Any] = []
         for name in spec.predictions:
             if name not in frame.columns:
