@@ -99,6 +99,8 @@ class BenchmarkDetail:
     description: str = ""
     board: Board | None = None
     no_board: str = ""
+    graded: TaskReport | None = None
+    """The file that was graded last on this screen, as an unofficial row of the leaderboard."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,6 +138,18 @@ async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) 
     assert services.preferences["benchmarks.files"] == {"oncology/breast-cancer": "/data/my file.csv"}
 
 
+async def test_a_graded_file_is_an_unofficial_row_of_its_tasks_leaderboard() -> None:
+    async with opened(None, (160, 45), services=given(), start="benchmarks") as (app, pilot):
+        await pilot.press("down", "down", "g", *"/data/a.csv", "enter")
+        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await pilot.press("escape")
+        await until(pilot, lambda: "unofficial" in screen_text(app))
+        line = next(line for line in screen_text(app).splitlines() if "unofficial" in line)
+        assert "would place 2 of 1,044: ● gold" in line
+        await pilot.press("up")
+        await until(pilot, lambda: "unofficial" not in screen_text(app))
+
+
 async def test_the_last_file_of_a_task_is_remembered() -> None:
     services = given(preferences={"benchmarks.files": {"oncology/breast-cancer": "/data/kept.csv"}})
     async with opened(None, services=services, start="benchmarks") as (app, pilot):

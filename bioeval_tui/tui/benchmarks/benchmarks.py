@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, cast
 
@@ -230,6 +231,10 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         def done(row: MedalRow | None) -> None:
             if row is not None:
                 self.app.push_screen(MedalDetail(row))
+                detail = self.details.get(item.task_id)
+                if detail is not None and row.report is not None:
+                    self.details[item.task_id] = replace(detail, graded=row.report)
+                    self._show()
                 self.refresh_items()
 
         self.app.push_screen(WorkDialog(f"Grading for {item.task_id}", work), done)
