@@ -21,6 +21,7 @@ from bioeval_tui.grade.files.tables import read_as_published, read_frame
 from bioeval_tui.grade.grader import is_invalid_submission
 from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
+from bioeval_tui.grade.parts import read_part
 from bioeval_tui.grade.paths import (
     UNKNOWN_AGENT,
     extract_agent_from_submission_path,
@@ -31,7 +32,6 @@ from bioeval_tui.grade.rounding import numpy_round, to_score
 from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.grade.tasks.board import leaderboard_of
-from bioeval_tui.grade.tasks.split import read_part
 from bioeval_tui.grade.tasks.task_code import NEEDS_NUMPY, MissingPackageError, import_problem
 from bioeval_tui.grade.validate import examine, faults_of_file
 from bioeval_tui.text import clean_line

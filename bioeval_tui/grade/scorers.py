@@ -18,8 +18,8 @@ from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade.files import alignment, quick_csv
 from bioeval_tui.grade.files.tables import read_answers, read_frame
 from bioeval_tui.grade.metric_spec import MetricSpec
+from bioeval_tui.grade.parts import Part
 from bioeval_tui.grade.resampling import Draws, draws
-from bioeval_tui.grade.tasks.split import Part
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import logging
+import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -35,18 +36,10 @@ __all__ = [
 ]
 
 
-_home = Path(__file__).parent
-
-
-def set_home(folder: Path) -> None:
-    """Let `get_module_dir` return the folder `biomlbench` of a checkout."""
-    global _home
-    _home = folder
-
-
 def get_module_dir() -> Path:
     """Return the folder `biomlbench` of the checkout whose tasks are graded; without one, that of these stand-ins."""
-    return _home
+    roots = [Path(root).resolve().parent for root in sys.modules["biomlbench.tasks"].__path__]
+    return next((folder for folder in roots if folder.name == "biomlbench"), Path(__file__).parent)
 
 
 def get_repo_dir() -> Path:

@@ -47,17 +47,11 @@ def install(tasks_dirs: Iterable[Path] = (), known: registry.Registry | None = N
         if find_installed("tqdm") is None:
             for name in ("tqdm", "tqdm.auto"):
                 _make(name, lambda: {"tqdm": lambda items=(), *_, **__: items})
-    tasks_dirs = list(tasks_dirs)
     tasks = sys.modules.get(f"{_ROOT}.tasks")
     if tasks is not None and getattr(tasks, "__bioeval__", False):
         tasks.__path__ = list(dict.fromkeys([*tasks.__path__, *map(str, tasks_dirs)]))
         if known is not None:
             vars(sys.modules[f"{_ROOT}.registry"])["registry"] = known
-        homes = [root.parent.resolve() for root in tasks_dirs if root.parent.name == _ROOT]
-        if homes:
-            from bioeval_tui.grade.biomlbench import standin_utils
-
-            standin_utils.set_home(homes[0])
     return present
 
 

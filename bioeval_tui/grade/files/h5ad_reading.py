@@ -180,11 +180,9 @@ def _element_before_0_7(
         raise InvalidSubmissionError(
             f"the file, in the format of anndata 0.6, would unpack to {size / 1e6:,.0f} MB; {most_bytes / 1e6:,.0f} MB is the limit for this task"
         )
-    with containment.not_counted():
-        import anndata
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the format is old
-        data = anndata.read_h5ad(file.filename)
+        data = _anndata().read_h5ad(file.filename)
     holder = {"X": {"X": data.X}}.get(kind) or getattr(data, kind)
     name = "X" if kind == "X" else key
     if name not in holder:
@@ -240,12 +238,16 @@ def _read(item: Any, most_bytes: int | None) -> Any:
         return _mapped(item)
     if isinstance(item, h5py.Dataset) and item.ndim == 1 and h5py.check_string_dtype(item.dtype) is not None:
         return item.asstr()[()]
-    with containment.not_counted():
-        from anndata.io import read_elem  # its own memory is not the file's
-    values = read_elem(item)
+    values = _anndata().io.read_elem(item)
     if sparse.issparse(values):
         values.check_format(full_check=True)  # positions outside the matrix are written to without a look
     return values
+
+
+def _anndata() -> Any:
+    with containment.not_counted():
+        import anndata  # its own memory is not the file's
+    return anndata
 
 
 def _unpacked(item: Any) -> int:

@@ -14,55 +14,20 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.files import write_whole
-from bioeval_tui.text import clean_line
+from bioeval_tui.grade.parts import PART_FILE, read_part
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bioeval_tui.grade.tasks.task import Task
 
-PART_FILE = "part.json"
 PARTS = ("public", "private")
 SHORTEST_SEED = 16
 """Minimum length of a seed in bytes: a shorter one could be guessed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a task's answers: its name, the column of ids, the ids of all answers, and how many are of this part."""
-
-    name: str
-    id: str
-    ids: tuple[Any, ...]
-    rows: int
-
-    @property
-    def words(self) -> str:
-        """What every report on this part says."""
-        other = "; the final board uses the private part" if self.name == "public" else ""
-        return (
-            f"scored on the {self.name} part of the answers ({self.rows:,} of {len(self.ids):,} rows){other}"
-        )
-
-
-def read_part(private: Path) -> Part | None:
-    """Return the part that a task's private folder has; None if it has all answers.
-
-    Raises:
-        InputError: `part.json` is damaged.
-    """
-    path = private / PART_FILE
-    if not path.is_file():
-        return None
-    try:
-        value = json.loads(path.read_bytes())
-        return Part(str(value["part"]), str(value["id"]), tuple(value["ids"]), int(value["rows"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} cannot be read: {clean_line(str(error), 120)}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +71,24 @@ def split_task(task: Task, seed: bytes, share: float, output: Path) -> Split:
     public = _public(seed, answers, name, _classes(task, answers), share)
     ids = answers[name].tolist()
     folders, rows = {}, {}
-    for part, mask in (("public", public), ("private", ~public)):
+    rows_of = {"public": public, "private": sorted(set(range(len(answers))) - set(public))}
+    for part, own in rows_of.items():
         folder = output / part / task.id / "prepared"
         if folder.exists():
             raise InputError(f"{folder} exists already; name another folder")
-        if not mask.any():
+        if not own:
             raise InputError(f"the {part} part of {task.id} would have no rows; choose another share")
-        folders[part], rows[part] = output / part, int(mask.sum())
-    for part, mask in (("public", public), ("private", ~public)):
+        folders[part], rows[part] = output / part, len(own)
+    for part, own in rows_of.items():
         prepared = output / part / task.id / "prepared"
-        shutil.copytree(task.public_dir, prepared / "public")
-        (prepared / "private").mkdir(parents=True)
-        text = answers[mask].to_csv(index=False)
-        write_whole(prepared / "private" / task.answers.name, text)
+        draft = prepared.with_name("draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.copytree(task.public_dir, draft / "public")
+        (draft / "private").mkdir()
+        write_whole(draft / "private" / task.answers.name, answers.iloc[own].to_csv(index=False))
         value = {"part": part, "id": name, "rows": rows[part], "ids": ids}
-        write_whole(prepared / "private" / PART_FILE, json.dumps(value))
+        write_whole(draft / "private" / PART_FILE, json.dumps(value))
+        draft.replace(prepared)
     return Split(folders, rows, hashlib.sha256(seed).hexdigest())
 
 
@@ -133,22 +101,20 @@ def _id_column(task: Task, answers: pd.DataFrame) -> str:
     raise InputError(f"the answers of {task.id} have no column of ids, so they cannot be split")
 
 
-def _classes(task: Task, answers: pd.DataFrame) -> Any:
+def _classes(task: Task, answers: pd.DataFrame) -> list[str]:
+    """Return the class of each row; the same for all where the metric knows no classes."""
     spec = task.grader.spec
-    by_class = spec is not None and spec.metric.kind in ("label", "probability")
-    return answers[spec.targets[0]].astype(str).to_numpy() if by_class and spec is not None else None
+    if spec is None or spec.metric.kind not in ("label", "probability"):
+        return [""] * len(answers)
+    return [str(value) for value in answers[spec.targets[0]]]
 
 
-def _public(seed: bytes, answers: pd.DataFrame, name: str, classes: Any, share: float) -> Any:
-    """Return which rows are public, of shape (rows,)."""
-    import numpy as np
-
+def _public(seed: bytes, answers: pd.DataFrame, name: str, classes: Sequence[str], share: float) -> list[int]:
+    """Return the positions of the public rows, in order."""
     keys = [hmac.new(seed, str(value).encode(), hashlib.sha256).digest() for value in answers[name]]
-    public = np.zeros(len(answers), dtype=bool)
-    groups = [np.arange(len(answers))] if classes is None else [
-        np.flatnonzero(classes == value) for value in sorted(set(classes))
-    ]  # fmt: skip
-    for group in groups:
+    public: list[int] = []
+    for own in sorted(set(classes)):
+        group = [place for place, found in enumerate(classes) if found == own]
         ordered = sorted(group, key=keys.__getitem__)
-        public[ordered[: round(share * len(ordered))]] = True
-    return public
+        public += ordered[: round(share * len(ordered))]
+    return sorted(public)
