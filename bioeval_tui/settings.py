@@ -91,6 +91,8 @@ class Settings:
     """The ports of this machine at which `doctor` looks for model servers."""
     tasks_dirs: tuple[Path, ...] = ()
     tasks_data_override: Path | None = None
+    follow_links: tuple[Path, ...] = ()
+    """The folders into which submissions may be links, besides their own run groups."""
     leaderboard: str | None = None
     """The leaderboard from the command line: `own`, `published` or a file; None to choose automatically."""
 

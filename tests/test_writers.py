@@ -36,6 +36,7 @@ MAY_WRITE = {
     "grade/files/h5ad_reading.py": "anndata writes by path, into a draft, which is moved into place when it is whole",
     "grade/ledger.py": "appends to the ledger, locked",
     "grade/tasks/prepare.py": "unpacks an archive into a draft, which is moved into place when it is whole",
+    "grade/tasks/split.py": "copies a task's public folder into a draft, which is moved into place when it is whole",
     "grade/tasks/sources/scripts/polaris_download.py": "runs in another Python, without this package",
     "record/catalogue.py": "makes a database for its owner alone; SQLite writes it",
     "record/overlay.py": "appends to an overlay, locked, and truncated to whole lines",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.options import BOARD, WHERE, need_file, options
+from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, need_file, options
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
@@ -22,13 +22,13 @@ from bioeval_tui.grade.console import (
     long_work,
     report_card,
 )
+from bioeval_tui.grade.outcomes import verdict_of
 from bioeval_tui.sample.paths import find_list, find_submission
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
-    from bioeval_tui.grade import Outcome
     from bioeval_tui.grade.task_report import TaskReport
 
 
@@ -196,6 +196,7 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
     help="What gets a process of its own: each task, whose submissions then share state, or each submission (slower).",
 )
 @click.option("--resume", is_flag=True, help="Resume an interrupted batch.")
+@FOLLOW
 @_GRADED
 def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: Any) -> int:
     """Grade the submissions listed in a JSONL file, and write reports.
@@ -208,7 +209,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
         raise UsageError("give a folder for the reports: --output-dir DIR")
 
     registry = registry_of(given)
-    listed = read_submissions(submissions)
+    listed = replace(read_submissions(submissions), follow=given["follow_links"])
     ready_shipped(registry, (item.task_id for item in listed.submissions))
     backend: Any
     if given["scheduler"] is not None:
@@ -314,21 +315,23 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
     ready_shipped(registry, [task_id])
     with pool_of(registry, options) as pool:
         outcome, findings = pool.examine(file, task_id)
-    status, sentences = _diagnosis(outcome, [item.message for item in findings])
+    found = verdict_of(outcome, findings)
     if as_json:
         value: PrintedValidation = {
             "task_id": task_id,
             "file": str(file),
-            "status": status,
-            "valid": status == "valid",
-            "findings": sentences,
+            "status": found.status,
+            "valid": found.status == "valid",
+            "rows_missing": found.missing,
+            "findings": list(found.findings),
         }
         print_json(value)
     else:
-        say(f"{clean_line(str(file))}: {status.replace('_', ' ')} for {task_id}")
-        for sentence in sentences:
+        shown = clean_line(str(file))
+        say(f"{shown}: {found.words}" + (f" ({task_id})" if found.missing else f" for {task_id}"))
+        for sentence in found.findings:
             say(f"  · {clean_line(sentence, 2000)}")
-    return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(status, ExitCode.NOT_MEASURED)
+    return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(found.status, ExitCode.NOT_MEASURED)
 
 
 Diagnosis = Literal["valid", "invalid", "not_graded"]
@@ -341,16 +344,8 @@ class PrintedValidation(TypedDict):
     file: str
     status: Diagnosis
     valid: bool
+    rows_missing: int | None
     findings: list[str]
-
-
-def _diagnosis(outcome: Outcome, findings: list[str]) -> tuple[Diagnosis, list[str]]:
-    if isinstance(outcome, NotGraded):
-        return "not_graded", [*findings, outcome.reason]
-    if isinstance(outcome, Invalid):
-        own = [item.message for item in outcome.problems] or [outcome.reason]
-        return "invalid", list(dict.fromkeys([*own, *findings]))
-    return "valid", findings
 
 
 COMMANDS: list[click.Command] = [grade, grade_sample, validate]

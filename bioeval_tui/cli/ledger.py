@@ -20,6 +20,7 @@ class PrintedLedger(TypedDict):
     file: str
     lines: int
     whole: bool
+    head: str
     problems: list[str]
 
 
@@ -35,22 +36,30 @@ def ledger() -> None:
 @click.option(
     "--data-dir", type=click.Path(file_okay=False, path_type=Path), help="The folder of the tasks' data."
 )
+@click.option(
+    "--head",
+    metavar="NUMBER:HASH",
+    default="",
+    help="A head that this ledger printed earlier: check that the lines up to it are still the same.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def ledger_verify(file: Path | None, data_dir: Path | None, as_json: bool) -> int:
+def ledger_verify(file: Path | None, data_dir: Path | None, head: str, as_json: bool) -> int:
     """Check that no line of a ledger was changed, moved, removed or added by hand.
 
-    Whoever rewrites both the ledger and its head (grading-ledger.head) leaves no trace.
+    Whoever rewrites both the ledger and its head (grading-ledger.head) leaves no trace, unless others know an earlier
+    head: publish the one that this prints, and check with --head.
 
     The default FILE is the ledger in the folder of the tasks' data. Exit codes: 0 intact, 1 changed, 2 no ledger found.
     """
     settings = settings_for({"tasks_dirs": (), "data_dir": data_dir, "leaderboard": None})
     path = file or settings.tasks_data_dir / NAME
-    found = verify(path)
+    found = verify(path, head)
     if as_json:
         printed: PrintedLedger = {
             "file": str(path),
             "lines": found.lines,
             "whole": not found.problems,
+            "head": found.head,
             "problems": list(found.problems),
         }
         print_json(printed)
@@ -59,6 +68,8 @@ def ledger_verify(file: Path | None, data_dir: Path | None, as_json: bool) -> in
         say(f"{clean_line(str(path), 300)}: {plural(found.lines, 'line')}, {whole}")
         for problem in found.problems:
             say(f"  · {problem}")
+        if found.head:
+            say(f"head: {found.head}")
     return ExitCode.BELOW if found.problems else ExitCode.OK
 
 

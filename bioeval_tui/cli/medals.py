@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bioeval_tui.cli.grade import ready_shipped
-from bioeval_tui.cli.options import BOARD, WHERE, OutputFile, settings_for, with_runs
+from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
@@ -39,6 +39,7 @@ from bioeval_tui.tui.data.services import AppServices
 )
 @WHERE
 @BOARD
+@FOLLOW
 @click.option("--json", "as_json", is_flag=True, help="Print a list of reports.")
 @click.option("--table", is_flag=True, help="Print a table instead of opening the screen.")
 @click.option(
@@ -67,7 +68,9 @@ def medals(
 
     In a terminal this opens the medal screen. With --format or --output it writes HTML, Markdown, CSV or JSON.
     """
-    settings, runs, reports = with_runs(settings_for(given), places)
+    settings, runs, reports = with_runs(
+        replace(settings_for(given), follow_links=given["follow_links"]), places
+    )
     on_screen = not (as_json or table or agents or kind or output) and has_screen()
     if on_screen:
         need_terminal("give --table")
@@ -114,7 +117,7 @@ def _graded(runs: Runs, settings: Settings) -> Loaded:
     pairs = [(item.task_id, item.path) for item in runs.submissions]
     with GraderPool(registry) as pool:
         with long_work("grading", len(pairs)) as advance:
-            for number, outcome in pool.grade_many(pairs):
+            for number, outcome in pool.grade_many(pairs, settings.follow_links):
                 outcomes[number] = outcome
                 advance()
         valid = {

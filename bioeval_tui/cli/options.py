@@ -163,6 +163,13 @@ WHERE = options(
         help="The folder with prepared data, as <folder>/<task>/prepared.",
     ),
 )
+FOLLOW = click.option(
+    "--follow-links",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    callback=lambda context, parameter, value: tuple(value),
+    help="Follow submissions that are links into this folder. Repeatable. Links within a run group are always followed.",
+)
 BOARD = click.option(
     "--leaderboard",
     metavar="own|published|FILE",

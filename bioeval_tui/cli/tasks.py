@@ -1,4 +1,4 @@
-"""Commands for machine-learning tasks: list, show, leaderboard, prepare, check."""
+"""Commands for machine-learning tasks: list, show, leaderboard, prepare, check, split."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from bioeval_tui.grade.task_console import (
     task_row,
     task_table,
 )
+from bioeval_tui.grade.tasks.split import PARTS, split_task
 from bioeval_tui.terminal import print_json, say
 
 _JSON_LIST = click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
@@ -41,7 +42,7 @@ class PrintedPrepared(TypedDict):
 
 @click.group(epilog="\b\nExamples:\n  bioeval-tui tasks list\n  bioeval-tui tasks prepare --all")
 def tasks() -> None:
-    """List, show, prepare and check machine-learning tasks."""
+    """List, show, prepare, check and split machine-learning tasks."""
 
 
 @tasks.command("list", epilog="\b\nExample:\n  bioeval-tui tasks list --domain oncology")
@@ -183,6 +184,55 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
     else:
         check_lines(rows)
     return ExitCode.BELOW if any(row.problem for row in rows) else ExitCode.OK
+
+
+@tasks.command(
+    "split",
+    epilog="\b\nExample:\n  head -c 32 /dev/urandom > seed"
+    "\n  bioeval-tui tasks split oncology/breast-cancer --seed-file seed --output-dir parts",
+)
+@TASK
+@click.option(
+    "--seed-file",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with the secret seed, of at least 16 random bytes. Keep it.",
+)
+@click.option(
+    "--output-dir",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder for the two parts.",
+)
+@click.option(
+    "--public",
+    "share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.3,
+    show_default=True,
+    help="The share of rows that become public.",
+)
+@WHERE
+@JSON
+def tasks_split(
+    task_id: str, seed_file: Path, output_dir: Path, share: float, as_json: bool, **options: Any
+) -> int:
+    """Split a task's answers by a secret seed into a public and a private part.
+
+    Each part is a data folder: grade with --data-dir OUTPUT/public to tell participants their score, and with --data-dir
+    OUTPUT/private for the final board. Submissions have the rows of both. Publish the seed's SHA-256 now and the seed at
+    the end, and everybody can check that the parts were not chosen afterwards.
+    """
+    task = registry_of(options).get_task(task_id)
+    found = split_task(task, seed_file.read_bytes(), share, output_dir)
+    if as_json:
+        parts = {name: {"data_dir": str(found.folders[name]), "rows": found.rows[name]} for name in PARTS}
+        print_json({"task_id": task.id, "seed_sha256": found.commitment, **parts})
+        return ExitCode.OK
+    for name in PARTS:
+        say(f"{name}: {found.rows[name]:,} rows, grade with --data-dir {found.folders[name]}")
+    say(f"the seed's SHA-256: {found.commitment}")
+    return ExitCode.OK
 
 
 COMMANDS: list[click.Command] = [tasks]

@@ -288,6 +288,8 @@ class AssertionView:
     """Turns (the user's first message is 1) with missing spans, so that tool calls may be missing."""
     agent_failed: bool = False
     """Whether the agent's failure ended the conversation, so that the calls of its last turn are unknown."""
+    files_before: Mapping[str, str] = field(default_factory=dict)
+    """The state of each file that a medal assertion names, before the conversation: it counts only if it has changed."""
 
 
 @dataclass(frozen=True, slots=True)

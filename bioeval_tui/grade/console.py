@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.consoles import plain_console
+from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import Problem
 from bioeval_tui.grade.paths import extract_agent_from_submission_path
 from bioeval_tui.grade.reports import load_reports
@@ -104,6 +104,8 @@ def batch_summary(result: BatchResult) -> None:
         zeros = f", {result.average_with_zeros} with {others} as 0" if others else ""
         over = f"over {result.valid:,} valid of {totals['total_runs'] + len(result.not_graded):,}"
         out.print(f"leaderboard percentile: {average} on average {over}{zeros}; from {worst} to {best}")
+    if result.partial:
+        out.print(Text(f"scored on only a part of the rows: {result.partial:,}", style="yellow"))
     if result.invalid:
         _say_invalid(result, out)
     for item in result.not_graded[:LISTED]:
@@ -134,17 +136,12 @@ def _say_one(outcome: str, task_id: str, path: str | None, reason: str, out: Con
     out.print(f"{outcome}: {clean_line(task_id, 120)}{where}: {clean_line(reason, 300)}")
 
 
-def medal_word(report: TaskReport) -> Text:
-    """Return the coloured name of the medal, `invalid`, or an empty text."""
-    if not report.valid_submission:
-        return Text("invalid", style="red")
-    return Text(report.medal or NOTHING, style=MEDAL_STYLE.get(report.medal or "", "dim"))
+def _medal(report: TaskReport) -> str:
+    return (report.medal or NOTHING) if report.valid_submission else "invalid"
 
 
-def _yes(value: bool | None) -> Text:
-    if value is None:
-        return Text(NOTHING, style="dim")
-    return Text("✓ yes", style="green") if value else Text("✗ no", style="dim")
+def _yes(value: bool | None) -> str:
+    return NOTHING if value is None else "✓ yes" if value else "✗ no"
 
 
 def _number(value: float | None, form: str = "") -> str:
@@ -159,35 +156,35 @@ def medal_table(
     `reviews` has each report's reviews as text.
     """
     said = [clean_line(words, 120) for words in reviews] or [""] * len(reports)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("task", no_wrap=True, overflow="ellipsis", min_width=20)
-    table.add_column("agent", no_wrap=True, overflow="ellipsis")
-    table.add_column("medal", no_wrap=True)
-    sure = any(_interval(report) != NOTHING for report in reports)
-    for name in ("score", *(("95 % interval",) if sure else ()), "percentile", "place"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("> median", "> human"):
-        table.add_column(name, no_wrap=True)
-    if any(said):
-        table.add_column("reviewed", overflow="fold")
-    for report, words in zip(reports, said, strict=True):
-        table.add_row(
-            Text(clean_line(report.task_id, 80)),
-            Text(_agent(report)),
-            medal_word(report),
-            _number(report.score),
-            *([_interval(report)] if sure else []),
-            _number(report.leaderboard_percentile),
-            report.place_words or NOTHING,
-            _yes(report.above_median if report.valid_submission else None),
-            _yes(report.beats_human),
-            *([Text(words)] if any(said) else []),
-        )
-    for item in not_graded:
-        agent = Text(clean_line(item.agent or NOTHING, 60))
-        table.add_row(Text(clean_line(item.task_id, 80)), agent, Text("not graded", style="yellow"))
+    intervals = [_interval(report) for report in reports]
+    partial = any(report.rows_missing for report in reports)
+    none = [NOTHING] * len(not_graded)
+
+    def column(title: str, cells: Iterable[str], *, right: bool = False) -> CellColumn:
+        return CellColumn(title, [*cells, *none], right)
+
+    ids = [*(report.task_id for report in reports), *(item.task_id for item in not_graded)]
+    tasks = [clean_line(task_id, 80) for task_id in ids]
+    agents = [*map(_agent, reports), *(clean_line(item.agent or NOTHING, 60) for item in not_graded)]
+    medals = [*(_medal(report) for report in reports), *(["not graded"] * len(not_graded))]
+    columns = [
+        CellColumn("task", tasks, least=20, shrinks=True),
+        CellColumn("agent", agents, least=6, shrinks=True),
+        CellColumn("medal", medals),
+        column("score", (_number(report.score) for report in reports), right=True),
+        *([column("95 % interval", intervals, right=True)] if {*intervals} - {NOTHING} else []),
+        column("percentile", (_number(report.leaderboard_percentile) for report in reports), right=True),
+        column("place", (report.place_words or NOTHING for report in reports), right=True),
+        column(
+            "> median",
+            (_yes(report.above_median if report.valid_submission else None) for report in reports),
+        ),
+        column("> human", (_yes(report.beats_human) for report in reports)),
+        *([column("rows", (report.rows_words for report in reports))] if partial else []),
+        *([column("reviewed", said)] if any(said) else []),
+    ]
     console = plain_console()
-    console.print(table)
+    write_table(console, columns, gap=2, paged=True)
     for item in not_graded[:LISTED]:
         _say_one("not graded", item.task_id, item.submission_path, item.reason, lines_out())
     if len(not_graded) > LISTED:
@@ -244,6 +241,7 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
                 ),
             )
         )
+        out.print(Text(f"  {report.rows_words}", style="yellow" * (report.rows_missing > 0)))
         if report.place_words:
             out.print(
                 f"  would place {report.place_words}, better than {report.leaderboard_percentile} % of the leaderboard"

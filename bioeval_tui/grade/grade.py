@@ -6,7 +6,7 @@ import math
 import os
 import platform
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -16,11 +16,12 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, NotMeasuredError, Problem
-from bioeval_tui.grade.files.alignment import invalid
+from bioeval_tui.grade.files.alignment import Coverage, invalid
 from bioeval_tui.grade.files.tables import read_as_published, read_frame
 from bioeval_tui.grade.grader import is_invalid_submission
 from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
+from bioeval_tui.grade.parts import read_part
 from bioeval_tui.grade.paths import (
     UNKNOWN_AGENT,
     extract_agent_from_submission_path,
@@ -32,7 +33,7 @@ from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.grade.tasks.board import leaderboard_of
 from bioeval_tui.grade.tasks.task_code import NEEDS_NUMPY, MissingPackageError, import_problem
-from bioeval_tui.grade.validate import examine
+from bioeval_tui.grade.validate import examine, faults_of_file
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -117,9 +118,10 @@ class TaskGrading:
         self.task = task
         try:
             self.board = leaderboard_of(task)
+            part = read_part(task.private_dir)
         except InputError as error:
             raise NotGradedError(str(error)) from None
-        self.warnings = [*task.warnings, *self.board.warnings]
+        self.warnings = [*([part.words] if part else []), *task.warnings, *self.board.warnings]
         self.environment = environment()
         self.humans: NDArray[np.float64] = np.empty(0)
         try:
@@ -142,25 +144,27 @@ class TaskGrading:
         *,
         handed_in: bool = False,
         agent: str | None = None,
+        refused: str | None = None,
     ) -> Outcome:
         """Grade the file at `path` (None: nothing was submitted), which the report calls `shown`.
 
-        The answers file itself is invalid as a submission. If the grader fails, the file is checked before the grader
-        is blamed: the submission is invalid if validation finds an error in the file, or if the grader can score one of
-        the task's own files.
+        The answers file itself is invalid as a submission. If the grader fails, it is tried on the task's sample
+        submission and answers. The submission is invalid if the grader scores one of them, or if nobody can read the
+        file; a grader that fails on them, too, is at fault.
 
         Args:
             path: the file.
             shown: what the report calls it; the path as given if None.
             handed_in: whether the file comes from somebody else.
             agent: who submitted it; if None, taken from `shown`.
+            refused: why the file is invalid without being read, if it is.
 
         Problems with the file or the grader's code never raise.
         """
         shown = shown if shown is not None else "" if path is None else str(path)
         agent = agent or agent_of(shown)
         started = time.perf_counter()
-        reason = self._refusal(path, shown, handed_in)
+        reason = refused or self._refusal(path, shown, handed_in)
         problems: tuple[Problem, ...] = ()
         score: float | None = None
         if path is not None and reason is None:
@@ -185,19 +189,37 @@ class TaskGrading:
         seconds = round(time.perf_counter() - started, 6)
         report = self._report(path, shown, agent, score, reason, seconds)
         if reason is None:
+            assert path is not None
+            rows = self.coverage(path)
+            if rows is not None:
+                assert report.extra is not None
+                extra = replace(report.extra, rows_scored=rows.scored, rows_expected=rows.expected)
+                report = replace(report, extra=extra)
             return report
         return Invalid(report, reason, problems or (Problem(reason),))
+
+    def coverage(self, path: Path) -> Coverage | None:
+        """Return on how many rows of the answers a scored file was scored; None if that is unknown."""
+        try:
+            return self.scorer.coverage(path)
+        except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
+            return None  # ids of types that do not compare, or a file that is gone
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with a file, without running a grader's code; empty if nothing is."""
         return examine(self.task, self.scorer, path)
 
     def diagnose(self, path: Path, shown: str, agent: str | None, reason: str) -> Outcome:
-        """Return the outcome of a submission whose grading ended its process: invalid if validation finds an error."""
-        problems = self.examine(path)
+        """Return the outcome of a submission whose grader failed: invalid if validation finds an error in the file.
+
+        An error by comparison with the sample submission counts only if the grader works on a file that is known to be good.
+        """
         agent = agent or agent_of(shown)
+        problems = faults_of_file(self.task, self.scorer, path)
         if not problems:
-            return NotGraded(self.task.id, shown, reason, agent=agent)
+            problems = self.examine(path)
+            if not problems or self.proof.scored is None:
+                return NotGraded(self.task.id, shown, reason, agent=agent)
         said = str(invalid(problems))
         return Invalid(self._report(path, shown, agent, None, said, 0.0), said, tuple(problems))
 
@@ -235,7 +257,10 @@ class TaskGrading:
             return told
         said = raised(error)
         try:
-            problems = self.examine(path)
+            problems = faults_of_file(self.task, self.scorer, path)
+            if not problems and self.proof.failed is not None and self.proof.scored is None:
+                return error  # it fails on files that are known to be good, too
+            problems = problems or self.examine(path)
         except Exception:  # pandas and HDF5 may raise anything on a damaged file
             problems = []
         if problems:
@@ -334,9 +359,9 @@ def scorer_for(task: Task) -> Scorer:
     Raises:
         NotMeasuredError: the answers cannot be read or used, or the grader's code cannot be imported.
     """
-    spec = task.grader.spec
+    spec, part = task.grader.spec, read_part(task.private_dir)
     if spec is None:
-        return CodeScorer(task.grader.grade_fn, task.answers)
+        return CodeScorer(task.grader.grade_fn, task.answers, task.sample_submission, part)
     if spec.h5ad is not None:
         from bioeval_tui.grade.files.h5ad import H5adScorer  # a CSV waits for no HDF5
 
@@ -345,7 +370,7 @@ def scorer_for(task: Task) -> Scorer:
         frame = read_frame(task.answers)
     except (InvalidSubmissionError, OSError) as error:
         raise NotMeasuredError(f"the answers of {task.id} cannot be read: {error}") from None
-    return CsvScorer(spec, frame)
+    return CsvScorer(spec, frame, part)
 
 
 def checked_score(raw: Any) -> tuple[float | None, str | None]:

@@ -30,7 +30,7 @@ from bioeval_tui.grade.resampling import (
 )
 from bioeval_tui.grade.rounding import to_score
 from bioeval_tui.grade.scorers import H5AD, CodeScorer
-from bioeval_tui.grade.task_report import Uncertainty
+from bioeval_tui.grade.task_report import Uncertainty, rows_words
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -59,6 +59,10 @@ def uncertainty_of(
         call_code: also call a grader with code, 2,000 times or for `time_limit_s`.
         time_limit_s: how long resampling may take.
     """
+    rows = ready.coverage(path)
+    if rows is not None and rows.scored < rows.expected:
+        words = rows_words(*rows)
+        return Uncertainty(why_not=f"{words}: rows that a file picks say nothing about the others")
     try:
         found = _draws(ready, path, call_code, time_limit_s)
     except (CannotResampleError, InvalidSubmissionError, OSError) as error:

@@ -16,10 +16,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -176,18 +177,27 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The result of checking a ledger: the number of lines, and the problems."""
+    """The result of checking a ledger: the number of lines, the problems, and its head, such as `37:9f86d0…`.
+
+    Whoever was told an earlier head can check that the lines up to it are the same (`verify` with `head`).
+    """
 
     lines: int
     problems: tuple[str, ...]
+    head: str = field(default="", compare=False)
 
 
-def verify(path: Path) -> Verified:
+def verify(path: Path, head_known: str = "") -> Verified:
     """Check every line of a ledger against the one before, and the last against `grading-ledger.head`.
 
+    Args:
+        path: the ledger.
+        head_known: a head that the ledger had earlier, as `Verified.head`; empty if none is known.
+
     Raises:
-        InputError: there is no such file, or it cannot be read.
+        InputError: there is no such file, or it cannot be read, or `head_known` is no head.
     """
+    number_known, hash_known = _known(head_known) if head_known else (0, FIRST)
     shown = clean_line(str(path), 300)
     try:
         with _locked(
@@ -230,7 +240,19 @@ def verify(path: Path) -> Verified:
         last = max(last, number)
     if end := _end_problem(list(map(_hash, lines)), last, head):
         problems.append(end)
-    return Verified(len(lines), tuple(problems))
+    if hashes.get(number_known) != hash_known:
+        missing = "is missing" if number_known not in hashes else "is not the one"
+        problems.append(f"entry {number_known:,} {missing} that the head names: lines up to it were changed")
+    return Verified(len(lines), tuple(problems), f"{last}:{hashes[last]}" if last in hashes else "")
+
+
+def _known(head: str) -> tuple[int, str]:
+    number, _, digest = head.strip().partition(":")
+    if not number.isdecimal() or not re.fullmatch(r"[0-9a-f]{64}", digest):
+        raise InputError(
+            f"`{clean_line(head, 100)}` is no head of a ledger: NUMBER:HASH, as `ledger verify` prints it"
+        )
+    return int(number), digest
 
 
 @dataclass(frozen=True, slots=True)

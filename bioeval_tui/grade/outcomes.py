@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from bioeval_tui.errors import NotMeasuredError, Problem
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.text import plural
 
 
 class NotGradedError(NotMeasuredError, ValueError):
@@ -71,6 +73,36 @@ class NotGraded:
 
 Outcome = TaskReport | Invalid | NotGraded
 """A TaskReport is a graded, valid submission."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What validation says of a file: `valid`, `invalid` or `not_graded`, in words, and the findings.
+
+    `missing` is how many rows of the answers a valid file lacks.
+    """
+
+    status: Literal["valid", "invalid", "not_graded"]
+    findings: tuple[str, ...] = ()
+    missing: int = 0
+
+    @property
+    def words(self) -> str:
+        """Such as `invalid`, or `valid for the published grader; 1,998 rows are missing`."""
+        if not self.missing:
+            return self.status.replace("_", " ")
+        return f"valid for the published grader; {plural(self.missing, 'row is', 'rows are')} missing"
+
+
+def verdict_of(outcome: Outcome, findings: Iterable[Problem]) -> Verdict:
+    """Return what validation says of a file, from how it is graded and what is wrong with it."""
+    found = [item.message for item in findings]
+    if isinstance(outcome, NotGraded):
+        return Verdict("not_graded", (*found, outcome.reason))
+    if isinstance(outcome, Invalid):
+        own = [item.message for item in outcome.problems] or [outcome.reason]
+        return Verdict("invalid", tuple(dict.fromkeys([*own, *found])))
+    return Verdict("valid", tuple(found), outcome.rows_missing)
 
 
 def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:

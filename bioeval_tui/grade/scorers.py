@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +18,7 @@ from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade.files import alignment, quick_csv
 from bioeval_tui.grade.files.tables import read_answers, read_frame
 from bioeval_tui.grade.metric_spec import MetricSpec
+from bioeval_tui.grade.parts import Part
 from bioeval_tui.grade.resampling import Draws, draws
 
 if TYPE_CHECKING:
@@ -35,6 +37,10 @@ class Scorer(Protocol):
         """Return the raw score of the file. Raises InvalidSubmissionError if it cannot have one."""
         ...
 
+    def coverage(self, path: Path) -> alignment.Coverage | None:
+        """Return on how many rows of the answers a file is scored; None if that is unknown."""
+        ...
+
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with the file, as far as can be checked without the grader's code."""
         ...
@@ -43,15 +49,25 @@ class Scorer(Protocol):
 class CodeScorer:
     """Calls a grader's own function: DataFrames for CSV, two paths for h5ad, as published.
 
-    Every call gets its own copy of the answers, because some graders change them.
+    Every call gets its own copy of the answers, because some graders change them. `sample` is the task's sample
+    submission, whose columns are those with predictions.
     """
 
     suffixes: tuple[str, ...] = (CSV, H5AD)
 
-    def __init__(self, function: Callable[..., Any], answers: Path) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        answers: Path,
+        sample: Path | None = None,
+        part: Part | None = None,
+    ) -> None:
+        self._part = part
         self._function = function
         self._answers_path = answers
+        self._sample_path = sample
         self._answers: Any = None
+        self._covered: tuple[Path, alignment.Coverage | None] | None = None
 
     def score(self, path: Path) -> Any:
         """Call the function on the file; whatever it raises passes through."""
@@ -60,7 +76,38 @@ class CodeScorer:
 
             refuse_links_in(path)
             return self._function(path, self._answers_path)
-        return self._function(*self.frames(path))
+        submission, answers = self.frames(path)
+        self._covered = path, self._coverage_of(submission)
+        return self._function(submission, answers)
+
+    def coverage(self, path: Path) -> alignment.Coverage | None:
+        """Return how many rows of the answers are in the file, by their ids; None where there are none."""
+        if path.suffix.lower() == H5AD:
+            return self._coverage_of_cells(path)
+        if self._covered is None or self._covered[0] != path:
+            self._covered = path, self._coverage_of(self.frames(path)[0])
+        return self._covered[1]
+
+    def _coverage_of(self, submission: pd.DataFrame) -> alignment.Coverage | None:
+        if not hasattr(self._answers, "dtypes"):
+            return None
+        return alignment.coverage(submission, self._answers, self._predictions)
+
+    def _coverage_of_cells(self, path: Path) -> alignment.Coverage | None:
+        from bioeval_tui.grade.files.h5ad_reading import cells_of
+
+        expected, found = cells_of(self._answers_path), cells_of(path)
+        if expected is None or found is None or not expected.is_unique:
+            return None
+        return alignment.Coverage(int(expected.isin(found).sum()), len(expected))
+
+    @cached_property
+    def _predictions(self) -> list[str]:
+        """The sample submission's columns; empty without one."""
+        try:
+            return [] if self._sample_path is None else list(read_frame(self._sample_path).columns)
+        except (InvalidSubmissionError, OSError):
+            return []
 
     def frames(self, path: Path) -> tuple[pd.DataFrame, Any]:
         """Return copies of a CSV and the answers for the function, which may change them.
@@ -70,6 +117,8 @@ class CodeScorer:
             NotMeasuredError: the answers cannot be read.
         """
         submission = read_frame(path)
+        if self._part is not None:
+            submission = self._of_part(submission, self._part)
         if self._answers is None:
             try:
                 self._answers = read_answers(self._answers_path)
@@ -77,6 +126,14 @@ class CodeScorer:
                 raise NotMeasuredError(str(error)) from None
         is_table = hasattr(self._answers, "dtypes")
         return submission, self._answers.copy(deep=True) if is_table else copy.deepcopy(self._answers)
+
+    def _of_part(self, submission: pd.DataFrame, part: Part) -> pd.DataFrame:
+        """Return the rows of a submission that are not of the other part; those of neither stay, for the grader."""
+        if part.id not in submission.columns:
+            return submission
+        own = set(map(str, read_frame(self._answers_path)[part.id]))
+        others = set(map(str, part.ids)) - own
+        return submission[~submission[part.id].astype(str).isin(others)].reset_index(drop=True)
 
     def call(self, submission: pd.DataFrame, answers: Any) -> Any:
         """Call the function on tables in memory."""
@@ -105,7 +162,7 @@ class CsvScorer:
 
     suffixes: tuple[str, ...] = (CSV,)
 
-    def __init__(self, spec: MetricSpec, answers: pd.DataFrame) -> None:
+    def __init__(self, spec: MetricSpec, answers: pd.DataFrame, part: Part | None = None) -> None:
         self.spec = spec
         needed = [spec.id, *spec.targets, *([spec.event] if spec.event else [])]
         problems = alignment.missing_columns(list(answers.columns), needed)
@@ -119,7 +176,9 @@ class CsvScorer:
         self.truths = [self._truth(answers[name], name) for name in spec.targets]
         self.true = [spec.metric.ready(truth) for truth in self.truths]
         self.event = self._numbers(answers[spec.event], spec.event) if spec.event else None
-        self._quick = quick_csv.expectation(spec, answers)
+        self._expected = self.ids if part is None else alignment.as_index(list(part.ids))
+        """The ids that a submission has: of a part of the answers, those of both parts."""
+        self._quick = quick_csv.expectation(spec, answers) if part is None else None
 
     def _numbers(self, column: pd.Series, name: str) -> NDArray[np.float64]:
         values, problems = alignment.numbers(column, name)
@@ -144,6 +203,10 @@ class CsvScorer:
     def score(self, path: Path) -> Any:
         """Return the metric, averaged over the targets; InvalidSubmissionError carries all findings."""
         return self._metric(self.predictions(path))
+
+    def coverage(self, path: Path) -> alignment.Coverage:
+        """Return that all rows are scored: a file that lacks one has no score."""
+        return alignment.Coverage(len(self.ids), len(self.ids))
 
     def predictions(self, path: Path) -> list[Any]:
         """Return the predictions for each target, shape (rows,), in the answers' order.
@@ -226,14 +289,16 @@ class CsvScorer:
                 problems.append(
                     Problem(f"column `{spec.id}` has no id in line {lines}", line=int(blank[0]) + 2)
                 )
-            found = alignment.as_index(ids.dropna(), self.ids)
-            expected = alignment.as_index(self.ids, found)
+            found = alignment.as_index(ids.dropna(), self._expected)
+            expected = alignment.as_index(self._expected, found)
             where, differences = alignment.compare_names(found, expected, "id", spec.id)
             problems += differences
-            if len(frame) != len(self.ids):
+            if len(frame) != len(expected):
                 problems.append(
-                    Problem(f"the file has {len(frame):,} rows where {len(self.ids):,} are expected")
+                    Problem(f"the file has {len(frame):,} rows where {len(expected):,} are expected")
                 )
+            if where is not None and self._expected is not self.ids:
+                where = found.get_indexer(alignment.as_index(self.ids, found)).astype(np.int64)
         columns: list[Any] = []
         for name in spec.predictions:
             if name not in frame.columns:

@@ -49,7 +49,7 @@ class Grading:
         for task_id in dict.fromkeys(task_id for task_id, _ in submissions):
             with contextlib.suppress(BioevalError):  # grading says it of each submission
                 self._ready_pool(task_id)
-        yield from self._pool_of(self.registry()).grade_many(submissions)
+        yield from self._pool_of(self.registry()).grade_many(submissions, self._settings.follow_links)
 
     def uncertainties(self, reports: Sequence[TaskReport]) -> Iterator[tuple[int, Uncertainty]]:
         """Yield the position of each valid report with its score's uncertainty; graders with code are not called."""

@@ -84,6 +84,11 @@ class Uncertainty:
         return cls(**values)
 
 
+def rows_words(scored: int, expected: int) -> str:
+    """Return such as `scored on 2 of 2,000 rows`, or `scored on all 171 rows`."""
+    return f"scored on {f'{scored:,} of' if scored < expected else 'all'} {expected:,} rows"
+
+
 def percent(share: float) -> str:
     """Return a share such as `70 %`; if it only rounds to 100 % or 0 %, `> 99 %` or `< 1 %`."""
     if 0 < share < 0.005:
@@ -98,7 +103,8 @@ class ReportExtra:
     `metric` names the score; `score_needed` is the score at which the next better medal begins; `error` says why a submission is invalid;
     `leaderboard_position` is the place the score would take, counting from 1; `environment` names the Python and the
     packages that graded; `leaderboard` says where the board comes from. `looks` is how many different submissions have
-    been scored with these answers by now, `agent_looks` how many of this agent.
+    been scored with these answers by now, `agent_looks` how many of this agent. The score is over `rows_scored` of the
+    answers' `rows_expected` rows; None if that is unknown.
     """
 
     agent: str | None = None
@@ -114,6 +120,8 @@ class ReportExtra:
     leaderboard: str | None = None
     looks: int | None = None
     agent_looks: int | None = None
+    rows_scored: int | None = None
+    rows_expected: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, ready for JSON."""
@@ -190,6 +198,24 @@ class TaskReport:
         if self.extra is None or not self.extra.looks:
             return ""
         return Looks(self.extra.looks, self.extra.agent_looks or self.extra.looks).words
+
+    @property
+    def rows_missing(self) -> int:
+        """How many rows of the answers the score leaves out; 0 if none, or if that is unknown."""
+        extra = self.extra
+        if self.score is None or extra is None or extra.rows_scored is None or extra.rows_expected is None:
+            return 0
+        return max(0, extra.rows_expected - extra.rows_scored)
+
+    @property
+    def rows_words(self) -> str:
+        """Such as `scored on 2 of 2,000 rows`, `scored on all 171 rows`; empty without a score."""
+        extra = self.extra
+        if self.score is None or extra is None:
+            return ""
+        if extra.rows_scored is None or extra.rows_expected is None:
+            return "rows scored: not known"
+        return rows_words(extra.rows_scored, extra.rows_expected)
 
     @property
     def score_words(self) -> str:
@@ -358,6 +384,8 @@ _EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
     "leaderboard": _text_or_none,
     "looks": _count,
     "agent_looks": _count,
+    "rows_scored": _count,
+    "rows_expected": _count,
 }
 _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "task_id": _text,

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 def examine(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
     """Return all findings about the file at `path`; empty if nothing is wrong with it."""
+    return faults_of_file(task, scorer, path) or _compare_with_sample(task, scorer, path)
+
+
+def faults_of_file(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
+    """Return what is wrong with a file by itself or for a declared metric, whatever the sample submission looks like."""
     reason = why_not_a_file(path)
     if reason is not None:
         return [Problem(reason)]
@@ -31,28 +36,29 @@ def examine(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
     if suffix not in scorer.suffixes:
         wanted = " or ".join(scorer.suffixes)
         return [Problem(f"{path.name} has the wrong file type for {task.id}: {wanted} is expected")]
-    if task.grader.spec is not None:
+    if task.grader.spec is not None or suffix == ".h5ad":
         return scorer.examine(path)
-    sample = task.sample_submission
-    wanted = sample.suffix.lower()
-    if sample.is_file() and wanted in scorer.suffixes and wanted != suffix:
-        return [Problem(f"the file is {suffix} where the sample submission is {wanted}")]
-    if suffix == ".h5ad":
-        return scorer.examine(path)
-    return _compare_with_sample(path, sample)
-
-
-def _compare_with_sample(path: Path, sample_path: Path) -> list[Problem]:
     try:
-        found = read_frame(path).rename(columns=str)
+        found = read_frame(path)
     except InvalidSubmissionError as error:
         return [Problem(str(error))]
     if not len(found.columns):
         return [Problem("the file is empty")]
-    if not len(found):
-        return [Problem("the file has a header and no rows")]
+    return [] if len(found) else [Problem("the file has a header and no rows")]
+
+
+def _compare_with_sample(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
+    """Return how a file for a grader with code differs from the task's sample submission."""
+    sample_path, suffix = task.sample_submission, path.suffix.lower()
+    wanted = sample_path.suffix.lower()
+    if task.grader.spec is not None or not sample_path.is_file():
+        return []
+    if wanted in scorer.suffixes and wanted != suffix:
+        return [Problem(f"the file is {suffix} where the sample submission is {wanted}")]
+    if suffix == ".h5ad":
+        return []
     try:
-        sample = read_frame(sample_path).rename(columns=str)
+        found, sample = (read_frame(each).rename(columns=str) for each in (path, sample_path))
     except (InvalidSubmissionError, OSError):
         return []
     problems = alignment.missing_columns(list(found.columns), list(sample.columns))

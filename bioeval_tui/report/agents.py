@@ -27,12 +27,16 @@ from bioeval_tui.units import number1
 
 @dataclass(frozen=True, slots=True)
 class AgentEntry:
-    """One submission: its percentile, None where it is invalid or was not graded."""
+    """One submission: its percentile, None where it is invalid or was not graded.
+
+    `partial` is whether it was scored on only a part of the rows.
+    """
 
     agent: str
     task_id: str
     percentile: float | None
     medal: bool
+    partial: bool = False
 
 
 class PrintedStanding(TypedDict):
@@ -41,6 +45,7 @@ class PrintedStanding(TypedDict):
     agent: str
     submissions: int
     graded: int
+    scored_on_part_of_rows: int
     tasks: int
     passes: int
     any_medal_share: float
@@ -76,6 +81,14 @@ class Standing:
     rank: AgentRank
     rank_graded: AgentRank
     behind: Difference | None = None
+    partial: int = 0
+    """How many submissions were scored on only a part of the rows."""
+
+    @property
+    def graded_words(self) -> str:
+        """Such as `4 of 5 graded`, or `4 of 5 graded, 2 on a part of the rows`."""
+        partial = f", {self.partial:,} on a part of the rows" if self.partial else ""
+        return f"{self.graded:,} of {self.submissions:,} graded{partial}"
 
     @property
     def medal_words(self) -> str:
@@ -95,6 +108,7 @@ class Standing:
             "agent": self.agent,
             "submissions": self.submissions,
             "graded": self.graded,
+            "scored_on_part_of_rows": self.partial,
             "tasks": self.tasks,
             "passes": self.passes,
             "any_medal_share": self.medal_share,
@@ -136,6 +150,7 @@ def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -
             report.task_id,
             report.leaderboard_percentile if report.valid_submission else None,
             report.medal is not None,
+            report.rows_missing > 0,
         )
         for report in reports
     ]
@@ -203,6 +218,7 @@ def _standing(
         rank=one,
         rank_graded=one_graded,
         behind=behind,
+        partial=sum(entry.partial for entry in entries),
     )
 
 

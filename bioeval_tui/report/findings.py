@@ -567,7 +567,10 @@ class InvalidSubmission:
 
 @dataclass(frozen=True, slots=True)
 class GradedSubmission:
-    """A submission's score, place and distance to the next medal as its report gives them, and its medal, if any."""
+    """A submission's score, place and distance to the next medal as its report gives them, and its medal, if any.
+
+    `rows` says on how many rows it was scored, if not on all.
+    """
 
     task: str
     medal: str
@@ -575,6 +578,7 @@ class GradedSubmission:
     place: str
     away: str
     above_median: bool
+    rows: str = ""
 
     @property
     def outcome(self) -> Outcome:

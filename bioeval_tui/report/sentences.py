@@ -395,7 +395,7 @@ def _(found: of.GradedSubmission) -> str:
     medal = found.medal.capitalize() if found.medal else "No medal"
     median = "above the median" if found.above_median else "not above the median"
     place = f"place {found.place}" if found.place else ""
-    parts = (found.score, place, "" if found.medal else median, found.away)
+    parts = (found.score, found.rows, place, "" if found.medal else median, found.away)
     return f"{medal} on {found.task}: {', '.join(filter(None, parts))}."
 
 

@@ -185,6 +185,8 @@ def standing(report: TaskReport) -> str:
     if report.score is not None:
         better = "lower is better" if report.is_lower_better else "higher is better"
         parts.append(f"{report.score_words}, {better}")
+    if report.rows_words:
+        parts.append(report.rows_words)
     if report.place_words:
         parts.append(f"would place {report.place_words}")
     if report.leaderboard_percentile is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.errors import Problem
 
@@ -99,14 +99,8 @@ class BenchmarkDetail:
     description: str = ""
     board: Board | None = None
     no_board: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """The findings on a file, and whether it would be graded."""
-
-    status: Literal["valid", "invalid", "not_graded"]
-    findings: tuple[str, ...] = ()
+    graded: TaskReport | None = None
+    """The file that was graded last on this screen, as an unofficial row of the leaderboard."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from plans import is_reference
 from scoring import score
 
 TASKS = Path(__file__).parents[2] / "bioeval_tui" / "sample" / "tasks"
-TRAINED_ON = "2026-11-22"
+TRAINED_ON = "2026-11-26"
 TOLERANCE = 0.005
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from bioeval_tui.errors import InputError, JobError, QueryError, UsageError
 from bioeval_tui.evaluation.assertions.checker import check_expression
-from bioeval_tui.evaluation.assertions.medal import newest
+from bioeval_tui.evaluation.assertions.medal import matching
 from bioeval_tui.evaluation.graphs import cypher as cypher_guard
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
 from bioeval_tui.evaluation.job.loading import parse_job
@@ -189,9 +189,10 @@ def prompt(text: str, place: Place) -> None:
 
 
 def medal(text: str, place: Place) -> None:
-    found = newest(place.job, text.encode().decode("unicode_escape") if text.startswith("\\x") else text)
-    assert found is None or found.resolve().is_relative_to(place.job.resolve())
-    assert found is None or found.stat().st_size < HOLES or "*" in text
+    pattern = text.encode().decode("unicode_escape") if text.startswith("\\x") else text
+    for found in matching(place.job, pattern):
+        assert found.resolve().is_relative_to(place.job.resolve())
+        assert found.stat().st_size < HOLES or "*" in text
 
 
 def submission(text: str, place: Place) -> None:

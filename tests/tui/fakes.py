@@ -14,6 +14,7 @@ from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.grade.explanation import PRIVATE, Section
+from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grade.task_report import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
@@ -26,7 +27,6 @@ from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import (
     BenchmarkDetail,
     BenchmarkItem,
-    Examined,
     Given,
     JobItem,
     MedalRow,
@@ -111,7 +111,7 @@ class FakeServices:
         self.tasks: Sequence[BenchmarkItem] = ()
         self.details: dict[str, BenchmarkDetail] = {}
         self.comparison: Comparison | None = None
-        self.examined = Examined("valid")
+        self.examined = Verdict("valid")
         self.steps: Sequence[str] = ()
         self.hold = False
         """Whether preparing, validating and grading never end by themselves."""
@@ -268,7 +268,7 @@ class FakeServices:
         await self._wait("prepare")
         self.tasks = [replace(task, prepared=task.prepared or task.task_id == task_id) for task in self.tasks]
 
-    async def examine(self, task_id: str, file: str) -> Examined:
+    async def examine(self, task_id: str, file: str) -> Verdict:
         """Return the findings that were given."""
         self.asked.append(("examine", (task_id, file)))
         await self._wait("examine")

@@ -17,9 +17,9 @@ from pydantic import BaseModel
 from review_queue import task_queue
 from run_script import scripted_run
 
+from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.tui.items import Examined
 
 Value = TypeVar("Value")
 CLIPBOARD = "\x1b]52;c;SE9TVElMRQ==\x07"
@@ -87,7 +87,7 @@ def hostile_services(text: str, hold_at: int | None = None) -> FakeServices:
     services.tasks = [poisoned(task, text) for task in benchmarks()]
     services.details = {name: poisoned(detail, text) for name, detail in details().items()}
     services.comparison = compared(lambda event: poisoned(event, text))
-    services.examined = Examined("invalid", (text, text))
+    services.examined = Verdict("invalid", (text, text))
     services.glances = [[poisoned(glance, text) for glance in glances()]]
     said = [poisoned(event, text) for event in scripted_run()]
     services.review_items = task_queue(said)

@@ -24,6 +24,7 @@ def graded(
     lower: bool = False,
     human: float | None = None,
     warnings: tuple[str, ...] = (),
+    rows: tuple[int, int] = (171, 171),
 ) -> MedalRow:
     """Return a valid row whose thresholds stand at fixed shares of the leaderboard."""
     sign = -1 if lower else 1
@@ -64,6 +65,8 @@ def graded(
             next_medal=following,
             warnings=warnings,
             self_trained_leaderboard=True,
+            rows_scored=rows[0],
+            rows_expected=rows[1],
         ),
     )
     return MedalRow(task, agent, report.submission_path, report, None, scores, human)
@@ -101,7 +104,7 @@ def sample_rows() -> list[MedalRow]:
     return [
         graded("oncology/breast-cancer", "aide", 0.9912, cancer, human=0.962),
         graded("oncology/breast-cancer", "stella", 0.9105, cancer, human=0.962),
-        graded("oncology/gbsg2-survival", "aide", 0.6702, survival),
+        graded("oncology/gbsg2-survival", "aide", 0.6702, survival, rows=(2, 171)),
         graded("single-cell/pbmc-label-projection", "biomni", 0.5712, survival),
         graded("metabolic/diabetes-progression", "aide", 44.2, diabetes, lower=True, human=48.0),
         graded(

@@ -11,9 +11,10 @@ from fakes import FakeServices
 from medal_rows import sample_rows
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkCard, BenchmarkDialog
 from bioeval_tui.tui.benchmarks.benchmarks import BenchmarksScreen
-from bioeval_tui.tui.items import BenchmarkDetail, Examined
+from bioeval_tui.tui.items import BenchmarkDetail
 from bioeval_tui.tui.medals.medal_card import FindingsDialog, MedalDetail
 from bioeval_tui.tui.shared.dialogs import PathDialog, WorkDialog
 from bioeval_tui.tui.shared.prose_widget import Prose
@@ -137,6 +138,18 @@ async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) 
     assert services.preferences["benchmarks.files"] == {"oncology/breast-cancer": "/data/my file.csv"}
 
 
+async def test_a_graded_file_is_an_unofficial_row_of_its_tasks_leaderboard() -> None:
+    async with opened(None, (160, 45), services=given(), start="benchmarks") as (app, pilot):
+        await pilot.press("down", "down", "g", *"/data/a.csv", "enter")
+        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await pilot.press("escape")
+        await until(pilot, lambda: "unofficial" in screen_text(app))
+        line = next(line for line in screen_text(app).splitlines() if "unofficial" in line)
+        assert "would place 2 of 1,044: ● gold" in line
+        await pilot.press("up")
+        await until(pilot, lambda: "unofficial" not in screen_text(app))
+
+
 async def test_the_last_file_of_a_task_is_remembered() -> None:
     services = given(preferences={"benchmarks.files": {"oncology/breast-cancer": "/data/kept.csv"}})
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
@@ -150,7 +163,7 @@ async def test_the_last_file_of_a_task_is_remembered() -> None:
 
 @SIZES
 async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
-    found = Examined("invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7"))
+    found = Verdict("invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7"))
     async with opened(None, size, services=given(examined=found), start="benchmarks") as (app, pilot):
         await pilot.press("down", "V", *"/a.csv", "enter")
         await until(pilot, lambda: isinstance(app.screen, FindingsDialog))

@@ -16,9 +16,10 @@ from textual.pilot import Pilot
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.explanation import Section
+from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grade.task_report import Uncertainty
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.items import Examined, MedalRow
+from bioeval_tui.tui.items import MedalRow
 from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
@@ -144,7 +145,7 @@ async def test_sort_order_and_columns_are_remembered() -> None:
         await pilot.press("left", "c")
         await loaded(app, pilot)
         await pilot.press("down", "space")  # hides the medal
-        await pilot.press("end", "enter")  # shows the file
+        await pilot.press("end", "up", "enter")  # shows the file
         await pilot.press("up", "up", "space")  # hides the next medal, to make room
         await pilot.press("escape")
         await loaded(app, pilot)
@@ -165,7 +166,7 @@ async def test_g_groups_by_agent_or_domain_and_enter_shows_the_rows(size: tuple[
         await loaded(app, pilot)
         lines = screen_text(app).splitlines()
         assert "agent, domain" in lines[1]
-        assert lines[2].split()[:2] == ["aide", "3"]
+        assert lines[2].split()[:3] == ["aide", "!", "3"], "one is scored on a part of the rows"
         assert lines[3].split()[:2] == ["metabolic", "1"]
         await pilot.press("down", "enter")
         await loaded(app, pilot)
@@ -214,9 +215,9 @@ async def test_d_lists_everything_that_is_wrong_with_an_invalid_file() -> None:
     services = FakeServices(rows=sample_rows())
     asked: list[tuple[str, str]] = []
 
-    async def examine(task_id: str, file: str) -> Examined:
+    async def examine(task_id: str, file: str) -> Verdict:
         asked.append((task_id, file))
-        return Examined("invalid", ("17 ids are missing", "column y has NaN in row 3 [/x]"))
+        return Verdict("invalid", ("17 ids are missing", "column y has NaN in row 3 [/x]"))
 
     services.examine = examine  # type: ignore[attr-defined]
     async with opened(None, services=services, start="medals") as (app, pilot):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -9,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bioeval_tui import consoles
 from bioeval_tui.consoles import plain_console, write_lines
 from bioeval_tui.terminal import print_document, print_json, print_json_text, say
 
@@ -98,3 +101,33 @@ def test_a_closed_pipe_neither_stops_the_work_nor_changes_the_exit_code() -> Non
     done = subprocess.run([sys.executable, "-c", code], stdout=write, stderr=write, timeout=60, check=False)
     os.close(write)
     assert done.returncode == 7
+
+
+def table_text(
+    width: int, height: int, paged: bool, monkeypatch: pytest.MonkeyPatch
+) -> tuple[str, list[str]]:
+    shown: list[str] = []
+    monkeypatch.setattr(consoles.SystemPager, "show", lambda self, text: shown.append(text))
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    out = io.StringIO()
+    columns = [
+        consoles.CellColumn("task", ["oncology/breast-cancer", "a\u4e2d"], least=8, shrinks=True),
+        consoles.CellColumn("score", ["0.5", "10.25"], right=True),
+    ]
+    console = Console(file=out, force_terminal=True, color_system=None, width=width, height=height)
+    consoles.write_table(console, columns, gap=2, paged=paged)
+    return out.getvalue(), shown
+
+
+def test_a_table_is_aligned_and_cut_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, shown = table_text(17, 40, True, monkeypatch)
+    assert out.splitlines() == ["task        score", "oncology/…    0.5", "a\u4e2d         10.25"]
+    assert not shown
+
+
+def test_a_table_longer_than_the_terminal_is_paged(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, shown = table_text(80, 3, True, monkeypatch)
+    assert out == ""
+    assert "oncology/breast-cancer" in shown[0]
+    assert not table_text(80, 3, False, monkeypatch)[1]

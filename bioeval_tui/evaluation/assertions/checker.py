@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -75,7 +75,8 @@ def kind(value: Any) -> str:
             return "a map"
 
 
-GradeMedal = Callable[[MedalAssertion], Awaitable[CheckResult]]
+GradeMedal = Callable[[MedalAssertion, Mapping[str, str]], Awaitable[CheckResult]]
+"""Grades the file of a medal assertion, given the state of the files that were there before the conversation."""
 
 CYPHER_TIMEOUT_S = 10.0
 MOST_COMPARED = 4
@@ -110,7 +111,7 @@ class Checker:
             case MedalAssertion():
                 if self._grade_medal is None:
                     return CheckResult(None, error="grading is not available here")
-                return await self._grade_medal(assertion)
+                return await self._grade_medal(assertion, view.files_before)
 
     async def _cypher(self, assertion: CypherAssertion) -> CheckResult:
         expected = assertion.expected

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.assertions.checker import GradeMedal
 from bioeval_tui.evaluation.job.models import MedalAssertion
 from bioeval_tui.evaluation.seams import CheckResult
+from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.settings import Settings
@@ -24,43 +24,69 @@ if TYPE_CHECKING:
 MEDAL_ORDER = ("bronze", "silver", "gold")
 
 
-def medal_grader(settings: Settings, job_dir: Path | None, allowed: Sequence[Path] = ()) -> GradeMedal:
-    """Return a function that grades a medal assertion's file. Paths are relative to the job's folder; the newest match counts.
+class MedalGrader:
+    """Grades the files of medal assertions, one at a time, and again only if they changed.
 
-    `allowed` are other folders that the user named; an absolute path must be below one of them.
-
-    Files are graded one at a time, and again only if they changed.
+    Paths are relative to the job's folder. `allowed` are other folders that the user named; an absolute path must be
+    below one of them.
     """
-    grading = Grading(settings)
-    turn = asyncio.Lock()
-    graded: dict[tuple[str, Path, int, int], Outcome] = {}
 
-    def outcome_of(path: Path, task_id: str) -> Outcome:
-        found = path.stat()
-        key = (task_id, path, found.st_mtime_ns, found.st_size)
-        outcome = graded.get(key) or grading.grade(path, task_id)
-        if not isinstance(outcome, NotGraded):
-            graded[key] = outcome
-        return outcome
+    def __init__(self, settings: Settings, job_dir: Path | None, allowed: Sequence[Path] = ()) -> None:
+        self._grading = Grading(settings)
+        self._job_dir, self._allowed = job_dir, allowed
+        self._turn = asyncio.Lock()
+        self._graded: dict[tuple[str, Path, str], Outcome] = {}
 
-    async def grade(assertion: MedalAssertion) -> CheckResult:
-        path = await asyncio.to_thread(newest, job_dir, assertion.submission, allowed)
-        if path is None:
-            error = f"no file matches {clean_line(assertion.submission)}"
-            if assertion.submission.startswith(("/", "~")):
-                error += "; outside the job's folder only a folder given with --submissions is looked at"
-            return CheckResult(False, expected=assertion.medal, error=error)
+    async def files(self, patterns: Collection[str]) -> dict[str, str]:
+        """Return the state of each file that a pattern names, by its path: what is there before a conversation."""
+        return await asyncio.to_thread(
+            lambda: {
+                str(path): _state(path)
+                for pattern in patterns
+                for path in matching(self._job_dir, pattern, self._allowed)
+            }
+        )
+
+    async def grade(self, assertion: MedalAssertion, before: Mapping[str, str]) -> CheckResult:
+        """Grade the newest file that the conversation made: one that is not as it was `before`."""
+        found = await asyncio.to_thread(matching, self._job_dir, assertion.submission, self._allowed)
+        made = [path for path in found if before.get(str(path)) != _state(path)] if before else found
+        if not made:
+            return CheckResult(False, expected=assertion.medal, error=self._why_none(assertion, found))
         try:
-            async with turn:
+            async with self._turn:
                 try:
-                    outcome = await asyncio.to_thread(outcome_of, path, assertion.task)
+                    outcome = await asyncio.to_thread(self._outcome_of, newest(made), assertion.task)
                 finally:
-                    await asyncio.to_thread(grading.close)
+                    await asyncio.to_thread(self._grading.close)
         except (BioevalError, OSError) as error:
             return CheckResult(None, expected=assertion.medal, error=clean_line(str(error)))
         return medal_result(assertion, outcome)
 
-    return grade
+    def _why_none(self, assertion: MedalAssertion, found: Sequence[Path]) -> str:
+        pattern = clean_line(assertion.submission)
+        if found:
+            name = clean_line(newest(found).name, 200)
+            return f"{name} was there before the conversation began and did not change: only a file that the conversation makes counts"
+        error = f"no file matches {pattern}"
+        if assertion.submission.startswith(("/", "~")):
+            error += "; outside the job's folder only a folder given with --submissions is looked at"
+        return error
+
+    def _outcome_of(self, path: Path, task_id: str) -> Outcome:
+        key = (task_id, path, _state(path))
+        outcome = self._graded.get(key) or self._grading.grade(path, task_id)
+        if not isinstance(outcome, NotGraded):
+            self._graded[key] = outcome
+        return outcome
+
+
+def _state(path: Path) -> str:
+    """Return when a file was written and a hash of its contents, as one text."""
+    try:
+        return f"{path.stat().st_mtime_ns} {file_hash(path)}"
+    except OSError:
+        return ""
 
 
 def medal_result(assertion: MedalAssertion, outcome: Outcome) -> CheckResult:
@@ -80,8 +106,20 @@ def medal_result(assertion: MedalAssertion, outcome: Outcome) -> CheckResult:
     return CheckResult(passed, observed, assertion.medal, report=outcome.to_dict())
 
 
-def newest(folder: Path | None, pattern: str, allowed: Sequence[Path] = ()) -> Path | None:
-    """Return the file that a path or glob below the job's folder names, the newest if there are several.
+def newest(files: Sequence[Path]) -> Path:
+    """Return the file that was written last."""
+    return max(files, key=_written)
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def matching(folder: Path | None, pattern: str, allowed: Sequence[Path] = ()) -> list[Path]:
+    """Return the files that a path or glob below the job's folder names.
 
     A job may come from anywhere: neither `..` nor a link leads out of its folder. An absolute path counts only below
     it, or below a folder that the user allowed, for agents that work elsewhere.
@@ -94,11 +132,10 @@ def newest(folder: Path | None, pattern: str, allowed: Sequence[Path] = ()) -> P
             tried = [(base, str(candidate.relative_to(base))) for base in roots]
         else:
             tried = [(folder, pattern)] if folder is not None else []
-        found = [
+        return [
             path
             for base, relative in tried
             for path in base.glob(relative)
             if path.is_file() and path.resolve().is_relative_to(base.resolve())
         ]
-        return max(found, key=lambda path: path.stat().st_mtime, default=None)
-    return None
+    return []

@@ -98,8 +98,14 @@ class Observer:
         self._emitter = emitter
         self._limits = limits
         self._session = ""
+        self._files_before: Mapping[str, str] = {}
         self.at_end: Observation | None = None
         """The object context that `final` read."""
+
+    async def note_files(self) -> None:
+        """Note the files that medal assertions name: those that are there already count only if they change."""
+        if self._parts.files_before is not None:
+            self._files_before = await self._parts.files_before()
 
     async def start(self, session_id: str = "") -> Observation:
         """Observe the starting state of the conversation; a failure may be retried.
@@ -144,8 +150,8 @@ class Observer:
         found = []
         view = AssertionView(start.object_context, transcript.as_evaluation())
         for _, assertion in _asserted(transcript):
-            if self._parts.holds_on_nothing(assertion):
-                continue
+            if isinstance(assertion, MedalAssertion) or self._parts.holds_on_nothing(assertion):
+                continue  # no file that is there already counts
             if not _needs_what_is_unseen(assertion, start):
                 result = await self._check(assertion, view, self._limits.final_check_s)
                 if result.passed:
@@ -232,7 +238,11 @@ class Observer:
         if not due:
             return results
         view = AssertionView(
-            seen.object_context, transcript.as_evaluation(), transcript.untraced_turns, agent_gone
+            seen.object_context,
+            transcript.as_evaluation(),
+            transcript.untraced_turns,
+            agent_gone,
+            self._files_before,
         )
         until = asyncio.get_running_loop().time() + within_s
         for index, assertion in due:

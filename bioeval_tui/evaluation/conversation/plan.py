@@ -143,6 +143,8 @@ class Parts:
     """Returns whether a finished conversation is about none of its tasks."""
     find_facts: FindFacts = lambda message, facts, already, known: ()
     asked_for: AskedFor = lambda message, fact: "?" in message
+    files_before: Callable[[], Awaitable[dict[str, str]]] | None = None
+    """Returns the state of the files that medal assertions name, by path; None if there are no such assertions."""
     holds_on_nothing: Callable[[Assertion], bool] = lambda assertion: False
     """Returns whether an assertion is an invariant: one that also passes on an empty state."""
     slot: Callable[[], AbstractAsyncContextManager[object]] = nullcontext

@@ -413,6 +413,7 @@ class _Conversation:
     async def prepare_and_talk(self) -> Outcome:
         """Set up, open the session, seed, observe the starting state, and run the turns; return why it ended."""
         talk = self._talk = self._open()
+        await talk.observer.note_files()
         agents_graph = await require_agents_graph(self.plan, self.parts)
         await apply_setups(self.plan, self.parts, self.emitter)
         try:

@@ -11,7 +11,7 @@ from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import guards, python_code
 from bioeval_tui.evaluation.agents.terms import AgentTerms
-from bioeval_tui.evaluation.assertions.checker import Checker, GradeMedal, holds_on_nothing
+from bioeval_tui.evaluation.assertions.checker import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.limits import Rates
@@ -49,6 +49,7 @@ from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
+    from bioeval_tui.evaluation.assertions.medal import MedalGrader
     from bioeval_tui.evaluation.models.model import ChatModel
 
 
@@ -105,18 +106,20 @@ class Makers:
 
     def parts(self, judge: Judge, graph: KnowledgeGraph | None, why_not: str) -> Parts:
         """Return the run's parts."""
-        medals = any(isinstance(assertion, MedalAssertion) for assertion in self.job.assertions)
+        submissions = [item.submission for item in self.job.assertions if isinstance(item, MedalAssertion)]
+        grader = self.medal_grader() if submissions else None
         return Parts(
             open_agent=self.agent,
             open_evaluator=self.evaluator,
             judge=judge,
-            check=Checker(graph, why_not, self.grade_medal() if medals else None),
+            check=Checker(graph, why_not, grader.grade if grader else None),
             graph=graph,
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
             find_facts=guards.disclosed,
             asked_for=guards.asked,
+            files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,
         )
 
@@ -272,12 +275,12 @@ class Makers:
             chat=self._chat("judge"),
         )
 
-    def grade_medal(self) -> GradeMedal:
-        """Return the function that grades a file for a medal assertion."""
-        from bioeval_tui.evaluation.assertions.medal import medal_grader
+    def medal_grader(self) -> MedalGrader:
+        """Return the grader of the files that medal assertions name."""
+        from bioeval_tui.evaluation.assertions.medal import MedalGrader  # pandas: for jobs with medals
 
         settings = replace(self.settings, leaderboard=self.spec.leaderboard)
-        return medal_grader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))
+        return MedalGrader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))
 
     def hosts(self) -> tuple[str, ...]:
         """Return every host that will receive transcripts, or texts from the job for the agent."""

@@ -129,8 +129,9 @@ def _grade_chunk(setup: tuple[Any, ...], wires: list[Wire]) -> list[Result]:
     """Runs in a Dask worker: grade a chunk in that worker's own pool."""
     pool = _pool(setup)
     items = [
-        BatchItem(number, task_id, absolute, kind, shown, agent)
-        for number, task_id, shown, absolute, kind, agent in wires
+        # Whether a link is followed is decided again here, where the file is.
+        BatchItem(number, task_id, absolute, kind, shown, agent, () if refused else None)
+        for number, task_id, shown, absolute, kind, agent, refused in wires
     ]
     return list(pool.stream(items, workers=1))
 

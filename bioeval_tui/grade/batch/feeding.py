@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from bioeval_tui.grade.batch.wire import IDLE, Wire
@@ -23,6 +24,7 @@ from bioeval_tui.grade.outcomes import (
     problem_from_dict,
     to_text,
 )
+from bioeval_tui.grade.paths import why_not_followed
 from bioeval_tui.grade.task_report import Uncertainty
 
 POLL_S = 0.2
@@ -43,7 +45,8 @@ class BatchItem:
     task's grader and grades its sample submission; `diagnose`, which asks the doctor without running the grader;
     `interval` and `interval-code`, which say how sure a valid score is, without and with calls of a grader with code;
     `explain:` and the options of `explanations` as JSON, which looks into a valid submission. `agent`: who submitted
-    it, if the list says so; otherwise the path may name the agent.
+    it, if the list says so; otherwise the path may name the agent. `follow`: the folders into which the path may be a
+    link, besides its own run group; None for a file that the user named, whose links are followed everywhere.
     """
 
     number: int
@@ -52,11 +55,15 @@ class BatchItem:
     kind: str = "grade"
     shown: str | None = None
     agent: str | None = None
+    follow: tuple[Path, ...] | None = None
 
     def wire(self) -> Wire:
         """Return the JSON form sent to a worker."""
         absolute = os.path.abspath(self.path) if self.path else None  # noqa: PTH100 (the hot path)
-        return (self.number, self.task_id, self.shown or self.path, absolute, self.kind, self.agent)
+        refused = None
+        if self.follow is not None and absolute:
+            refused = why_not_followed(Path(absolute), self.follow, self.shown or self.path)
+        return (self.number, self.task_id, self.shown or self.path, absolute, self.kind, self.agent, refused)
 
 
 Result = tuple[int, str]

@@ -49,7 +49,7 @@ class ItemGrader:
         self._ledger = Ledger(self.registry.data_dir / NAME)
         self._ready: tuple[str, TaskGrading] | None = None
         self._pandas_of_program: str | None = setup.get("pandas")
-        install(self.registry.tasks_dirs)
+        install(self.registry.tasks_dirs, self.registry)
         pyarrow.set_cpu_count(1)
         pyarrow.set_io_thread_count(1)
         # What pandas loads on first use is not to count as the grader's memory, and every task's process would load it.
@@ -71,14 +71,20 @@ class ItemGrader:
                     importlib.import_module(name)
 
     def grade(
-        self, task_id: str, path: str | None, absolute: str | None, kind: str, agent: str | None
+        self,
+        task_id: str,
+        path: str | None,
+        absolute: str | None,
+        kind: str,
+        agent: str | None,
+        refused: str | None = None,
     ) -> Outcome:
         """Grade one file; anything that the grader does, except ending the process, becomes an outcome."""
         shown = path or ""
         try:
             ready = self._task(task_id)
             file = None if absolute is None else Path(absolute)
-            outcome = ready.grade(file, path, handed_in=True, agent=agent)
+            outcome = ready.grade(file, path, handed_in=True, agent=agent, refused=refused)
             # Validating shows no score.
             if kind == "grade" and isinstance(outcome, TaskReport):
                 return self._counted(ready, file, outcome)
@@ -109,7 +115,13 @@ class ItemGrader:
         return replace(report, extra=replace(report.extra, looks=looks.all, agent_looks=looks.of_agent))
 
     def answer(
-        self, task_id: str, path: str | None, absolute: str | None, kind: str, agent: str | None
+        self,
+        task_id: str,
+        path: str | None,
+        absolute: str | None,
+        kind: str,
+        agent: str | None,
+        refused: str | None = None,
     ) -> dict[str, Any]:
         """Return the answer for one item: its outcome, and the additions for its kind."""
         if kind == "check":
@@ -121,7 +133,7 @@ class ItemGrader:
             return {"uncertainty": self._uncertainty(task_id, absolute, kind).to_dict()}
         if kind == "diagnose":
             return outcome_to_dict(self._diagnose(task_id, path, absolute, agent))
-        answer = outcome_to_dict(self.grade(task_id, path, absolute, kind, agent))
+        answer = outcome_to_dict(self.grade(task_id, path, absolute, kind, agent, refused))
         if kind == "examine" and absolute is not None:
             with contextlib.suppress(Exception):
                 findings = self._task(task_id).examine(Path(absolute))

@@ -50,6 +50,8 @@ class BatchResult:
     not_graded: tuple[dict[str, Any], ...]
     average_with_zeros: float | None = None
     names: tuple[str, ...] = ()
+    partial: int = 0
+    """How many valid submissions were scored on only a part of the rows."""
 
 
 class BatchOutput:
@@ -72,6 +74,7 @@ class BatchOutput:
         self._places = array("q", [-1]) * len(listed.submissions)
         self._percentiles = array("d", [math.nan]) * len(listed.submissions)
         self._totals = ReportTotals()
+        self._partial = 0
         self._failed: dict[int, dict[str, Any]] = {}
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -134,6 +137,8 @@ class BatchOutput:
         """Store a report's position in the journal, and its values for the totals."""
         self._places[number] = place
         self._totals.count(report)
+        extra = report["extra"]
+        self._partial += extra.get("rows_scored", 0) < extra.get("rows_expected", 0)
         percentile = report["leaderboard_percentile"]
         self._percentiles[number] = math.nan if percentile is None else percentile
 
@@ -164,6 +169,7 @@ class BatchOutput:
             "total_invalid_submissions": invalid,
             "total_not_graded": len(failed),
             "avg_leaderboard_percentile_with_zeros": zeros,
+            "total_scored_on_part_of_rows": self._partial,
         }
         try:
             with writing_whole(self.report_path) as file:
@@ -178,7 +184,15 @@ class BatchOutput:
             raise self._full(storage_error(self.report_path, error)) from None
         names = tuple(name for name, place in zip(self._names, self._places, strict=True) if place >= 0)
         return BatchResult(
-            self.report_path, self.individual_dir, summary, self._totals.valid, invalid, failed, zeros, names
+            self.report_path,
+            self.individual_dir,
+            summary,
+            self._totals.valid,
+            invalid,
+            failed,
+            zeros,
+            names,
+            self._partial,
         )
 
     def _full(self, error: StorageError) -> StorageError:

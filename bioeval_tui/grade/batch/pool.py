@@ -188,11 +188,15 @@ class GraderPool:
             yield from self._elsewhere().check(moved)
 
     def grade_many(
-        self, submissions: Iterable[tuple[str, Path | str | None]]
+        self, submissions: Iterable[tuple[str, Path | str | None]], follow: Sequence[Path] | None = None
     ) -> Iterator[tuple[int, Outcome]]:
-        """Grade `(task id, path)` pairs and yield `(position, outcome)` as they finish, in any order."""
+        """Grade `(task id, path)` pairs and yield `(position, outcome)` as they finish, in any order.
+
+        `follow`: the folders into which a path may be a link, besides its own run group; None follows every link.
+        """
+        into = None if follow is None else tuple(follow)
         items = [
-            BatchItem(number, task_id, None if path is None else str(path))
+            BatchItem(number, task_id, None if path is None else str(path), follow=into)
             for number, (task_id, path) in enumerate(submissions)
         ]
         for number, text in self.stream(items):

@@ -16,6 +16,7 @@ from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
 from bioeval_tui.grade.batch.submissions import SubmissionList, read_submissions
 from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, to_text
+from bioeval_tui.grade.paths import why_not_followed
 from bioeval_tui.grade.task_report import TaskReport, Uncertainty
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.tasks.registry import registry as DEFAULT_REGISTRY
@@ -144,7 +145,8 @@ def grade_batch(
         progress = GradingProgress(len(listed.submissions), done, done)
         on_progress(progress)
         items = [
-            BatchItem(item.number, item.task_id, item.path, agent=item.agent) for item in output.remaining()
+            BatchItem(item.number, item.task_id, item.path, agent=item.agent, follow=listed.follow)
+            for item in output.remaining()
         ]
         for number, text in backend.stream(items) if items else ():
             kind = output.add(number, text)
@@ -189,7 +191,10 @@ class InProcess:
         except (InputError, NotGradedError) as error:
             return NotGraded(item.task_id, item.path or "", str(error), final=True, agent=item.agent)
         file = None if item.path is None else Path(item.path)
-        return ready.grade(file, item.path, handed_in=True, agent=item.agent)
+        refused = None
+        if file is not None and item.follow is not None:
+            refused = why_not_followed(file, item.follow)
+        return ready.grade(file, item.path, handed_in=True, agent=item.agent, refused=refused)
 
 
 def grade_jsonl(

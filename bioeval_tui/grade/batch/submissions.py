@@ -29,10 +29,11 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionList:
-    """The content of a list; `digest` is the SHA-256 of its bytes."""
+    """The content of a list; `digest` is the SHA-256 of its bytes. Links are followed into the folders `follow`."""
 
     submissions: tuple[Submission, ...]
     digest: str
+    follow: tuple[Path, ...] = ()
 
 
 def read_submissions(path: Path) -> SubmissionList:

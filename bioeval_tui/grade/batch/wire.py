@@ -2,7 +2,7 @@
 
 The first line sent to a worker is its setup, which it answers with `ready`, or with `FORKS` if it forks a process for
 each task (or submission). Every other line is a chunk of items of one task,
-`[[number, task id, path as shown or null, absolute path or null, kind, agent or null], …]`
+`[[number, task id, path as shown or null, absolute path or null, kind, agent or null, why it is refused or null], …]`
 (see `feeding.BatchItem` for the kinds). Answers are lines `number<TAB>outcome`. Before each submission its number and the
 time are written to a shared page, so that the program knows what a worker was doing when it died or hung.
 """
@@ -23,8 +23,9 @@ _NUMBER, _BEGAN = struct.Struct("=q"), struct.Struct("=d")
 FORKS = b"ready to fork\n"
 """The answer to the setup of a worker that may get chunks of any task."""
 
-Wire = tuple[int, str, str | None, str | None, str, str | None]
-"""An item in the form that is sent to a worker: number, task, shown path, absolute path, kind, agent."""
+Wire = tuple[int, str, str | None, str | None, str, str | None, str | None]
+"""An item in the form that is sent to a worker: number, task, shown path, absolute path, kind, agent, and why the file
+is invalid without being read."""
 
 WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
 """Names another Python, for graders that need packages which this program's own does not have."""

@@ -85,9 +85,9 @@ class _Worker:
         for line in lines:
             pending = bytearray()
             last = time.monotonic()
-            for number, task_id, path, absolute, kind, agent in json.loads(line):
+            for number, task_id, path, absolute, kind, agent, refused in json.loads(line):
                 note_begun(self._progress, number, time.monotonic())
-                answer = self._grader.answer(task_id, path, absolute, kind, agent)
+                answer = self._grader.answer(task_id, path, absolute, kind, agent, refused)
                 if os.getpid() != own:
                     os._exit(0)  # a copy that the grader forked and let come back here
                 pending += encode(number, answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import logging
+import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -17,8 +18,12 @@ import yaml
 from bioeval_tui.grade.files.tables import read_exactly
 
 __all__ = [
+    "compress",
     "extract",
     "get_logger",
+    "get_module_dir",
+    "get_repo_dir",
+    "get_runs_dir",
     "get_timestamp",
     "import_fn",
     "is_compressed",
@@ -29,6 +34,22 @@ __all__ = [
     "read_csv",
     "read_jsonl",
 ]
+
+
+def get_module_dir() -> Path:
+    """Return the folder `biomlbench` of the checkout whose tasks are graded; without one, that of these stand-ins."""
+    roots = [Path(root).resolve().parent for root in sys.modules["biomlbench.tasks"].__path__]
+    return next((folder for folder in roots if folder.name == "biomlbench"), Path(__file__).parent)
+
+
+def get_repo_dir() -> Path:
+    """Return the checkout's folder."""
+    return get_module_dir().parent
+
+
+def get_runs_dir() -> Path:
+    """Return the checkout's folder of runs."""
+    return get_repo_dir() / "runs"
 
 
 def get_logger(name: str, level: int = logging.INFO, filename: Path | None = None) -> logging.Logger:
@@ -108,6 +129,26 @@ def extract(compressed: Path, dst: Path, recursive: bool = False) -> None:
     if recursive:
         for inner in [item for item in dst.iterdir() if item.suffix == ".zip"]:
             extract(inner, inner.parent / inner.stem, recursive=True)
+
+
+def compress(src: Path, compressed: Path, exist_ok: bool = False) -> None:
+    """Pack the files below a folder into a zip archive.
+
+    Raises:
+        AssertionError: `src` is no folder, or the archive exists and may not.
+        NotImplementedError: the archive is not to be a zip file.
+    """
+    src, compressed = Path(src), Path(compressed)
+    if not src.is_dir():
+        raise AssertionError(f"Expected a directory, but got `{src}`.")
+    if compressed.exists() and not exist_ok:
+        raise AssertionError(f"Compressed file `{compressed}` already exists.")
+    if compressed.suffix != ".zip":
+        raise NotImplementedError(f"only .zip can be packed here: {compressed.name}")
+    files = [path for path in src.rglob("*") if path.is_file()]
+    with zipfile.ZipFile(compressed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in files:
+            archive.write(file, arcname=file.relative_to(src))
 
 
 def purple(text: str) -> str:

@@ -25,10 +25,11 @@ from bioeval_tui.grade.tasks.task_code import NEEDS_POLARIS, MissingPackageError
 from bioeval_tui.isolation import find_installed
 
 _ROOT = "biomlbench"
+_SOURCES = f"{_ROOT}.data_sources"
 
 
-def install(tasks_dirs: Iterable[Path] = ()) -> ModuleType:
-    """Make `biomlbench` importable and return it: the stand-in, or the installed one.
+def install(tasks_dirs: Iterable[Path] = (), known: registry.Registry | None = None) -> ModuleType:
+    """Make `biomlbench` importable and return it: the stand-in, or the installed one. `known` is its default registry.
 
     `biomlbench.tasks…` is looked for below `tasks_dirs`. `polaris`, which many graders import without
     using it, becomes an empty module if it is not installed; using it says what to install. A missing
@@ -49,6 +50,8 @@ def install(tasks_dirs: Iterable[Path] = ()) -> ModuleType:
     tasks = sys.modules.get(f"{_ROOT}.tasks")
     if tasks is not None and getattr(tasks, "__bioeval__", False):
         tasks.__path__ = list(dict.fromkeys([*tasks.__path__, *map(str, tasks_dirs)]))
+        if known is not None:
+            vars(sys.modules[f"{_ROOT}.registry"])["registry"] = known
     return present
 
 
@@ -72,7 +75,7 @@ class _Polaris(ModuleType):
 
 
 def _make(name: str, fill: Callable[[], dict[str, Any]]) -> None:
-    spec = ModuleSpec(name, None, is_package=name in (_ROOT, f"{_ROOT}.tasks", "tqdm"))
+    spec = ModuleSpec(name, None, is_package=name in (_ROOT, f"{_ROOT}.tasks", _SOURCES, "tqdm"))
     module = importlib.util.module_from_spec(spec)
     module.__dict__.update(fill())
     module.__dict__["__bioeval__"] = True
@@ -136,6 +139,12 @@ def _registry() -> dict[str, Any]:
     return {"Registry": Registry, "registry": registry.registry, "Task": task.Task}
 
 
+def _sources() -> dict[str, Any]:
+    from bioeval_tui.grade.biomlbench import standin_sources
+
+    return {name: getattr(standin_sources, name) for name in standin_sources.__all__}
+
+
 def _data() -> dict[str, Any]:
     import pandas as pd
 
@@ -159,4 +168,7 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     f"{_ROOT}.grade": _grade,
     f"{_ROOT}.registry": _registry,
     f"{_ROOT}.data": _data,
+    _SOURCES: _sources,
+    f"{_SOURCES}.base": _sources,
+    f"{_SOURCES}.factory": _sources,
 }

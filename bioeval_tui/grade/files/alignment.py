@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -126,6 +126,41 @@ def numbers(
             where = f"line{'s' if len(rows) > 1 else ''} {lines}"
             problems.append(_problem(f"column `{name}` {what} in {where}", name, line(int(rows[0]))))
     return (None if problems else floats), problems
+
+
+class Coverage(NamedTuple):
+    """How many rows of the answers a submission was scored on, and how many there are."""
+
+    scored: int
+    expected: int
+
+
+def coverage(found: pd.DataFrame, answers: pd.DataFrame, predictions: Sequence[str] = ()) -> Coverage | None:
+    """Return for how many rows of the answers a submission has a prediction; None if no column identifies them.
+
+    Rows are identified by the first column of the answers that the submission has, too, and in which all values differ;
+    numbers with decimals are no ids. A row without a value in any of `predictions` has none.
+
+    Args:
+        found: the submission.
+        answers: the answers.
+        predictions: the columns with predictions; without one that the submission has, all but the ids.
+    """
+    if not found.columns.is_unique or not answers.columns.is_unique:
+        return None
+    for name in answers.columns:
+        ids = answers[name]
+        if name not in found.columns or ids.dtype.kind == "f" or not ids.is_unique or ids.isna().any():
+            continue
+        columns = [column for column in predictions if column in found.columns and column != name]
+        columns = columns or [column for column in found.columns if column != name]
+        rows = found[name]
+        if columns and found[columns].isna().to_numpy().any():
+            rows = rows[found[columns].notna().any(axis=1)]
+        expected = as_index(ids)
+        handed_in = as_index(rows.dropna(), expected)
+        return Coverage(int(as_index(expected, handed_in).isin(handed_in).sum()), len(ids))
+    return None
 
 
 def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem]]:

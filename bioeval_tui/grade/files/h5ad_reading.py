@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,6 +118,18 @@ def refuse_links_in(path: Path) -> None:
         return
 
 
+def cells_of(path: Path) -> pd.Index | None:
+    """Return the names of an h5ad file's cells; None if they cannot be read."""
+    try:
+        with h5py.File(path, "r") as file:
+            obs = file["obs"]
+            if isinstance(obs, h5py.Dataset):  # written by an anndata before 0.7
+                return pd.Index(obs[obs.dtype.names[0]]).astype(str)
+            return _names(obs, None)
+    except Exception:  # HDF5 may raise anything on a damaged file
+        return None
+
+
 def refuse_unreadable(path: Path) -> None:
     """Reject a file that is not an h5ad file: empty, damaged, not HDF5, or without cells or genes.
 
@@ -138,6 +151,8 @@ def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[El
     for axis in ("obs", "var") if kind in ("X", "layers") else ("obs",):
         if axis not in file:
             return None, [Problem(f"the file has no `{axis}`: it is not an AnnData file")]
+    if isinstance(file["obs"], h5py.Dataset):
+        return _element_before_0_7(file, kind, key, most_bytes)
     cells = _names(file["obs"], most_bytes)
     genes = _names(file["var"], most_bytes) if kind in ("X", "layers") else None
     holder = file if kind == "X" else file.get(kind, {})
@@ -154,6 +169,27 @@ def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[El
         if len(values) != len(cells):
             return None, [Problem(f"`{name}` has {len(values):,} values for {len(cells):,} cells", field=key)]
     return Element(cells, genes, values), []
+
+
+def _element_before_0_7(
+    file: Any, kind: str, key: str, most_bytes: int | None
+) -> tuple[Element | None, list[Problem]]:
+    """Read an element of a file that an anndata before 0.7 wrote, whose `obs` is one structured array."""
+    size = _unpacked(file)
+    if most_bytes is not None and size > most_bytes:
+        raise InvalidSubmissionError(
+            f"the file, in the format of anndata 0.6, would unpack to {size / 1e6:,.0f} MB; {most_bytes / 1e6:,.0f} MB is the limit for this task"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the format is old
+        data = _anndata().read_h5ad(file.filename)
+    holder = {"X": {"X": data.X}}.get(kind) or getattr(data, kind)
+    name = "X" if kind == "X" else key
+    if name not in holder:
+        return None, [Problem(f"`{kind}` key `{clean_line(key, 60)}` is missing", field=key)]
+    values = holder[name]
+    cells, genes = data.obs_names.astype(str), data.var_names.astype(str)
+    return Element(cells, genes if kind in ("X", "layers") else None, values), []
 
 
 def refuse_links(file: Any) -> None:
@@ -202,12 +238,16 @@ def _read(item: Any, most_bytes: int | None) -> Any:
         return _mapped(item)
     if isinstance(item, h5py.Dataset) and item.ndim == 1 and h5py.check_string_dtype(item.dtype) is not None:
         return item.asstr()[()]
-    with containment.not_counted():
-        from anndata.io import read_elem  # its own memory is not the file's
-    values = read_elem(item)
+    values = _anndata().io.read_elem(item)
     if sparse.issparse(values):
         values.check_format(full_check=True)  # positions outside the matrix are written to without a look
     return values
+
+
+def _anndata() -> Any:
+    with containment.not_counted():
+        import anndata  # its own memory is not the file's
+    return anndata
 
 
 def _unpacked(item: Any) -> int:

@@ -8,6 +8,7 @@ the config first, and imported under a generated package; relative imports work.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import importlib
 import importlib.machinery
@@ -126,7 +127,17 @@ def _import_own(name: str, folder: Path, root: Path) -> ModuleType:
     loader = _GraderLoader(full_name, str(folder / f"{name}.py"))
     spec = importlib.util.spec_from_loader(full_name, loader)
     assert spec is not None
-    return load_as(full_name, spec)
+    module = load_as(full_name, spec)
+    if "joblib" in (folder / f"{name}.py").read_text("utf-8"):
+        _send_whole(module)
+    return module
+
+
+def _send_whole(module: ModuleType) -> None:
+    """Let joblib send the functions of a module to its processes, which cannot import what only this one knows."""
+    for name in ("joblib.externals.cloudpickle", "cloudpickle"):  # up to joblib 1.5, and since
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name).register_pickle_by_value(module)
 
 
 def _ensure_package(name: str, folder: Path) -> None:

@@ -25,7 +25,8 @@ from bioeval_tui.units import DASH, number1, share
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",
     "above_median", "beats_human", "next_medal", "score_needed", "valid", "error", "submission_path", "created_at",
-    "review", "outcome", "low", "high", "p_gold", "p_silver", "p_bronze", "place_best", "place_worst",
+    "review", "outcome", "low", "high", "p_gold", "p_silver", "p_bronze", "place_best", "place_worst", "rows_scored",
+    "rows_expected",
 )  # fmt: skip
 NOT_GRADED = "? Not graded"
 MOST_CARDS = 500
@@ -45,6 +46,8 @@ class MedalTally:
     not_graded: int
     percentile: float | None
     with_zeros: float | None
+    partial: int = 0
+    """How many were scored on only a part of the rows."""
 
     @property
     def words(self) -> str:
@@ -52,6 +55,7 @@ class MedalTally:
         counts = f"{self.gold} gold, {self.silver} silver, {self.bronze} bronze"
         found = f"{counts}; {self.above_median} above the median; {self.invalid} invalid"
         found += f"; {self.not_graded} not graded"
+        found += f"; {self.partial} scored on a part of the rows" if self.partial else ""
         if self.percentile is None:
             return found
         others = self.invalid + self.not_graded
@@ -73,6 +77,7 @@ def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> MedalTally:
         not_graded,
         fmean(known) if known else None,
         sum(known) / (len(known) + invalid + not_graded) if known else None,
+        sum(report.rows_missing > 0 for report in reports),
     )
 
 
@@ -87,7 +92,7 @@ def agent_rows(found: Standings) -> list[list[str]]:
     return [
         [
             one.agent,
-            f"{one.graded:,} of {one.submissions:,} graded",
+            one.graded_words,
             one.medal_words,
             share(one.medal_share_graded, 1),
             number1(one.percentile),
@@ -145,7 +150,7 @@ def medals_markdown(
         [
             escape(report.task_id),
             escape(_agent(report) or DASH),
-            medal_word(report),
+            medal_word(report) + (f" ({report.rows_words})" if report.rows_missing else ""),
             DASH if report.score is None else f"{report.score + 0.0:g}",
             DASH
             if report.uncertainty is None or report.uncertainty.low is None
@@ -203,6 +208,7 @@ def medals_csv(
             _number(extra.score_needed if extra else None), report.valid_submission,
             extra.error if extra else None, report.submission_path, report.created_at.isoformat(),
             said, "graded" if report.valid_submission else "invalid", *_sure(report.uncertainty),
+            extra.rows_scored if extra else None, extra.rows_expected if extra else None,
         ]  # fmt: skip
         rows.append([cell(value) for value in values])
     for item in not_graded:

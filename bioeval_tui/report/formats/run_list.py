@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
 
-from bioeval_tui.consoles import plain_console, write_lines
+from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.record.catalogue import CataloguedRun
 from bioeval_tui.text import clean_line, shorten
 from bioeval_tui.units import date, date_short, number
@@ -47,22 +45,16 @@ def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) ->
     """Print one row for each run: scores right-aligned, local times. Ids are never shortened, because people copy them.
 
     If there is room, the model is shown if the runs differ in it, and the reviewed mean beside
-    the judge's if there are reviews. The layout is done here, because Rich's table takes six seconds for ten thousand rows.
+    the judge's if there are reviews.
     """
     console = console or plain_console()
     runs = list(runs)
     columns = _columns(runs, console.width)
-    cells = [[column.title, *map(column.cell, runs)] for column in columns]
-    widths = [max(column.least, _width(many)) for column, many in zip(columns, cells, strict=True)]
-    too_wide = sum(widths) + len(widths) - 1 - console.width
-    if too_wide > 0:
-        at = next(n for n, column in enumerate(columns) if column.title == "job")
-        widths[at] = max(columns[at].least, widths[at] - too_wide)
-        cells[at] = [shorten(cell, widths[at]) for cell in cells[at]]
-    padded = map(_padded, cells, widths, (column.right for column in columns))
-    lines = [" ".join(row).rstrip() for row in zip(*padded, strict=True)]
-    console.print(Text(lines[0], style="bold"), soft_wrap=True)
-    write_lines(console, "\n".join([*lines[1:], ""]))
+    found = [
+        CellColumn(column.title, [*map(column.cell, runs)], column.right, column.least, column.title == "job")
+        for column in columns
+    ]
+    write_table(console, found)
 
 
 def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
@@ -101,17 +93,6 @@ def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
     if not wide or not any(run.reviewed for run in runs):
         left_out.add("reviewed")
     return [column for column in found if column.title not in left_out]
-
-
-def _padded(cells: Sequence[str], width: int, right: bool) -> list[str]:
-    place = str.rjust if right else str.ljust
-    if "".join(cells).isascii():
-        return [place(cell, width) for cell in cells]
-    return [place(cell, width + len(cell) - cell_len(cell)) for cell in cells]
-
-
-def _width(cells: Sequence[str]) -> int:
-    return max(map(len if "".join(cells).isascii() else cell_len, cells))
 
 
 def _safe(text: str) -> str:

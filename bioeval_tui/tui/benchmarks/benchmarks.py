@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, cast
 
@@ -14,10 +15,11 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.text import plural
 from bioeval_tui.tui.benchmarks import benchmarks_view
 from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkCard, BenchmarkDialog
-from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Examined, MedalRow
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, MedalRow
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medal_card import FindingsDialog, MedalDetail
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -208,10 +210,10 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
             return
         self._keep_file(item, file)
 
-        async def work(tell: Tell) -> Examined:
+        async def work(tell: Tell) -> Verdict:
             return await self.bioeval.services.examine(item.task_id, file)
 
-        def done(found: Examined | None) -> None:
+        def done(found: Verdict | None) -> None:
             if found is not None:
                 self.app.push_screen(FindingsDialog(item.task_id, file, found))
                 self.refresh_items()
@@ -229,6 +231,10 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         def done(row: MedalRow | None) -> None:
             if row is not None:
                 self.app.push_screen(MedalDetail(row))
+                detail = self.details.get(item.task_id)
+                if detail is not None and row.report is not None:
+                    self.details[item.task_id] = replace(detail, graded=row.report)
+                    self._show()
                 self.refresh_items()
 
         self.app.push_screen(WorkDialog(f"Grading for {item.task_id}", work), done)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
-from bioeval_tui.text import plural
+from bioeval_tui.text import clean_line, plural
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board
-from bioeval_tui.tui.medals.medals_view import column_number, number
+from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number
 from bioeval_tui.tui.shared import histogram_view
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key, text_key
 from bioeval_tui.units import duration
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.task_report import TaskReport
 
 Line = list[Cell]
 COLUMNS: tuple[Column, ...] = (
@@ -95,7 +100,7 @@ def card(item: BenchmarkItem, detail: BenchmarkDetail | None, width: int, prepar
         return [*lines, [Cell("reading the leaderboard…", "quiet")]]
     if detail.board is None:
         return [*lines, [Cell("! ", "warn"), Cell(detail.no_board, "warn")], []]
-    return [*lines, *_board_lines(detail.board, width)]
+    return [*lines, *_board_lines(detail.board, detail.graded, width)]
 
 
 def _facts(item: BenchmarkItem) -> list[Line]:
@@ -122,10 +127,11 @@ def _marks(board: Board) -> dict[str, float]:
     return found | ({"human": median(board.humans)} if board.humans else {})
 
 
-def _board_lines(board: Board, width: int) -> list[Line]:
+def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Line]:
     better = "lower is better" if board.lower_is_better else "higher is better"
     marks = _marks(board)
-    found = histogram_view.histogram(board.scores, marks, lower_is_better=board.lower_is_better)
+    own = graded.score if graded is not None else None
+    found = histogram_view.histogram(board.scores, marks, lower_is_better=board.lower_is_better, own=own)
     lines: list[Line] = [
         [
             Cell("LEADERBOARD", "strong"),
@@ -134,6 +140,8 @@ def _board_lines(board: Board, width: int) -> list[Line]:
         *histogram_view.lines(found, width, HEIGHT),
         [],
     ]
+    if graded is not None and own is not None:
+        lines.append(_unofficial(graded, own))
     reach = "≤" if board.lower_is_better else "≥"
     for name in ("gold", "silver", "bronze"):
         lines.append(
@@ -165,6 +173,21 @@ def _board_lines(board: Board, width: int) -> list[Line]:
         lines.append([Cell(board.origin, "quiet")])
     lines += [[Cell(f"! {warning}", "warn")] for warning in board.warnings]
     return [*lines, []]
+
+
+def _unofficial(graded: TaskReport, score: float) -> Line:
+    """Return where the file that was graded last would stand."""
+    medal = MEDALS[graded.medal or "none"]  # type: ignore[index]
+    partial = f", {graded.rows_words}" if graded.rows_missing else ""
+    where = f" would place {graded.place_words}{partial}: " if graded.place_words else f"{partial} "
+    file = clean_line(Path(graded.submission_path).name, 60)
+    return [
+        Cell(f"{'▶ unofficial':<14}", "strong"),
+        Cell(f"  {column_number(score)}", "strong"),
+        Cell(where),
+        medal,
+        Cell(f" · {file}", "quiet"),
+    ]
 
 
 def sentence(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:

@@ -9,18 +9,19 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import BioevalError, NotMeasuredError
-from bioeval_tui.grade.outcomes import Invalid, NotGraded
+from bioeval_tui.grade.outcomes import Verdict, verdict_of
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.tasks.prepare import remove_drafts
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.masking.current import masked
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
-from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, Examined
+from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
@@ -120,21 +121,10 @@ class Benchmarks:
             command += ["--tasks-dir", str(folder)]
         return [*command, "--data-dir", str(self._settings.tasks_data_dir), "--", task_id]
 
-    def examine(self, task_id: str, file: str) -> Examined:
+    def examine(self, task_id: str, file: str) -> Verdict:
         """Return everything that is wrong with a file."""
-        return masked(self._examine(task_id, file))
-
-    def _examine(self, task_id: str, file: str) -> Examined:
-        outcome, found = self._grading.examine(file_path(file), task_id)
-        findings = [clean(problem.message, 2000) for problem in found]
-        if isinstance(outcome, NotGraded):
-            return Examined("not_graded", (*findings, clean(outcome.reason, 2000)))
-        if isinstance(outcome, Invalid):
-            own = [clean(problem.message, 2000) for problem in outcome.problems] or [
-                clean(outcome.reason, 2000)
-            ]
-            return Examined("invalid", tuple(dict.fromkeys([*own, *findings])))
-        return Examined("valid", tuple(findings))
+        found = verdict_of(*self._grading.examine(file_path(file), task_id))
+        return masked(replace(found, findings=tuple(clean(line, 2000) for line in found.findings)))
 
 
 def _reference(task: Task) -> tuple[str, float] | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunRequest, spec_of
 from bioeval_tui.files import write_whole
+from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.record.masking.current import masked
 from bioeval_tui.tui.data.preferences import Preferences
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.items import (
         BenchmarkDetail,
         BenchmarkItem,
-        Examined,
         Given,
         JobItem,
         MedalRow,
@@ -332,7 +332,7 @@ class AppServices:
         """Prepare a task in a process of its own; yield a sentence at each step. Closing the iterator stops the work."""
         return self._benchmarks.prepare(task_id)
 
-    async def examine(self, task_id: str, file: str) -> Examined:
+    async def examine(self, task_id: str, file: str) -> Verdict:
         """Return everything that is wrong with a file as a submission; cancelling ends the worker."""
         try:
             return await asyncio.to_thread(lambda: self._benchmarks.examine(task_id, file))

@@ -17,7 +17,7 @@ from bioeval_tui.report.agents import Standing, standings
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.panels import DrawnPanel
-from bioeval_tui.tui.medals.medals_view import MEDALS, Entry, Tally, Totals, next_medal
+from bioeval_tui.tui.medals.medals_view import Entry, Tally, Totals, medal_cell, next_medal
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import RowList
@@ -91,7 +91,8 @@ def entries(table: Iterable[Entry]) -> list[agents.AgentEntry]:
         valid = report is not None and entry.standing != "invalid"
         percentile = report.leaderboard_percentile if report is not None and valid else None
         won = entry.standing in ("gold", "silver", "bronze")
-        found.append(agents.AgentEntry(entry.row.agent, entry.row.task_id, percentile, won))
+        partial = report is not None and report.rows_missing > 0
+        found.append(agents.AgentEntry(entry.row.agent, entry.row.task_id, percentile, won, partial))
     return found
 
 
@@ -102,7 +103,7 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
         row, report = entry.row, entry.row.report
         if row.agent != group.agent or group.domain not in (None, entry.domain):
             continue
-        medal = MEDALS[entry.standing]
+        medal = medal_cell(row)
         line = [Cell(f"{medal.text:<13}", medal.tone), Cell(f"{row.task_id:<28} ")]
         if report is not None and entry.standing != "invalid":
             place = f"place {report.place_words} " if report.place_words else ""
@@ -116,7 +117,9 @@ def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[s
     waiting = "…" if group.domain is None else ""
     totals, by = group.totals, group.totals.by
     whole = group.domain is None
+    partial = " !" if totals.partial else ""
     name = Cell(group.agent, "strong") if group.domain is None else Cell(f"   {group.domain or '–'}")
+    name = name._replace(text=name.text + partial)
 
     def count(number: int, tone: Tone) -> Cell:
         return Cell(f"{number:,}", tone) if number else Cell("·", "quiet")

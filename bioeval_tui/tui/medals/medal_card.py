@@ -15,13 +15,13 @@ from textual.widgets import Static
 
 from bioeval_tui.grade.explanation import PRIVATE
 from bioeval_tui.grade.ledger import ordinal
+from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grade.task_report import percent
 from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.text import clean, plural
-from bioeval_tui.tui.items import Examined
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import medals_view
-from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, standing
+from bioeval_tui.tui.medals.medals_view import column_number, medal_cell, standing
 from bioeval_tui.tui.review import review_view
 from bioeval_tui.tui.shared import histogram_view
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
@@ -51,7 +51,7 @@ UNKNOWN = "unknown"
 
 def head(row: MedalRow, width: int) -> list[Line]:
     """Return the medal, the task and the agent, and the conclusion."""
-    medal = MEDALS[standing(row)]
+    medal = medal_cell(row)
     name = Cell(row.task_id if row.agent == UNKNOWN else f"{row.task_id} · {row.agent}", "strong")
     fits = len(medal.text) + 3 + len(name.text) <= width
     lines: list[Line] = [[medal, Cell("   "), name]] if fits else [[medal], [name]]
@@ -101,12 +101,13 @@ def _warning_lines(report: TaskReport) -> list[Line]:
 def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     facts = [
         Cell(report.score_words, "strong"),
+        Cell(report.rows_words, "warn" if report.rows_missing else "plain"),
         Cell("lower is better" if report.is_lower_better else "higher is better", "quiet"),
         Cell(f"would place {report.place_words}" if report.place_words else "place not known"),
     ]
     if report.leaderboard_percentile is not None:
         facts.append(Cell(f"percentile {report.leaderboard_percentile:.1f}"))
-    lines = _flowing(facts, width)
+    lines = _flowing([fact for fact in facts if fact.text], width)
     if report.uncertainty is not None:
         lines += _flowing(_interval(report.uncertainty), width)
     lines += _tries(report)
@@ -199,7 +200,7 @@ def _board_lines(row: MedalRow, report: TaskReport) -> list[Line]:
     lines.append(
         [
             Cell(f"▶ {f'#{place:,}':>{width}}  {column_number(report.score)}", "strong"),
-            Cell(" this one", "quiet"),
+            Cell(f" this one{f', {report.rows_words}' if report.rows_missing else ''}", "quiet"),
         ]
     )
     for rank in range(place, min(len(board), place + AROUND - 1) + 1):
@@ -217,10 +218,10 @@ HEADS: dict[str, Cell] = {
 def examine(app: Program, row: MedalRow) -> None:
     """Check the file of a graded submission, then show everything that is wrong with it."""
 
-    async def work(tell: Tell) -> Examined:
+    async def work(tell: Tell) -> Verdict:
         return await app.services.examine(row.task_id, str(row.path or row.file))
 
-    def show(found: Examined | None) -> None:
+    def show(found: Verdict | None) -> None:
         if found is not None:
             app.push_screen(FindingsDialog(row.task_id, row.file, found))
 
@@ -233,7 +234,7 @@ class FindingsDialog(Dialog[None]):
     NAME: ClassVar[str] = "Validation"
     ABOUT: ClassVar[str] = "Every problem with the file, not only the first."
 
-    def __init__(self, task_id: str, file: str, found: Examined) -> None:
+    def __init__(self, task_id: str, file: str, found: Verdict) -> None:
         super().__init__()
         self._task_id = task_id
         self._file = file
@@ -247,7 +248,8 @@ class FindingsDialog(Dialog[None]):
     def compose_body(self) -> Iterable[Widget]:
         """The verdict, then the findings."""
         found = self._found
-        lines = [paint(HEADS[found.status]), paint(Cell(self._file, "quiet")), Content("")]
+        head = Cell(f"! {found.words}", "warn") if found.missing else HEADS[found.status]
+        lines = [paint(head), paint(Cell(self._file, "quiet")), Content("")]
         if found.findings:
             lines.append(paint(Cell(plural(len(found.findings), "finding"), "strong")))
         lines += [paint(Cell(f"· {sentence}")) for sentence in found.findings]

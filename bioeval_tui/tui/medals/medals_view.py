@@ -42,8 +42,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("next medal", 17, False, 2),
     Column("domain", 16, False, 6),
     Column("file", 24, False, 7),
+    Column("rows", 26, False, 8),
 )
-HIDDEN_AT_FIRST = frozenset({"domain", "file"})
+HIDDEN_AT_FIRST = frozenset({"domain", "file", "rows"})
 """Columns that are hidden by default."""
 MIN_TASK = 18
 """Minimum width of the first column, in cells."""
@@ -57,6 +58,13 @@ def standing(row: MedalRow) -> Standing:
         return "invalid"
     medal = row.report.medal
     return medal if medal in ("gold", "silver", "bronze") else "none"  # type: ignore[return-value]
+
+
+def medal_cell(row: MedalRow) -> Cell:
+    """Return the medal; with `!` if only a part of the rows was scored."""
+    medal = MEDALS[standing(row)]
+    partial = row.report is not None and row.report.rows_missing
+    return medal._replace(text=f"{medal.text} !") if partial else medal
 
 
 def graded_as(row: MedalRow) -> Mark:
@@ -100,7 +108,7 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
     return {
         "task": Cell(row.task_id),
         "agent": Cell(row.agent),
-        "medal": MEDALS[place],
+        "medal": medal_cell(row),
         "score": Cell(
             column_number(report.score if report and fine else None), "strong" if fine else "quiet"
         ),
@@ -111,6 +119,7 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
         "next medal": next_medal(row),
         "domain": Cell(row.domain or "–", "plain" if row.domain else "quiet"),
         "file": Cell(row.file, "quiet"),
+        "rows": Cell(report.rows_words, "warn" if report.rows_missing else "quiet") if report else Cell(""),
     }
 
 
@@ -141,6 +150,8 @@ EXPORTED = (
     "p_bronze",
     "place_best",
     "place_worst",
+    "rows_scored",
+    "rows_expected",
 )
 
 
@@ -167,6 +178,7 @@ def exported(row: MedalRow) -> tuple[str | float | None, ...]:
         row.file,
         *((sure.low, sure.high, sure.gold, sure.silver, sure.bronze) if sure else (None,) * 5),
         *((sure.place_best, sure.place_worst) if sure else (None, None)),
+        *((extra.rows_scored, extra.rows_expected) if extra else (None, None)),
     )
 
 
@@ -196,6 +208,7 @@ class Totals(NamedTuple):
     average: float | None
     average_with_zeros: float | None
     agents: int
+    partial: int
 
 
 def totals_lines(totals: Totals, width: int = 200) -> list[list[Cell]]:
@@ -209,6 +222,8 @@ def totals_lines(totals: Totals, width: int = 200) -> list[list[Cell]]:
     above = [Cell(f"above median {totals.above_median:,}")]
     if totals.beats_human:
         above.append(Cell(f"   above human {totals.beats_human:,}"))
+    if totals.partial:
+        above.append(Cell(f"   ! scored on a part of the rows {totals.partial:,}", "warn"))
     if totals.average is None or totals.average_with_zeros is None:
         average = [Cell("no percentile yet", "quiet")]
     else:
@@ -250,6 +265,7 @@ class Tally:
     above_median: int = 0
     beats_human: int = 0
     valid: int = 0
+    partial: int = 0
     percentiles: float = 0.0
     agents: set[str] = field(default_factory=set)
 
@@ -261,6 +277,7 @@ class Tally:
         report = entry.row.report
         if report is None or entry.standing == "invalid":
             return
+        self.partial += report.rows_missing > 0
         self.above_median += report.above_median
         self.beats_human += bool(report.beats_human)
         if report.leaderboard_percentile is not None:
@@ -281,6 +298,7 @@ class Tally:
             average,
             zeros,
             len(self.agents),
+            self.partial,
         )
 
 
@@ -411,6 +429,10 @@ def _beats_human(entry: Entry) -> float:
     return 2.0 if beats is None else 0.0 if beats else 1.0
 
 
+def _rows_missing(entry: Entry) -> float:
+    return entry.row.report.rows_missing if entry.row.report else 0.0
+
+
 def _next_medal(entry: Entry) -> float:
     report = entry.row.report
     if report is None or report.extra is None or report.extra.score_needed is None or report.score is None:
@@ -437,4 +459,5 @@ _KEYS: dict[str, Callable[[Entry], float]] = {
     "> median": _above_median,
     "> human": _beats_human,
     "next medal": _next_medal,
+    "rows": _rows_missing,
 }

@@ -277,11 +277,15 @@ def test_workers_end_when_their_program_is_killed(tasks, task_id: str) -> None:
 @pytest.mark.parametrize("what", ["hang", "crash", "memory", "exit"])
 @pytest.mark.long
 def test_a_file_that_crashes_the_grader_is_invalid_if_validation_finds_its_error(tasks, what: str) -> None:
-    task = tasks.add(code=CODE)  # its sample submission has the columns id and y
+    # Its sample submission has other columns, but the grader scores the answers, so it works.
+    works = tasks.add("lab/works", code=CODE, sample="id,do\na,fine\n", answers="do\nfine\n")
+    fails = tasks.add("lab/fails", code=CODE, sample="id,do\n", answers="id,y\na,1\n")
     with pool_of(tasks, what) as pool:
-        outcome = pool.grade(ask(tasks, what), task)
+        outcome = pool.grade(ask(tasks, what), works)
+        not_known = pool.grade(ask(tasks, what), fails)
     assert isinstance(outcome, Invalid)
     assert "column `id` is missing; the file has do" in outcome.reason
+    assert isinstance(not_known, NotGraded), "the grader scores none of the task's own files"
 
 
 @posix

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluation.assertions.medal import medal_result, newest
+from bioeval_tui.evaluation.assertions.medal import matching, medal_result, newest
 from bioeval_tui.evaluation.job.models import MedalAssertion
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.task_report import TaskReport
@@ -91,9 +91,38 @@ async def test_the_agents_file_is_graded_and_its_report_kept(tasks: Any, tmp_pat
     assert {c.after_turn for c in done.of("assertion_checked")} == {2}, (
         "after the conversation, not after each turn"
     )
-    warnings = " ".join(done.result["warnings"])
-    assert "passes before the greeting: MedalAssertion: silver on lab/numbers" in warnings
-    assert not done.result["clean"], "the second conversation began with the first one's file"
+    assert done.result["clean"], done.result["warnings"]
+
+
+async def test_only_a_file_that_the_conversation_made_counts(tasks: Any, tmp_path: Path) -> None:
+    file = tmp_path / "out" / "predictions.csv"
+    medal = "  - {medal: gold, task: lab/numbers, submission: out/*.csv}\n"
+
+    def leave(times: int) -> None:
+        if times == 0:
+            file.write_text(RIGHT)
+
+    done = await run(tmp_path, tasks, JOB + medal, leave)
+    (withheld,), (supplied,) = (
+        done.result["conditions"][name]["assertions"] for name in ("withheld", "supplied")
+    )
+    assert (withheld["status"], withheld["observed"]) == ("passed", "gold")
+    assert supplied["status"] == "failed", "the file is that of the conversation before"
+    assert "predictions.csv was there before the conversation began and did not change" in supplied["error"]
+    assert done.result["clean"], done.result["warnings"]
+
+
+async def test_a_file_that_is_written_again_with_an_old_time_counts(tasks: Any, tmp_path: Path) -> None:
+    file = tmp_path / "out" / "predictions.csv"
+    medal = "  - {medal: gold, task: lab/numbers, submission: out/predictions.csv}\n"
+
+    def leave(times: int) -> None:
+        file.write_text(NEAR if times == 0 else RIGHT)
+        os.utime(file, (1, 1))
+
+    done = await run(tmp_path, tasks, JOB + medal, leave)
+    seen = [held["assertions"][0]["observed"] for held in done.result["conditions"].values()]
+    assert seen == ["silver", "gold"]
 
 
 async def test_medal_assertions_use_the_leaderboard_that_the_run_names(tasks: Any, tmp_path: Path) -> None:
@@ -172,11 +201,11 @@ def test_the_newest_of_several_files_is_graded(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
         os.utime(tmp_path / name, (at, at))
     (tmp_path / "d.csv").mkdir()
-    assert newest(tmp_path, "*.csv") == tmp_path / "a.csv"
-    assert newest(tmp_path, "b.csv") == tmp_path / "b.csv"
-    assert newest(tmp_path, str(tmp_path / "c.csv")) == tmp_path / "c.csv"
-    assert newest(tmp_path, "nothing/*.csv") is None
-    assert newest(tmp_path, "\0") is None
+    assert newest(matching(tmp_path, "*.csv")) == tmp_path / "a.csv"
+    assert matching(tmp_path, "b.csv") == [tmp_path / "b.csv"]
+    assert matching(tmp_path, str(tmp_path / "c.csv")) == [tmp_path / "c.csv"]
+    assert matching(tmp_path, "nothing/*.csv") == []
+    assert matching(tmp_path, "\0") == []
 
 
 def test_a_file_outside_the_jobs_folder_needs_a_folder_that_the_user_named(
@@ -195,13 +224,13 @@ def test_a_file_outside_the_jobs_folder_needs_a_folder_that_the_user_named(
         "link/*.csv",
         "link/answers.csv",
     ):
-        assert newest(job, pattern) is None, pattern
-    assert newest(job, f"{work}/*.csv", (work,)) == work / "answers.csv"
+        assert matching(job, pattern) == [], pattern
+    assert matching(job, f"{work}/*.csv", (work,)) == [work / "answers.csv"]
     for pattern in (
         f"{private}/*.csv",
         f"{work}/link.csv",
         f"{work}/../private/*.csv",
         f"{tmp_path}/*/*.csv",
     ):
-        assert newest(job, pattern, (work,)) is None, pattern
-    assert newest(None, "*.csv") is None, "an imported run has no folder"
+        assert matching(job, pattern, (work,)) == [], pattern
+    assert matching(None, "*.csv") == [], "an imported run has no folder"

@@ -61,6 +61,33 @@ def test_a_grader_that_scores_the_sample_submission_is_not_blamed_for_another_fi
     )
 
 
+@pytest.mark.parametrize("sample", ["id,y\n", "id,y\na,1\n", "id,y\n100,0\n101,0\n102,0\n", "id,pred\na,1\n"])
+def test_a_file_is_not_blamed_by_a_sample_on_which_the_grader_fails_too(tasks, sample: str) -> None:
+    code = "def grade(s, a):\n    raise KeyError('y')\n"
+    task = tasks.registry.get_task(tasks.add(code=code, sample=sample))
+    file = tasks.submit("id,y\na,1\nb,2\nc,3\n")
+    ready = TaskGrading(task)
+    outcome = ready.grade(file)
+    assert isinstance(outcome, NotGraded), "the sample submission is no known-good file"
+    assert "KeyError: 'y'" in outcome.reason
+    # The pool asks once more, in another process, after a grader failed.
+    again = ready.diagnose(file, "s.csv", None, "as before")
+    assert isinstance(again, NotGraded)
+    assert again.reason == "as before"
+    assert ready.examine(file), "validation still lists the differences"
+
+
+def test_the_answers_show_that_a_grader_works_where_the_sample_does_not(tasks) -> None:
+    task = tasks.registry.get_task(tasks.add(code=STRICT, sample="id,y\n"))
+    outcome = TaskGrading(task).grade(tasks.submit("id,y\na,1\nb,2\n"))
+    assert isinstance(outcome, Invalid)
+    assert (
+        "1 row" in outcome.reason
+        or "not expected" in outcome.reason
+        or "scores the answers" in outcome.reason
+    )
+
+
 def test_a_grader_that_scores_nothing_is_blamed(tasks) -> None:
     task = tasks.registry.get_task(tasks.add(code="def grade(s, a):\n    raise KeyError('y')\n"))
     file = tasks.submit("id,y\na,1\nb,2\nc,3\n")

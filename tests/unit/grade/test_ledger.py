@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -350,3 +351,28 @@ def test_a_deleted_ledger_is_found_by_its_head(tmp_path: Path) -> None:
 )
 def test_an_ordinal_has_its_english_ending(number: int, words: str) -> None:
     assert ordinal(number) == words
+
+
+def test_an_earlier_head_is_checked_elsewhere(tmp_path: Path) -> None:
+    path = tmp_path / NAME
+    ledger = Ledger(path)
+    for number in range(3):
+        ledger.look("a/b", f"{number}" * 64, "f" * 64, "me", 0.5)
+    early = verify(path).head
+    assert re.fullmatch("3:[0-9a-f]{64}", early)
+    ledger.look("a/b", "9" * 64, "f" * 64, "me", 0.5)
+    assert verify(path, early).problems == ()
+    # Ledger and head rewritten together: nothing to see, but for who knows an earlier head.
+    path.unlink()
+    (tmp_path / HEAD).unlink()
+    again = Ledger(path)
+    for number in range(5):
+        again.look("a/b", f"{number + 1}" * 64, "f" * 64, "me", 0.5)
+    assert verify(path).problems == ()
+    assert verify(path, early).problems == (
+        "entry 3 is not the one that the head names: lines up to it were changed",
+    )
+    assert "entry 9 is missing" in verify(path, "9" + early[1:]).problems[0]
+    for wrong in ("3", "x:" + early[2:], early[:-1]):
+        with pytest.raises(InputError, match="is no head of a ledger"):
+            verify(path, wrong)

@@ -162,6 +162,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.NothingSubmitted("t"), "Nothing was submitted for t."),
     (of.InvalidSubmission("t", ""), "The submission for t is invalid: no reason was recorded."),
     (of.GradedSubmission("t", "gold", "auc 0.99", "1 of 9", "0.1 better than gold needs", True), "Gold on t: auc 0.99, place 1 of 9, 0.1 better than gold needs."),
+    (of.GradedSubmission("t", "gold", "rho 1", "1 of 12", "", True, "scored on 2 of 2,000 rows"), "Gold on t: rho 1, scored on 2 of 2,000 rows, place 1 of 12."),
     (of.GradedSubmission("t", "", "auc 0.2", "", "", False), "No medal on t: auc 0.2, not above the median."),
     (GAIN, "assertion “a reminder exists”"),
     (of.Gain("task", 1, "remind me"), "task “remind me” to 1.0"),

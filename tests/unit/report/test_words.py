@@ -96,7 +96,7 @@ def test_a_rank_is_described_as_far_as_it_is_known() -> None:
     extra = ReportExtra(leaderboard_position=39, next_medal="gold", score_needed=0.95)
     report = graded(leaderboard_size=1043, leaderboard_percentile=96.4, beats_human=True, extra=extra)
     assert words.standing(report) == (
-        "score 0.9, higher is better; would place 39 of 1,044; percentile 96.4; above the human median;"
+        "score 0.9, higher is better; rows scored: not known; would place 39 of 1,044; percentile 96.4; above the human median;"
         " gold begins at 0.95"
     )
     assert words.standing(graded(score=None)) == "no score"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -161,7 +162,7 @@ async def test_without_a_graph_a_cypher_assertion_is_not_measured() -> None:
 
 
 async def test_a_medal_assertion_grades_the_file() -> None:
-    async def grade(assertion: MedalAssertion) -> CheckResult:
+    async def grade(assertion: MedalAssertion, before: Mapping[str, str]) -> CheckResult:
         return CheckResult(True, observed=assertion.task)
 
     medal = MedalAssertion(medal="bronze", task="a/b", submission="x.csv")

@@ -17,7 +17,7 @@ FOLDER = ROOT / "sample_submissions"
 FAULTS = {
     "breast-cancer.csv": "7 ids are missing: 402, 403, 404, 405, 406",
     "pbmc-cell-types-cells-missing.h5ad": "25 cells are missing",
-    "pbmc-cell-types-cell-twice.h5ad": "1 cell occurs more than once: cell007",
+    "pbmc-cell-types-cell-twice.h5ad": "1 cell occurs more than once: cell031",
     "pbmc-cell-types-no-such-column.h5ad": "`cell_type` is missing",
     "pbmc-cell-types-cut-in-half.h5ad": "not a readable h5ad file",
     "pbmc-gene-panel-nan.h5ad": "X has 2 values that are NaN or infinite",

@@ -160,7 +160,9 @@ def test_the_card_says_first_how_far_the_next_medal_is_and_what_to_beware_of() -
         shown[1] == "No medal on t: roc_auc 0.5, place 14 of 51, above the median, 0.17143 short of bronze."
     )
     assert shown[2] == "! the direction is guessed"
-    assert shown[5] == "roc_auc 0.5 · higher is better · would place 14 of 51 · percentile 74.0"
+    assert shown[5] == (
+        "roc_auc 0.5 · scored on all 171 rows · higher is better · would place 14 of 51 · percentile 74.0"
+    )
 
 
 def test_the_chances_of_medals_are_the_parts_of_one_bar() -> None:

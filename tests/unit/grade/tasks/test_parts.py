@@ -1,0 +1,143 @@
+"""A task's answers in a public and a private part: who has no seed cannot tell which rows are which."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli import grade
+from bioeval_tui.cli import tasks as commands
+from bioeval_tui.errors import InputError
+from bioeval_tui.grade import Invalid, Registry, Task, TaskReport
+from bioeval_tui.grade.grade import TaskGrading
+from bioeval_tui.grade.tasks.split import split_task
+from tests.unit.grade.conftest import TaskFolder
+
+SEED = b"0123456789abcdef"
+ROWS = 40
+CODE = """
+def grade(submission, answers):
+    assert list(submission["id"]) == list(answers["id"])
+    return float((submission["y"] - answers["y"]).abs().mean())
+"""
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> TaskFolder:
+    return TaskFolder(tmp_path)
+
+
+def answers(rows: int = ROWS) -> str:
+    return "id,y\n" + "".join(f"p{n},{n}.0\n" for n in range(rows))
+
+
+def off_by(public_ids: set[str], public: float, private: float) -> str:
+    """A submission that is wrong by one amount on the public rows and by another on the private ones."""
+    rows = ((f"p{n}", n + (public if f"p{n}" in public_ids else private)) for n in range(ROWS))
+    return "id,y\n" + "".join(f"{name},{value}\n" for name, value in rows)
+
+
+def part_of(tasks: TaskFolder, folder: Path) -> Task:
+    return Registry([tasks.root], folder).get_task("lab/numbers")
+
+
+@pytest.mark.parametrize("code", [None, CODE])
+def test_each_part_has_its_own_score_for_the_same_file(tasks, tmp_path: Path, code: str | None) -> None:
+    task = tasks.registry.get_task(tasks.add(code=code, answers=answers()))
+    found = split_task(task, SEED, 0.25, tmp_path / "parts")
+    assert found.rows == {"public": 10, "private": 30}
+    public, private = (part_of(tasks, found.folders[name]) for name in ("public", "private"))
+    ids = set(pd.read_csv(public.answers)["id"])
+    assert ids.isdisjoint(pd.read_csv(private.answers)["id"])
+    file = tasks.submit(off_by(ids, 0.2, 0.7))
+    reports = [TaskGrading(each).grade(file) for each in (public, private, task)]
+    assert all(isinstance(report, TaskReport) for report in reports)
+    assert [report.score for report in reports] == [0.2, 0.7, 0.575]  # type: ignore[union-attr]
+    seen = reports[0].extra.warnings[0]  # type: ignore[union-attr]
+    assert (
+        seen
+        == "scored on the public part of the answers (10 of 40 rows); the final board uses the private part"
+    )
+    assert reports[0].rows_words == "scored on all 10 rows"  # type: ignore[union-attr]
+
+
+def test_a_file_must_have_the_rows_of_both_parts(tasks, tmp_path: Path) -> None:
+    task = tasks.registry.get_task(tasks.add(answers=answers()))
+    found = split_task(task, SEED, 0.25, tmp_path / "parts")
+    public = part_of(tasks, found.folders["public"])
+    outcome = TaskGrading(public).grade(tasks.submit(public.answers.read_text()))
+    assert isinstance(outcome, Invalid)
+    assert "30 ids are missing" in outcome.reason
+
+
+def test_the_same_seed_gives_the_same_parts_and_another_seed_others(tasks, tmp_path: Path) -> None:
+    task = tasks.registry.get_task(tasks.add(answers=answers()))
+    texts = []
+    for number, seed in enumerate((SEED, SEED, SEED[::-1])):
+        found = split_task(task, seed, 0.5, tmp_path / str(number))
+        texts.append(part_of(tasks, found.folders["public"]).answers.read_text())
+    assert texts[0] == texts[1]
+    assert texts[0] != texts[2]
+
+
+def test_both_parts_have_every_class(tasks, tmp_path: Path) -> None:
+    labels = "id,y\n" + "".join(f"p{n},{int(n < 4)}\n" for n in range(ROWS))
+    grader = {"metric": "roc_auc", "id": "id", "target": "y"}
+    task = tasks.registry.get_task(tasks.add(grader=grader, answers=labels, scores=[0.9, 0.5]))
+    found = split_task(task, SEED, 0.5, tmp_path / "parts")
+    for folder in found.folders.values():
+        assert pd.read_csv(part_of(tasks, folder).answers)["y"].sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("seed", "share", "text", "said"),
+    [
+        (b"short", 0.5, answers(), "the seed has 5 bytes"),
+        (SEED, 0.001, answers(), "the public part of lab/numbers would have no rows"),
+        (SEED, 0.5, "id,y\n1.5,1\n2.5,2\n", "no column of ids"),
+    ],
+)
+def test_what_cannot_be_split_is_said(
+    tasks, tmp_path: Path, seed: bytes, share: float, text: str, said: str
+) -> None:
+    task = tasks.registry.get_task(tasks.add(answers=text))
+    with pytest.raises(InputError, match=said):
+        split_task(task, seed, share, tmp_path / "parts")
+    assert not (tmp_path / "parts").exists()
+
+
+def test_a_part_is_neither_split_again_nor_overwritten(tasks, tmp_path: Path) -> None:
+    task = tasks.registry.get_task(tasks.add(answers=answers()))
+    found = split_task(task, SEED, 0.5, tmp_path / "parts")
+    with pytest.raises(InputError, match="exists already"):
+        split_task(task, SEED, 0.5, tmp_path / "parts")
+    with pytest.raises(InputError, match="are a part already"):
+        split_task(part_of(tasks, found.folders["public"]), SEED, 0.5, tmp_path / "again")
+
+
+def test_the_commands_split_and_grade_a_part(tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
+    tasks.add(answers=answers())
+    seed = tmp_path / "seed"
+    seed.write_bytes(SEED)
+
+    def run(group: Any, *words: object) -> Any:
+        return CliRunner().invoke(group, [*map(str, words)], standalone_mode=False, catch_exceptions=False)
+
+    done = run(
+        commands.COMMANDS[0],
+        *("split", "lab/numbers", "--seed-file", seed, "--output-dir", tmp_path / "parts"),
+        *("--data-dir", tasks.data, "--json"),
+    )
+    value = json.loads(done.stdout)
+    assert value["public"]["rows"] == 12
+    assert len(value["seed_sha256"]) == 64
+    file = tasks.submit(answers())
+    command = next(each for each in grade.COMMANDS if each.name == "grade-sample")
+    card = run(command, file, "lab/numbers", "--data-dir", value["public"]["data_dir"])
+    assert "warning: scored on the public part of the answers (12 of 40 rows)" in card.stdout

@@ -1,0 +1,191 @@
+"""On how many rows a score stands: a grader that merges its rows can be satisfied with two of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli import grade
+from bioeval_tui.grade import TaskReport
+from bioeval_tui.grade.console import batch_summary, medal_table, report_card
+from bioeval_tui.grade.files.alignment import Coverage, coverage
+from bioeval_tui.grade.grade import TaskGrading
+from bioeval_tui.grade.intervals import uncertainty_of
+from bioeval_tui.report.agents import entries_of, standings
+from bioeval_tui.report.formats.medal_pages import medals_csv, medals_html, medals_json, medals_markdown
+from bioeval_tui.tui.items import MedalRow
+from bioeval_tui.tui.medals.medal_card import card
+from bioeval_tui.tui.medals.medals_view import MedalTable, medal_cell, totals_lines
+
+INNER = """
+def grade(submission, answers):
+    merged = submission.merge(answers, on="id", suffixes=("", "_true"))
+    return float(merged["y"].corr(merged["y_true"], method="spearman"))
+"""
+ROWS = 30
+TWO = "scored on 2 of 30 rows"
+
+
+def table(rows: int) -> str:
+    return "id,y\n" + "".join(f"v{n},{n / 7:.3f}\n" for n in range(rows))
+
+
+@pytest.fixture
+def ready(tasks) -> TaskGrading:
+    """A task whose grader merges "inner", as ProteinGym's does."""
+    scores = [n / 100 for n in range(100)][::-1]
+    task = tasks.add(code=INNER, answers=table(ROWS), scores=scores)
+    return TaskGrading(tasks.registry.get_task(task))
+
+
+@pytest.fixture
+def two(ready: TaskGrading, tasks) -> TaskReport:
+    outcome = ready.grade(tasks.submit(table(2), "2025_run-group_sly/s.csv"))
+    assert isinstance(outcome, TaskReport)
+    return outcome
+
+
+def test_the_score_stays_and_the_report_says_on_how_many_rows(two: TaskReport) -> None:
+    assert (two.score, two.medal) == (1.0, "gold"), "as published"
+    extra = two.to_dict()["extra"]
+    assert (extra["rows_scored"], extra["rows_expected"]) == (2, ROWS)
+    assert TaskReport.from_dict(two.to_dict()).rows_words == TWO
+
+
+def test_every_view_and_ranking_marks_the_row(two: TaskReport, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = replace(two, extra=replace(two.extra, rows_scored=ROWS, agent="fair"))  # type: ignore[type-var]
+    report_card(two)
+    assert TWO in capsys.readouterr().out
+    medal_table([two, whole])
+    shown = capsys.readouterr().out
+    assert TWO in " ".join(shown.split())
+    assert "scored on all 30 rows" in " ".join(shown.split())
+    for page in (medals_html([two]), medals_markdown([two])):
+        assert TWO in page
+        assert "1 scored on a part of the rows" in page
+    assert medals_csv([two]).splitlines()[0].endswith("rows_scored,rows_expected")
+    assert medals_csv([two]).splitlines()[1].endswith(",2,30")
+    assert json.loads(medals_json([two]))[0]["extra"]["rows_scored"] == 2
+    found = {one.agent: one for one in standings(entries_of([two, whole], [])).agents}
+    assert found["sly"].graded_words == "1 of 1 graded, 1 on a part of the rows"
+    assert found["fair"].graded_words == "1 of 1 graded"
+
+
+def test_the_screens_mark_the_row(two: TaskReport) -> None:
+    row = MedalRow(two.task_id, "sly", "s.csv", two, leaderboard=(0.9, 0.8))
+    assert medal_cell(row).text == "● gold !"
+    words = "\n".join("".join(cell.text for cell in line) for line in card(row, 80, 4))
+    assert TWO in words
+    assert f"this one, {TWO}" in words
+    rows = MedalTable()
+    rows.add(row)
+    totals = "".join(cell.text for line in totals_lines(rows.totals()) for cell in line)
+    assert "! scored on a part of the rows 1" in totals
+
+
+def test_rows_that_a_file_picks_have_no_chance_of_a_medal(ready: TaskGrading, tasks) -> None:
+    found = uncertainty_of(ready, tasks.submit(table(12)), call_code=True)
+    assert found.low is None
+    assert found.medal_words == ""
+    assert found.why_not.startswith("scored on 12 of 30 rows")
+
+
+def test_validate_says_what_is_missing(tasks, ready: TaskGrading, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
+    command = next(item for item in grade.COMMANDS if item.name == "validate")
+
+    def validate(rows: int, *options: str) -> Any:
+        args = [str(tasks.submit(table(rows))), "lab/numbers", "--data-dir", str(tasks.data), *options]
+        return CliRunner().invoke(command, args, standalone_mode=False, catch_exceptions=False)
+
+    partial = validate(2)
+    assert "valid for the published grader; 28 rows are missing (lab/numbers)" in partial.stdout
+    assert partial.return_value == 0
+    value = json.loads(validate(2, "--json").stdout)
+    assert (value["status"], value["rows_missing"]) == ("valid", 28)
+    assert "submission.csv: valid for lab/numbers" in validate(ROWS).stdout
+
+
+def test_a_batch_counts_what_was_scored_in_part(
+    tasks, ready: TaskGrading, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from bioeval_tui.grade.batch.run import InProcess, grade_batch
+
+    tasks.submit(table(2), "two.csv")
+    tasks.submit(table(ROWS), "all.csv")
+    wishes = [{"task_id": "lab/numbers", "submission_path": name} for name in ("two.csv", "all.csv")]
+    listed = tasks.submit("\n".join(map(json.dumps, wishes)), "list.jsonl")
+    result = grade_batch(listed, tmp_path / "out", InProcess(tasks.registry))
+    assert result.partial == 1
+    assert json.loads(result.report_path.read_text())["extra"]["total_scored_on_part_of_rows"] == 1
+    batch_summary(result)
+    assert "scored on only a part of the rows: 1" in capsys.readouterr().out
+
+
+def test_a_declared_metric_scores_every_row(tasks, good: Any) -> None:
+    report = TaskGrading(tasks.registry.get_task(tasks.add())).grade(good())
+    assert isinstance(report, TaskReport)
+    assert report.rows_words == "scored on all 3 rows"
+
+
+def frame(**columns: list[Any]) -> pd.DataFrame:
+    return pd.DataFrame(columns)
+
+
+ANSWERS = frame(id=["a", "b", "c"], y=[1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("found", "answers", "predictions", "wanted"),
+    [
+        (frame(id=["c", "a", "b"], y=[0, 0, 0]), ANSWERS, [], Coverage(3, 3)),
+        (frame(id=["a", "a", "z"], y=[0, 0, 0]), ANSWERS, [], Coverage(1, 3)),
+        (frame(id=["a", "b", "c"], y=[0.1, None, None]), ANSWERS, [], Coverage(1, 3)),
+        (frame(id=["a", "b", "c"], y=[0.1, None, None], z=[1, 1, 1]), ANSWERS, ["id", "y"], Coverage(1, 3)),
+        (frame(id=[1, 2], y=[0, 0]), frame(id=["1", "2", "3"], y=[0, 1, 0]), [], Coverage(2, 3)),
+        (frame(y=[0, 0]), ANSWERS, [], None),  # y is not distinct in the answers
+        (frame(y=[0.5, 0.7]), frame(y=[0.5, 0.25]), [], None),  # a number with decimals is no id
+        (frame(id=[], y=[]), ANSWERS, [], Coverage(0, 3)),
+    ],
+)
+def test_rows_are_compared_by_their_ids(
+    found: pd.DataFrame, answers: pd.DataFrame, predictions: list[str], wanted: Coverage | None
+) -> None:
+    assert coverage(found, answers, predictions) == wanted
+
+
+def test_without_ids_the_rows_are_not_known(tasks, capsys: pytest.CaptureFixture[str]) -> None:
+    code = "def grade(s, a):\n    return float(s['y'].mean())\n"
+    task = tasks.add(code=code, answers="y\n1.5\n2.5\n")
+    report = TaskGrading(tasks.registry.get_task(task)).grade(tasks.submit("y\n1.5\n"))
+    assert isinstance(report, TaskReport)
+    report_card(report)
+    assert "rows scored: not known" in capsys.readouterr().out
+    assert report.rows_missing == 0
+
+
+def test_cells_of_an_h5ad_are_compared_by_name(tasks) -> None:
+    code = "import anndata\ndef grade(s, a):\n    return float(anndata.read_h5ad(s).n_obs)\n"
+    task_id = tasks.add(code=code, scores=[0.0, 1.0])
+    task = tasks.registry.get_task(task_id)
+
+    def write(path: Path, cells: int) -> Path:
+        names = pd.DataFrame(index=[f"cell{n}" for n in range(cells)])
+        anndata.AnnData(np.zeros((cells, 1)), obs=names).write_h5ad(path)
+        return path
+
+    config = tasks.root / task_id / "config.yaml"
+    config.write_text(config.read_text().replace("answers.csv", "answers.h5ad"))
+    task = tasks.registry.get_task(task_id)
+    write(task.answers, 5)
+    report = TaskGrading(task).grade(write(tasks.submissions / "s.h5ad", 3))
+    assert isinstance(report, TaskReport)
+    assert report.rows_words == "scored on 3 of 5 rows"

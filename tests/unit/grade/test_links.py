@@ -1,0 +1,134 @@
+"""Which links to submissions are followed: as the published program does, where an agent cannot use them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli import grade
+from bioeval_tui.grade import Invalid, TaskReport, load_reports
+from bioeval_tui.grade.grade import grade_submission, validate_submission
+from bioeval_tui.grade.paths import why_not_followed
+
+GOOD = "id,y\na,1.5\nb,2.5\nc,3.5\n"
+
+
+@pytest.fixture
+def run(tasks, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
+    commands = {command.name: command for command in grade.COMMANDS}
+
+    def run_(name: str, *args: object) -> Any:
+        words = [*map(str, args), "--data-dir", str(tasks.data)]
+        return CliRunner().invoke(commands[name], words, standalone_mode=False, catch_exceptions=False)
+
+    return run_
+
+
+def linked(folder: Path, path: str, target: Path) -> Path:
+    link = folder / path
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(target)
+    return link
+
+
+def test_a_link_that_the_user_names_is_followed(tasks, run: Any) -> None:
+    task = tasks.registry.get_task(tasks.add())
+    # Without an extension, as DVC and Hugging Face's cache keep files.
+    blob = tasks.submit(GOOD, "store/5d41402abc")
+    link = linked(tasks.submissions, "run/submission.csv", blob)
+    assert grade_submission(link, task).score == 0.5
+    assert validate_submission(link, task) == (True, "Submission is valid.")
+    assert json.loads(run("grade-sample", link, "lab/numbers", "--json").stdout)["score"] == 0.5
+    assert "valid for lab/numbers" in run("validate", link, "lab/numbers").stdout
+
+
+def graded(tasks, run: Any, path: str, out: Path, *options: object) -> TaskReport:
+    listed = tasks.submit(
+        json.dumps({"task_id": "lab/numbers", "submission_path": path}), "G_run-group_me/l.jsonl"
+    )
+    run("grade", listed, "--output-dir", out, *options)
+    (report,) = load_reports(out)
+    return report
+
+
+def test_a_listed_link_is_followed_in_its_run_group_and_into_named_folders(
+    tasks, run: Any, tmp_path: Path
+) -> None:
+    tasks.add()
+    group = tasks.submissions / "G_run-group_me"
+    inside = tasks.submit(GOOD, "G_run-group_me/work/p.csv")
+    outside = tasks.submit(GOOD, "cache/blobs/abc")
+    linked(group, "a/submission.csv", inside)
+    linked(group, "b/submission.csv", outside)
+    assert graded(tasks, run, "a/submission.csv", tmp_path / "1").score == 0.5
+    refused = graded(tasks, run, "b/submission.csv", tmp_path / "2")
+    assert refused.score is None
+    assert refused.extra is not None
+    assert "a link out of its run group" in str(refused.extra.error)
+    assert "--follow-links DIR" in str(refused.extra.error)
+    options = ("--follow-links", tasks.submissions / "cache")
+    assert graded(tasks, run, "b/submission.csv", tmp_path / "3", *options).score == 0.5
+
+
+def test_no_option_leads_into_another_run_group_or_to_answers(tasks, run: Any, tmp_path: Path) -> None:
+    task = tasks.registry.get_task(tasks.add())
+    group = tasks.submissions / "G_run-group_me"
+    theirs = tasks.submit(GOOD, "G_run-group_you/p.csv")
+    linked(group, "a/submission.csv", theirs)
+    linked(group, "b/submission.csv", task.answers)
+    linked(group, "c", theirs.parent)  # a folder, too
+    tasks.submit("", "elsewhere/x").unlink()
+    linked(tasks.submissions, "elsewhere/chain.csv", theirs)
+    linked(group, "d/submission.csv", tasks.submissions / "elsewhere" / "chain.csv")
+    options = ("--follow-links", tmp_path)
+    for number, (path, said) in enumerate(
+        {
+            "a/submission.csv": "into another run group",
+            "b/submission.csv": "private files",
+            "c/p.csv": "into another run group",
+            "d/submission.csv": "into another run group",
+        }.items()
+    ):
+        report = graded(tasks, run, path, tmp_path / f"o{number}", *options)
+        assert report.score is None, path
+        assert report.extra is not None
+        assert said in str(report.extra.error), path
+
+
+def test_the_answers_are_no_submission_by_any_link(tasks, tmp_path: Path) -> None:
+    task = tasks.registry.get_task(tasks.add())
+    soft = linked(tmp_path, "s.csv", task.answers)
+    hard = tmp_path / "h.csv"
+    hard.hardlink_to(task.answers)
+    from bioeval_tui.grade.grade import TaskGrading
+
+    for path in (soft, hard):
+        outcome = TaskGrading(task).grade(path, handed_in=True)
+        assert isinstance(outcome, Invalid)
+        assert outcome.reason == "the file is the task's own answers"
+
+
+def test_a_run_group_on_another_disk_is_its_own(tmp_path: Path) -> None:
+    disk = tmp_path / "disk" / "G_run-group_me"
+    (disk / "t" / "submission").mkdir(parents=True)
+    (disk / "t" / "submission" / "submission.csv").write_text(GOOD)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / disk.name).symlink_to(disk)
+    file = tmp_path / "runs" / disk.name / "t" / "submission" / "submission.csv"
+    assert why_not_followed(file, ()) is None
+    assert why_not_followed(tmp_path / "missing.csv", ()) is None
+    for odd in ("a\0b/c.csv", "a" * 5000 + ".csv"):
+        assert why_not_followed(tmp_path / odd, ()) is None
+
+
+def test_a_loop_of_links_is_a_file_that_cannot_be_opened(tasks, tmp_path: Path) -> None:
+    task = tasks.registry.get_task(tasks.add())
+    (tmp_path / "a.csv").symlink_to(tmp_path / "b.csv")
+    (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
+    report = grade_submission(tmp_path / "a.csv", task)
+    assert report.valid_submission is False
