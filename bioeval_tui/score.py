@@ -35,12 +35,17 @@ class Composite:
     reason: str = ""
 
 
-def timing_part(aspirational_ms: float, latencies_ms: Sequence[float], *, ended: bool = False) -> ScorePart:
-    """Return min(1, aspirational / average).
+def timing_part(
+    aspirational_ms: float | None, latencies_ms: Sequence[float], *, ended: bool = False
+) -> ScorePart:
+    """Return min(1, aspirational / average); left out if the job has no aspirational average.
 
     Without any answer, the value is None during the conversation, and 0 once it has `ended`:
     an agent that never answered is a result, not a gap in the measurement.
     """
+    if not aspirational_ms:
+        reason = "the job has no target for response times"
+        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, left_out=True, reason=reason)
     if not latencies_ms:
         reason = "the agent never answered" if ended else "no answer yet"
         return ScorePart(name="timing", weight=TIMING_WEIGHT, value=0.0 if ended else None, reason=reason)
@@ -103,10 +108,11 @@ def rubric_score(items: Sequence[TaskScored]) -> float | None:
 
 
 def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "") -> ScorePart:
-    """Return the passed share by weight of `(weight, passed)`; left out without assertions.
+    """Return the passed share by weight of `(weight, passed)`; left out without assertions of any weight.
 
-    One assertion that could not be measured (None) makes the part not measured.
+    One assertion that could not be measured (None) makes the part not measured. One without weight counts for nothing.
     """
+    results = [(weight, passed) for weight, passed in results if weight]
     if not results:
         return ScorePart(
             name="assertion",

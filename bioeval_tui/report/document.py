@@ -26,6 +26,7 @@ from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.rows import tag_samples, task_tries
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.statistics.estimates import pass_series
+from bioeval_tui.report.summary import asking
 from bioeval_tui.report.words import why_no_score
 
 Score = float | None
@@ -193,6 +194,18 @@ class PassKResult(_Part):
     tasks: int
 
 
+class AskingResult(_Part):
+    """What the agent did to learn the facts, over all conversations of a condition."""
+
+    conversations: int
+    questions: int
+    """The agent's messages that ask for something."""
+    obtained: int
+    """The facts that the user gave when asked."""
+    facts: int
+    """The facts that there were."""
+
+
 class ConditionResult(BaseModel):
     """All trials of one condition.
 
@@ -213,6 +226,8 @@ class ConditionResult(BaseModel):
     """The number of trials with a score."""
     mean_of_used: Score
     """The mean over the trials with a score."""
+    asking: AskingResult | None
+    """How often the agent asked, and what it obtained; null without facts."""
     trials: list[ConversationResult]
     """The trials, in order."""
 
@@ -344,6 +359,7 @@ def _condition(
     trials = [_conversation(talk) for talk in held]
     used = [trial.score for trial in trials if trial.score is not None]
     alone = dict(trials[0]) if len(trials) == 1 else {}
+    told = asking([run], condition) if run is not None else None
     return ConditionResult.model_validate(
         {
             **alone,
@@ -364,6 +380,7 @@ def _condition(
             "trials_held": len(trials),
             "trials_used": len(used),
             "mean_of_used": score.mean_of(used) if used else None,
+            "asking": told and asdict(told),
             "trials": trials,
         }
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import bioeval_tui
+from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.files import write_whole
 from bioeval_tui.text import clean_line
@@ -45,16 +46,18 @@ def agent_names() -> list[str]:
 
 
 def find_job(path: Path) -> Path:
-    """Return the sample job that `path` names; `path` itself if it is a file or not a bare name.
+    """Return the job that `path` names, a sample or a plug-in's; `path` itself if it is a file or not a bare name.
 
     Raises:
-        UsageError: it is a name, and neither a file nor a sample.
+        UsageError: it is a name, and neither a file nor such a job, or the plug-in cannot be loaded.
     """
     if not _is_name(path):
         return path
     if path.name in job_names():
         return sample_jobs() / f"{path.name}.yml"
-    raise _unknown(path, "sample job", job_names())
+    if path.name in plugins.names("jobs"):
+        return Path(plugins.load("jobs", path.name))
+    raise _unknown(path, "sample job", [*job_names(), *plugins.names("jobs")])
 
 
 def find_list(path: Path) -> Path:

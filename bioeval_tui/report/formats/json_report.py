@@ -206,6 +206,7 @@ def _condition(summary: ConditionSummary) -> dict[str, Any]:
             }
             for check in summary.assertions
         ],
+        "asking": asdict(summary.asking) if summary.asking else None,
         "latency": _latency(summary.latency),
         "failures": summary.failures,
         "tokens": {

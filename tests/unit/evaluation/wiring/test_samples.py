@@ -36,6 +36,11 @@ def test_a_bare_name_selects_a_sample_job() -> None:
     assert find_submission(Path("broken"), TASK) == broken
 
 
+def test_a_bare_name_selects_the_job_of_a_plug_in() -> None:
+    found = find_job(Path("mediq"))
+    assert (found.name, found.is_file()) == ("mediq.yml", True)
+
+
 def test_a_file_of_that_name_takes_precedence_over_a_sample(here: Path) -> None:
     (here / "medication_reminder").write_text("target: {}\n", "utf-8")
     assert find_job(Path("medication_reminder")) == Path("medication_reminder")
