@@ -40,7 +40,7 @@ facts: []
 tasks: [{task: Have a note made, rules: [{pattern: a note}]}]
 """
 FOREIGN = {
-    "atif": "trajectory.json", "inspect": "inspect-several-scorers.json",
+    "atif": "trajectory.json", "inspect": "inspect-several-scorers.json", "symptomcheck": "symptomcheck.json",
     "tau": "tau2.json",
 }  # fmt: skip
 

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from bioeval_tui.sample.paths import find_job
 from tests.integration.program import run
+from tests.servers.openai_server import Answer, OpenAIServer, say
 from tests.servers.rest_agent import RestAgentServer
 from tests.sources import ROOT
 
@@ -104,3 +106,57 @@ async def test_an_agent_that_chooses_nothing_abstains(cases: Path, tmp_path: Pat
     (check,) = trial["assertions"]
     assert (check["title"], check["weight"]) == ("an option was chosen (else it abstained)", 0)
     assert check["status"] == "failed"
+
+
+class Doctor(RestAgentServer):
+    """Asks one question, and then names the diagnosis of the first vignette."""
+
+    async def _message(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        begins = "I come because of" in body["message"]["content"]
+        words = "Do you smoke?" if begins else "Diagnosis: influenza, COVID 19"
+        message = {"content": words, "role": "assistant"}
+        return web.json_response({"sessionId": body["sessionId"], "message": message, "events": []})
+
+
+async def test_symptomcheck_gives_the_vignette_and_takes_the_diagnosis(tmp_path: Path) -> None:
+    given = ("run", "symptomcheck", "--cases", "1-2", "--graph", "none", "--headless", "--json")
+    async with Doctor() as agent:
+        done = await asyncio.to_thread(run, *given, "--agent-url", agent.url, data_dir=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "transcripts are sent to: 127.0.0.1" in done.stderr
+    assert "plug-in" not in done.stderr
+    result = json.loads(done.stdout)
+    assert [right(result, condition) for condition in ("withheld", "supplied")] == [1, 1]
+    told = [[fact["text"] for fact in trial["facts"]] for trial in result["conditions"]["supplied"]["trials"]]
+    assert told == [["He is a heavy smoker for 35 years."], ["He is heavy smoker for 25 years."]]
+
+
+async def test_a_model_that_is_asked_for_plays_the_patient_and_the_ledger_checks_it(tmp_path: Path) -> None:
+    def patient(body: dict[str, Any]) -> Answer:
+        knows = "heavy smoker" in str(body["messages"][0]["content"])
+        said = str(body["messages"][-1]["content"])
+        if "Diagnosis" in said:
+            return say("So Long, and Thanks for All the Fish")
+        return say("I have been a heavy smoker for 35 years." if knows else "I'm not sure.")
+
+    given = (
+        "run",
+        "symptomcheck",
+        "--cases",
+        "1",
+        "--graph",
+        "none",
+        "--headless",
+        "--json",
+        "--evaluator-model",
+        "m",
+    )
+    async with Doctor() as agent, OpenAIServer(otherwise=patient) as model:
+        key = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.url}
+        done = await asyncio.to_thread(run, *given, "--agent-url", agent.url, data_dir=tmp_path, **key)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["evaluator"], result["rehearsal"]) == ("asked for m, served stand-in", False)
+    told = {name: [fact["text"] for fact in each["facts"]] for name, each in result["conditions"].items()}
+    assert told == {"withheld": [], "supplied": ["He is a heavy smoker for 35 years."]}
