@@ -47,6 +47,7 @@ COMMANDS_THAT_SHOW = frozenset(
         "guards",
         "judge-test",
         "medals",
+        "new",
         "review",
         "run",
         "runs",
