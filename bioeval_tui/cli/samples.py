@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from bioeval_tui import plugins
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.sample.paths import agent_names, copy_samples, job_names, list_names
 from bioeval_tui.terminal import print_json, say
@@ -19,10 +20,10 @@ from bioeval_tui.text import clean_line
 @click.option("--force", is_flag=True, help="Overwrite changed files.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def samples(folder: Path | None, force: bool, as_json: bool) -> int:
-    """List the sample jobs and submissions, or copy them into DIR.
+    """List the sample jobs and submissions, or copy them into DIR. Also list the published benchmarks.
 
-    You can use samples by name, without copying them: jobs with `run` and `check`, lists with `grade`, and agents with
-    `validate` and `grade-sample`.
+    You can use them by name, without copying them: jobs and benchmarks with `run` and `check`, lists with `grade`, and
+    agents with `validate` and `grade-sample`.
     """
     if folder is not None:
         written = copy_samples(folder, force=force)
@@ -32,11 +33,17 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
             here = clean_line(str(folder), 300)
             say(f"{len(written)} files written to {here}: sample_jobs/ and sample_submissions/")
         return ExitCode.OK
-    found = {"jobs": job_names(), "submission_lists": list_names(), "submission_agents": agent_names()}
+    found = {
+        "jobs": job_names(),
+        "benchmarks": plugins.names("jobs"),
+        "submission_lists": list_names(),
+        "submission_agents": agent_names(),
+    }
     if as_json:
         print_json(found)
         return ExitCode.OK
     say("Jobs:         " + ", ".join(found["jobs"]))
+    say("Benchmarks:   " + ", ".join(found["benchmarks"]))
     say("Submissions:  " + ", ".join(found["submission_lists"]) + " (lists)")
     say("              " + ", ".join(found["submission_agents"]) + " (agents)")
     say("\nTry:")

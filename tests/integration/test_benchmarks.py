@@ -104,7 +104,7 @@ async def test_an_agent_that_chooses_nothing_abstains(cases: Path, tmp_path: Pat
     (trial,) = result["conditions"]["withheld"]["trials"]
     assert (trial["score"], trial["end_reason"]) == (0.0, "max_turns")
     (check,) = trial["assertions"]
-    assert (check["title"], check["weight"]) == ("an option was chosen (else it abstained)", 0)
+    assert (check["title"], check["weight"]) == ("an option was chosen, no abstention", 0)
     assert check["status"] == "failed"
 
 

@@ -252,8 +252,8 @@ scorer:
         criteria = clean_line(str(task.get("acceptanceCriteria") or ""), 2_000)
         if failed and _is_answer_itself(criteria):
             return {
-                "name": "the expected answer is given",
-                "expression": f"{answers}.any {{ it.content.contains(Regex({_kotlin('(?i)' + _tolerant(criteria))})) }}",
+                "name": "the last answer is the expected one",
+                "expression": f"{answers}.takeLast(1).any {{ it.content.contains(Regex({_kotlin('(?i)' + _tolerant(criteria))})) }}",
             }
         return {
             "name": "the agent does not answer as before",

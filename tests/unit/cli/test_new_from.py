@@ -51,7 +51,7 @@ def test_a_conversation_with_a_wrong_answer_asks_again_and_expects_the_right_one
     assert task.acceptance_criteria.replace(" ", r"[\s\-]+") == rule.pattern.replace(r"[\s-]+", r"[\s\-]+")
     (check,) = job.assertions
     assert isinstance(check, ExpressionAssertion)
-    assert check.name == "the expected answer is given"
+    assert check.name == "the last answer is the expected one"
     (given,) = job.facts
     assert given.startswith("presentation: This patient presented with vomiting of blood")
     assert '# Nobody asked for these then:\n#  - "demographics: ' in text
