@@ -19,6 +19,7 @@ from aiohttp import web
 
 from bioeval_tui.cli.options import find_run
 from bioeval_tui.isolation import program_command
+from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report.loading import load_run
 from bioeval_tui.report.result import RunResult
 
@@ -51,6 +52,17 @@ async def serve(answers: list[str]) -> tuple[web.AppRunner, str]:
 def program(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the program."""
     return subprocess.run([*program_command(), *arguments], capture_output=True, text=True, check=False)
+
+
+def answers_of(talk: ConversationState) -> list[str]:
+    """Return what the agent said to each message of the user; of several messages in a row, all of them."""
+    found: list[list[str]] = []
+    for message in talk.messages:
+        if message.role == "user":
+            found.append([])
+        elif found and message.text.strip():
+            found[-1].append(message.text)
+    return ["\n\n".join(texts) or "One moment." for texts in found]
 
 
 async def reproduces(run_id: str, trial: int, answers: list[str], folder: Path) -> str:
@@ -86,10 +98,7 @@ async def main() -> None:
     failed = [talk for talk in held if any(task.outcome == "failed" for task in talk.tasks)][
         : asked.conversations
     ]
-    said = {
-        talk.key.trial: [m.text for m in talk.messages if m.role == "assistant" and m.text.strip()]
-        for talk in load_run(path).talks
-    }
+    said = {talk.key.trial: answers_of(talk) for talk in load_run(path).talks}
     found: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as folder:
         for talk in failed:

@@ -25,7 +25,7 @@ from bioeval_tui.evaluation.job.template import (
     script_for,
 )
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, read_cases
-from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 from bioeval_tui.evaluation.wiring.contexts import ask_graph, read_context
 from bioeval_tui.evaluation.wiring.graphs import is_embedded
 from bioeval_tui.files import write_whole
@@ -34,6 +34,7 @@ from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings, env_file_hint
 from bioeval_tui.terminal import print_document, print_json, say
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
+from bioeval_tui.units import count
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.assertions.expressions import Part
@@ -75,12 +76,21 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases
             if not job.problems:
                 for hint in job.hints:
                     say(f"hint: {hint}")
-                say(f"{job.path}: no problems" + (f", {plural(len(job.cases), 'case')}" if job.cases else ""))
+                say(f"{job.path}: no problems{_cases_words(job)}")
         if not any(job.problems for job in checked):
             say(
                 f"no server was asked: `bioeval-tui doctor {checked[0].path if len(checked) == 1 else 'JOB'}` does that"
             )
     return ExitCode.BAD_INPUT if any(job.errors for job in checked) else ExitCode.OK
+
+
+def _cases_words(checked: CheckedJob) -> str:
+    """Return how many cases a job has, and how many of them are the same in both conditions."""
+    if not checked.cases or checked.loaded is None:
+        return ""
+    bare = sum(not case.job.facts for case in checked.cases) if checked.loaded.job.facts else 0
+    alone = f", {count(bare)} of them without facts to withhold, and so without a difference" if bare else ""
+    return f", {plural(len(checked.cases), 'case')}{alone}"
 
 
 @click.command(

@@ -24,7 +24,7 @@ from bioeval_tui.report.statistics.estimates import (
 )
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
 
-NO_PAIR = "no facts to withhold"
+NO_PAIR = "without facts to withhold"
 """Why a case has no difference between the conditions."""
 
 

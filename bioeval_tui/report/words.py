@@ -265,7 +265,9 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         ]
     found += cost_lines(summary)
     if summary.uplift is not None and summary.uplift.mean is not None:
-        found.append(("uplift from the facts", difference_words(summary.uplift)))
+        counted = summary.uplift.estimate.counted
+        left_out = f"; {counted_words(counted)}" if counted.excluded else ""
+        found.append(("uplift from the facts", difference_words(summary.uplift) + left_out))
         found += [
             (f"uplift of “{uplift.title}”", difference_words(uplift.difference))
             for uplift in summary.task_uplifts

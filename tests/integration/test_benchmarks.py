@@ -89,11 +89,18 @@ def test_the_counts_of_scripted_experts_come_out_as_the_table_says(
     )
     if name == "asks":
         assert "4 cases are too few to tell" in shown
+        assert "4 of 6 used (2 without facts to withhold)" in shown
+        checked = run("check", "mediq", "--cases-file", str(cases), data_dir=tmp_path).stdout
+        assert "no problems, 6 cases, 2 of them without facts to withhold" in checked
         summary = json.loads(
             run("runs", "report", result["run_id"], "--format", "json", data_dir=tmp_path).stdout
         )
         uplift = summary["summary"][0]["uplift"]
-        assert (uplift["mean"], uplift["used"], uplift["excluded"]) == (1.0, 4, {"no facts to withhold": 2})
+        assert (uplift["mean"], uplift["used"], uplift["excluded"]) == (
+            1.0,
+            4,
+            {"without facts to withhold": 2},
+        )
 
 
 async def test_an_agent_that_chooses_nothing_abstains(cases: Path, tmp_path: Path) -> None:

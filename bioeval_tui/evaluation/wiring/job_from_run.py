@@ -190,8 +190,8 @@ maxTurns: {2 * len(self.said) + 4}
         scored = self.scored.get(number)
         quotes = [each.quote for each in (scored.evidence if scored else ()) if each.quote.strip()]
         heard = next((quote for quote in quotes if any(quote in answer for answer in self.answers)), "")
-        last = heard or self.answers[-1]
-        return last.strip()[-LONGEST_QUOTE:]
+        last = (heard or self.answers[-1]).strip()
+        return last if len(last) <= LONGEST_QUOTE else re.sub(r"\A\S*\s+", "", last[-LONGEST_QUOTE:])
 
     def _known(self) -> str:
         about = "# What the user knows: withheld in the first conversation, given when asked in the second."
@@ -287,8 +287,10 @@ def _is_answer_itself(criteria: str) -> bool:
 
 
 def _tolerant(words: str) -> str:
-    """Return a pattern for words that allows other spaces and hyphens between them."""
-    return r"[\s-]+".join(re.escape(part) for part in re.split(r"[\s-]+", words.strip()) if part)[:900]
+    """Return a pattern for whole words that allows other spaces and hyphens between them."""
+    inner = r"[\s-]+".join(re.escape(part) for part in re.split(r"[\s-]+", words.strip()) if part)
+    before, after = (r"\b" if edge.isalnum() else "" for edge in (words.strip()[0], words.strip()[-1]))
+    return f"{before}{inner}{after}"
 
 
 def _as_written(kind: Any, recorded: Any) -> dict[str, Any] | None:
