@@ -31,7 +31,7 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
             print_json({"written": [str(path) for path in written]})
         else:
             here = clean_line(str(folder), 300)
-            say(f"{len(written)} files written to {here}: sample_jobs/ and sample_submissions/")
+            say(f"{len(written)} files written to {here}: sample_jobs/, sample_submissions/ and benchmarks/")
         return ExitCode.OK
     found = {
         "jobs": job_names(),

@@ -91,7 +91,7 @@ def find_submission(path: Path, task_id: str) -> Path:
 
 
 def copy_samples(folder: Path, *, force: bool = False) -> list[Path]:
-    """Copy the jobs and submissions into two folders below `folder`; return the files that were written.
+    """Copy the jobs, submissions and benchmarks into three folders below `folder`; return the files that were written.
 
     An existing file with the same content is left alone.
 
@@ -127,6 +127,11 @@ def _files() -> Iterator[tuple[Path, Path]]:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 yield path, Path(folder.name) / path.relative_to(folder)
+    for name in plugins.bundled("jobs"):
+        folder = find_job(Path(name)).parent
+        for path in sorted(folder.iterdir()):
+            if path.is_file() and path.suffix != ".py":
+                yield path, Path("benchmarks") / name / path.name
 
 
 def _is_name(path: Path) -> bool:
