@@ -112,6 +112,7 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
 
     One assertion that could not be measured (None) makes the part not measured. One without weight counts for nothing.
     """
+    none = "no assertion has a weight" if results else "the job has no assertions"
     results = [(weight, passed) for weight, passed in results if weight]
     if not results:
         return ScorePart(
@@ -119,7 +120,7 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
             weight=ASSERTION_WEIGHT,
             value=None,
             left_out=True,
-            reason="the job has no assertions",
+            reason=none,
         )
     unknown = sum(1 for _, passed in results if passed is None)
     if unknown:

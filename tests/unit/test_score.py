@@ -90,7 +90,7 @@ def test_response_times_without_a_target_and_assertions_without_weight_count_for
         [timing_part(None, [900]), task_part([0.4], 1), assertion_part([(0, False), (0, None)])], 0
     )
     assert whole.score == 0.4
-    assert whole.reason == "the job has no target for response times; the job has no assertions"
+    assert whole.reason == "the job has no target for response times; no assertion has a weight"
     assert assertion_part([(2, True), (0, False)]).value == 1.0
 
 
