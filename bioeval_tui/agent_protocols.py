@@ -67,7 +67,7 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
         tells={"pieces": YES, "tool calls": YES, "tool results": "of `target.tools`", "tokens": YES, "state": BY_URL},
         takes=("history",), is_model=True, keeps_nothing=True,
         uses=("model", "api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
-              "apiKeyEnv", "remembers", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort"),
+              "apiKeyEnv", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort"),
     ),
     AgentProtocol(
         "python", "a function in Python", _AGENTS + "python_function:make_agent",

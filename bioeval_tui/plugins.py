@@ -1,4 +1,4 @@
-"""Plug-ins from entry points: agents, evaluators, judges, graphs, formats of files and metrics.
+"""Plug-ins from entry points: agents, evaluators, judges, graphs, formats of files, metrics and jobs.
 
 A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its name is
 what a job file uses. Listing reads the installed packages' metadata and imports nothing; a plug-in's code
@@ -23,8 +23,10 @@ from bioeval_tui.agent_protocols import AgentProtocol
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.text import clean_line
 
-Group = Literal["agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics"]
-GROUPS: tuple[Group, ...] = ("agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics")
+Group = Literal["agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs"]
+GROUPS: tuple[Group, ...] = (
+    "agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs",
+)  # fmt: skip
 BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "agents": agent_protocols.names(),
     "evaluators": ("human", "llm", "scripted"),
@@ -33,6 +35,7 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "formats": ("csv", "html", "json", "junit", "md", "openai-jsonl"),
     "importers": ("bioeval-tui", "openai-jsonl", "transcripts"),
     "metrics": (),
+    "jobs": (),
 }
 """Names that a plug-in cannot use, besides those of the bundled ones; grading looks among its own metrics first."""
 BUNDLED = "bioeval_tui.bundled."

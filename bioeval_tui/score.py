@@ -36,14 +36,17 @@ class Composite:
 
 
 def timing_part(
-    aspirational_ms: float, latencies_ms: Sequence[float], *, ended: bool = False, answers: int = 0
+    aspirational_ms: float | None, latencies_ms: Sequence[float], *, ended: bool = False, answers: int = 0
 ) -> ScorePart:
-    """Return min(1, aspirational / average).
+    """Return min(1, aspirational / average); left out if the job has no aspirational average.
 
     Without any answer, the value is None during the conversation, and 0 once it has `ended`:
     an agent that never answered is a result, not a gap in the measurement. It is not measured if there were `answers`,
     and no latency counts.
     """
+    if not aspirational_ms:
+        reason = "the job has no target for response times"
+        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, left_out=True, reason=reason)
     if not latencies_ms and answers:
         reason = "this program did not run during the answers, so no latency counts"
         return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, reason=reason)
@@ -109,17 +112,19 @@ def rubric_score(items: Sequence[TaskScored]) -> float | None:
 
 
 def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "") -> ScorePart:
-    """Return the passed share by weight of `(weight, passed)`; left out without assertions.
+    """Return the passed share by weight of `(weight, passed)`; left out without assertions of any weight.
 
-    One assertion that could not be measured (None) makes the part not measured.
+    One assertion that could not be measured (None) makes the part not measured. One without weight counts for nothing.
     """
+    none = "no assertion has a weight" if results else "the job has no assertions"
+    results = [(weight, passed) for weight, passed in results if weight]
     if not results:
         return ScorePart(
             name="assertion",
             weight=ASSERTION_WEIGHT,
             value=None,
             left_out=True,
-            reason="the job has no assertions",
+            reason=none,
         )
     unknown = sum(1 for _, passed in results if passed is None)
     if unknown:

@@ -18,6 +18,7 @@ from tests.sources import PACKAGE, ROOT
 GOLDEN = ROOT / "tests" / "golden"
 RUN = str(GOLDEN / "demo-run.jsonl")
 FOLDERS = sorted(path.parent.name for path in (PACKAGE / "bundled").glob("*/__init__.py"))
+GROUPS = ("agents", "formats", "importers", "evaluators", "jobs")
 POINT = re.compile(r'^[\w-]+ = "bioeval_tui\.bundled\.(\w+):\w+"\n', flags=re.MULTILINE)
 EVERY_MODULE = """
 import bioeval_tui, importlib, pathlib
@@ -38,7 +39,10 @@ scorer: {kind: rules}
 facts: []
 tasks: [{task: Have a note made, rules: [{pattern: a note}]}]
 """
-FOREIGN = {"atif": "trajectory.json", "inspect": "inspect-several-scorers.json", "tau": "tau2.json"}
+FOREIGN = {
+    "atif": "trajectory.json", "inspect": "inspect-several-scorers.json", "symptomcheck": "symptomcheck.json",
+    "tau": "tau2.json",
+}  # fmt: skip
 
 
 class Copy:
@@ -104,7 +108,7 @@ def test_nothing_else_names_the_folder(copy: tuple[str, Copy]) -> None:
 def test_what_is_left_without_all_of_them_is_imported_listed_checked_and_run(tmp_path: Path) -> None:
     here = Copy(tmp_path, *FOLDERS)
     assert here.python("-c", EVERY_MODULE).split()[-1] == str(here.root / "bioeval_tui")
-    assert not here.names("agents") | here.names("formats") | here.names("importers")
+    assert not set().union(*map(here.names, GROUPS))
     assert "runs" in here.program("--help")
     assert "no problems" in here.program("check", "sample_jobs/medication_reminder.yml")
     said = here.program("demo", "--headless", "--json")
@@ -127,11 +131,10 @@ def test_the_other_formats_are_written_and_read(copy: tuple[str, Copy]) -> None:
 def test_who_uses_what_is_gone_gets_one_sentence(copy: tuple[str, Copy]) -> None:
     folder, here = copy
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    agents, formats, importers = (
-        set(project["entry-points"][f"bioeval_tui.{group}"]) - here.names(group)
-        for group in ("agents", "formats", "importers")
+    agents, formats, importers, evaluators, jobs = (
+        set(project["entry-points"][f"bioeval_tui.{group}"]) - here.names(group) for group in GROUPS
     )
-    assert agents or formats or importers
+    assert agents or formats or importers or evaluators or jobs
     for name in agents:
         (here.root / "job.yml").write_text(JOB % name)
         assert f"there is no protocol `{name}`" in here.program("check", "job.yml", code=2)
@@ -139,6 +142,11 @@ def test_who_uses_what_is_gone_gets_one_sentence(copy: tuple[str, Copy]) -> None
         assert f"'{name}' is not one of 'html', 'md'" in here.program(
             "runs", "export", RUN, "--to", name, code=2
         )
+    for name in evaluators:
+        (here.root / "job.yml").write_text(JOB.replace("kind: scripted", f"kind: {name}") % "rest")
+        assert f"there is no evaluator `{name}`" in here.program("check", "job.yml", code=2)
+    for name in jobs:
+        assert f"{name} is neither a file nor a sample job" in here.program("check", name, code=2)
     for name in importers:
         file = str(GOLDEN / "foreign" / FOREIGN[folder])
         assert f"'{name}' is not one of" in here.program("runs", "import", file, "--format", name, code=2)

@@ -68,6 +68,7 @@ COMMANDS_THAT_SHOW = frozenset(
         "guards",
         "judge-test",
         "medals",
+        "new",
         "review",
         "run",
         "runs",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from bioeval_tui import plugins
-from bioeval_tui.cli.options import OutputFile, with_options
+from bioeval_tui.cli.options import OutputFile, complete_run, find_run, with_options
 from bioeval_tui.cli.schemas import schema_text
 from bioeval_tui.errors import ExitCode, ExpressionError, Problem, QueryError, UsageError
 from bioeval_tui.evaluation.assertions.expressions import caret, evaluate, explain, parse, scope
@@ -25,7 +25,7 @@ from bioeval_tui.evaluation.job.template import (
     script_for,
 )
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, read_cases
-from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 from bioeval_tui.evaluation.wiring.contexts import ask_graph, read_context
 from bioeval_tui.evaluation.wiring.graphs import is_embedded
 from bioeval_tui.files import write_whole
@@ -34,6 +34,7 @@ from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings, env_file_hint
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
+from bioeval_tui.units import count
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.assertions.expressions import Part
@@ -63,7 +64,7 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases
             if not job.problems:
                 for hint in job.hints:
                     say(f"hint: {hint}")
-                say(f"{job.path}: no problems" + (f", {plural(len(job.cases), 'case')}" if job.cases else ""))
+                say(f"{job.path}: no problems{_cases_words(job)}")
         if not any(job.problems for job in checked):
             say(
                 f"no server was asked: `bioeval-tui doctor {checked[0].path if len(checked) == 1 else 'JOB'}` does that"
@@ -73,6 +74,15 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases
 
 PrintedProblem = Annotated[dict[str, Any], Fields(Problem)]
 """A problem of a job file, as `check --json` prints it."""
+
+
+def _cases_words(checked: CheckedJob) -> str:
+    """Return how many cases a job has, and how many of them are the same in both conditions."""
+    if not checked.cases or checked.loaded is None:
+        return ""
+    bare = sum(not case.job.facts for case in checked.cases) if checked.loaded.job.facts else 0
+    alone = f", {count(bare)} of them without facts to withhold, and so without a difference" if bare else ""
+    return f", {plural(len(checked.cases), 'case')}{alone}"
 
 
 def _as_printed(problem: Problem) -> dict[str, Any]:
@@ -186,6 +196,7 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
 @click.command(
     epilog="\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline"
     "\n  bioeval-tui new healthbench.yml --cases 2025-05-07-06-14-12_oss_eval.jsonl"
+    "\n  bioeval-tui new regression.yml --from 7f3a --trial 12"
 )
 @click.argument("job", type=OutputFile(path_type=Path))
 @click.option("--yes", is_flag=True, help="Ask nothing, and use the defaults.")
@@ -195,17 +206,45 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Write a job for this table of cases (CSV, JSONL, Parquet), such as HealthBench's, without asking.",
 )
+@click.option(
+    "--from",
+    "source",
+    metavar="RUN",
+    shell_complete=complete_run,
+    help="Write a job from a failed conversation of this run, recorded or imported: the same requests and facts, and an assertion for what went wrong.",
+)
+@click.option(
+    "--trial", type=click.IntRange(1), help="With --from: this trial [the one with the lowest score]."
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-def new(job: Path, yes: bool, offline: bool, cases: Path | None, force: bool) -> int:
-    """Create a job file with comments from a few questions."""
+def new(
+    job: Path,
+    yes: bool,
+    offline: bool,
+    cases: Path | None,
+    source: str | None,
+    trial: int | None,
+    force: bool,
+) -> int:
+    """Create a job file with comments, from a few questions or from a failed conversation."""
     if job.exists() and not force:
         raise UsageError(f"{job} exists; give --force to overwrite it")
     if not job.parent.is_dir():
         raise UsageError(f"{job.parent} is not a folder")
     if cases is not None and offline:
         raise UsageError("give --cases or --offline, not both: a script cannot be written for each case")
-    answers = Answers(offline=offline) if yes or cases else _ask(Answers(offline=offline))
-    write_whole(job, _cases_text(job, cases) if cases is not None else job_text(answers))
+    if source is not None and (cases is not None or offline):
+        raise UsageError("give --from alone: the job it writes has both a script and a model")
+    if trial is not None and source is None:
+        raise UsageError("--trial needs --from RUN")
+    answers = Answers(offline=offline) if yes or cases or source else _ask(Answers(offline=offline))
+    if source is not None:
+        from bioeval_tui.evaluation.wiring.job_from_run import job_from  # reads a recording: for no other job
+
+        path = Path(source)
+        write_whole(job, job_from(path if path.is_file() else find_run(source)[1], trial))
+    else:
+        write_whole(job, _cases_text(job, cases) if cases is not None else job_text(answers))
     beside = job.parent / "job.schema.json"  # the file's first lines name it
     if not beside.exists():
         write_whole(beside, schema_text("job"))

@@ -34,9 +34,12 @@ if TYPE_CHECKING:
 @click.command(
     "import",
     epilog="\b\nExamples:\n  bioeval-tui runs import 20261120-195407-7f3a.jsonl\n  bioeval-tui runs import gpt-4o-airline.json --licence MIT"
+    "\n  bioeval-tui runs import run1.json run2.json run3.json"
     "\n  bioeval-tui runs import transcripts.jsonl --job triage.yml",
 )
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False)
+)
 @click.option(
     "--format", "kind", type=click.Choice(import_formats.names()),
     help="Its format [by content]. "
@@ -50,15 +53,17 @@ if TYPE_CHECKING:
 )
 @click.option("--licence", default="", help="The file's licence, if the file does not name one [unknown].")
 @click.option("--origin", default="", help="Where the file comes from: a URL, a paper [unknown].")
-def import_run(file: Path, kind: str | None, job_file: Path | None, licence: str, origin: str) -> int:
+def import_run(
+    files: tuple[Path, ...], kind: str | None, job_file: Path | None, licence: str, origin: str
+) -> int:
     """Import a recording, or another tool's conversations, as one run.
 
-    Texts are cleaned, and missing information stays unknown. Files may have any size.
+    Several FILEs of another tool become one run, too: each holds a trial of the same cases. Texts are cleaned, and missing information stays unknown. Files may have any size.
     """
     settings = Settings.from_environment()
     job = job_snapshot(load_job(job_file).job) if job_file is not None else None
     options = ImportOptions(licence, origin, job)
-    done = import_file(file, private_dir(settings.runs_dir), kind=kind, options=options)
+    done = import_file(files[0], private_dir(settings.runs_dir), kind=kind, options=options, more=files[1:])
     for problem in done.problems:
         say(f"note: {problem}", err=True)
     for note in done.notes:

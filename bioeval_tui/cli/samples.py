@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from typing_extensions import TypedDict
 
+from bioeval_tui import plugins
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.sample.paths import agent_names, copy_samples, job_names, list_names
 from bioeval_tui.terminal import print_json, say
@@ -17,6 +18,7 @@ class PrintedSamples(TypedDict):
     """The names of the samples, as `samples --json` prints them."""
 
     jobs: list[str]
+    benchmarks: list[str]
     submission_lists: list[str]
     submission_agents: list[str]
 
@@ -34,10 +36,10 @@ class PrintedCopies(TypedDict):
 @click.option("--force", is_flag=True, help="Overwrite changed files.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def samples(folder: Path | None, force: bool, as_json: bool) -> int:
-    """List the sample jobs and submissions, or copy them into DIR.
+    """List the sample jobs and submissions, or copy them into DIR. Also list the published benchmarks.
 
-    You can use samples by name, without copying them: jobs with `run` and `check`, lists with `grade`, and agents with
-    `validate` and `grade-sample`.
+    You can use them by name, without copying them: jobs and benchmarks with `run` and `check`, lists with `grade`, and
+    agents with `validate` and `grade-sample`.
     """
     if folder is not None:
         written = copy_samples(folder, force=force)
@@ -46,10 +48,11 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
             print_json(copies)
         else:
             here = clean_line(str(folder), 300)
-            say(f"{len(written)} files written to {here}: sample_jobs/ and sample_submissions/")
+            say(f"{len(written)} files written to {here}: sample_jobs/, sample_submissions/ and benchmarks/")
         return ExitCode.OK
     found: PrintedSamples = {
         "jobs": job_names(),
+        "benchmarks": plugins.names("jobs"),
         "submission_lists": list_names(),
         "submission_agents": agent_names(),
     }
@@ -57,6 +60,7 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
         print_json(found)
         return ExitCode.OK
     say("Jobs:         " + ", ".join(found["jobs"]))
+    say("Benchmarks:   " + ", ".join(found["benchmarks"]))
     say("Submissions:  " + ", ".join(found["submission_lists"]) + " (lists)")
     say("              " + ", ".join(found["submission_agents"]) + " (agents)")
     say("\nTry:")

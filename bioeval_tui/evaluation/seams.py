@@ -165,6 +165,8 @@ class Utterance:
     model: str | None = None
     facts: tuple[int, ...] = ()
     """Facts (from 1) that the evaluator says it gave; the ledger finds others in the text."""
+    no_other_facts: bool = False
+    """Whether these are all of them, so that the ledger need not look for others."""
     cut: str = ""
     """Why this is only the beginning of what the model wrote: "repeats …", "was cut off …"; empty if it is all of it."""
 

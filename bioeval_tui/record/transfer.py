@@ -111,46 +111,62 @@ class Imported:
 
 
 def import_file(
-    file: Path, runs_dir: Path, *, kind: str | None = None, options: ImportOptions | None = None
+    file: Path,
+    runs_dir: Path,
+    *,
+    kind: str | None = None,
+    options: ImportOptions | None = None,
+    more: Sequence[Path] = (),
 ) -> Imported:
     """Import a file: a recording of this program, or conversations of another (`importing.formats`).
 
-    The file is read in pieces, so its size does not matter. Importing the same file with the same options gives the existing run.
+    Files are read in pieces, so their size does not matter. Importing the same with the same options gives the existing run.
 
     Args:
         file: the file to import.
         runs_dir: where the runs are.
         kind: the name of its format; by default, it is detected from the content.
         options: the user's options for a foreign file.
+        more: further files of the same format, for the same run. Conversations of one name are trials of one case.
 
     Raises:
         RecordingError: the file cannot be read, has an unknown format, or cannot be written to the runs folder.
     """
-    found = format_of(file, kind)
+    files = [file, *more]
+    formats = [format_of(each, kind) for each in files]
+    found = formats[0]
+    if other := next((each for each, its in zip(files, formats, strict=True) if its != found), None):
+        raise UsageError(f"{file} and {other} are of different formats; import each on its own")
     if found is None:
         if options is not None and options != ImportOptions():
             raise UsageError("a recording of bioeval-tui needs no --format, --job, --licence or --origin")
+        if len(files) > 1:
+            raise UsageError(
+                "each recording of bioeval-tui is a run of its own: import them one after another"
+            )
         return import_recording(file, runs_dir)
-    return _import_foreign(file, runs_dir, found, options or ImportOptions())
+    return _import_foreign(files, runs_dir, found, options or ImportOptions())
 
 
-def _import_foreign(file: Path, runs_dir: Path, kind: ImportFormat, options: ImportOptions) -> Imported:
+def _import_foreign(
+    files: Sequence[Path], runs_dir: Path, kind: ImportFormat, options: ImportOptions
+) -> Imported:
     runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    sha256 = digest(file)
+    sha256 = digest(files)
     said = compact_json([kind.name, options.licence, options.origin, options.job])
     tag = hashlib.sha256(f"{sha256} {said}".encode("utf-8", "replace")).hexdigest()[:8]
     for there in sorted(runs_dir.glob(f"*-{tag}{SUFFIX}")):
         if is_run_id(there.stem):
             return Imported(there.stem, there, False)
-    found = survey(file, kind)
+    found = survey(files, kind)
     run_id = f"{(found.began or datetime.now(UTC)).astimezone(UTC):%Y%m%d-%H%M%S}-{tag}"
     target = recording_path(runs_dir, run_id)
     with _new_file(runs_dir) as (copy, written):
-        for event in recording_of(file, kind, found, sha256, run_id, options):
+        for event in recording_of(files, kind, found, sha256, run_id, options):
             line = write_event(event)
             if len(line) > MAX_LINE:
                 where = f"trial {event.trial} has" if event.trial else "it has"
-                raise RecordingError(f"{file}: {where} a message of more than {MAX_LINE:,} bytes")
+                raise RecordingError(f"{files[0]}: {where} a message of more than {MAX_LINE:,} bytes")
             _write(written, line, runs_dir)
         written.flush()
         os.fsync(written.fileno())

@@ -280,6 +280,7 @@ def _paired_means(run: LoadedRun) -> tuple[of.SideScore, of.SideScore]:
             for talk in rows.trial_talks(run.state, trial).values()
         ]
         for trial in run.trials
+        if rows.has_pair(run, trial)
     ]
     both = zip(*(pair for pair in pairs if None not in pair), strict=True)
     withheld, supplied = (

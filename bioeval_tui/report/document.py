@@ -191,6 +191,18 @@ class PassKResult(_Part):
     tasks: int
 
 
+class AskingResult(_Part):
+    """What the agent did to learn the facts, over all conversations of a condition."""
+
+    conversations: int
+    questions: int
+    """The agent's messages that ask for something."""
+    obtained: int
+    """The facts that the user gave when asked."""
+    facts: int
+    """The facts that there were."""
+
+
 class ConditionResult(BaseModel):
     """All trials of one condition.
 
@@ -211,6 +223,8 @@ class ConditionResult(BaseModel):
     """The number of trials with a score."""
     mean_of_used: Score
     """The mean over the trials with a score."""
+    asking: AskingResult | None
+    """How often the agent asked, and what it obtained; null without facts."""
     trials: list[ConversationResult]
     """The trials, in order."""
 
@@ -352,6 +366,7 @@ def _condition(run: RunResult, condition: Condition) -> dict[str, Any] | None:
         "trials_held": len(trials),
         "trials_used": len(used),
         "mean_of_used": score.mean_of(used) if used else None,
+        "asking": found.asking and asdict(found.asking),
         "trials": trials,
     }
 

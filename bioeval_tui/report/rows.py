@@ -293,6 +293,11 @@ def why_excluded(talk: ConversationState) -> str:
     return "cancelled" if talk.ended.reason == "cancelled" else "not measured"
 
 
+def has_pair(run: LoadedRun, trial: int) -> bool:
+    """Return whether a trial's conditions differ: those of a case without facts, in a job with facts, do not."""
+    return not run.state.job.get("facts") or bool(run.state.job_of(trial).get("facts"))
+
+
 def score_sample(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
     """Return the composite of a conversation; None if it was not run."""
     if talk is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from bioeval_tui.evaluation.guards.ledger import asks_for_anything
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
 from bioeval_tui.report import rows
 from bioeval_tui.report.costs import Spent, spent
@@ -23,6 +24,9 @@ from bioeval_tui.report.statistics.estimates import (
     proportion,
 )
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
+
+NO_PAIR = "without facts to withhold"
+"""Why a case has no difference between the conditions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,19 @@ class TagSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Asking:
+    """What the agent did to learn the facts of its cases, over all conversations of a condition."""
+
+    conversations: int
+    questions: int
+    """The agent's messages that ask for something."""
+    obtained: int
+    """The facts that the user gave when asked."""
+    facts: int
+    """The facts that there were."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConditionSummary:
     """Everything about one condition."""
 
@@ -69,6 +86,8 @@ class ConditionSummary:
     tags: tuple[TagSummary, ...]
     tries: tuple[Tries, ...]
     pass_k: tuple[PassK, ...]
+    asking: Asking | None
+    """None without facts, or if the recording does not say which were given."""
     latency: LatencySummary
     failures: int
     spent: Spent
@@ -169,6 +188,7 @@ def _condition(runs: tuple[LoadedRun, ...], condition: Condition) -> ConditionSu
         ),
         tries=tries,
         pass_k=pass_series(tries),
+        asking=asking(runs, condition),
         latency=summarise(
             [m.latency_ms for m in answers if m.latency_ms is not None],
             [m.first_token_ms for m in answers if m.first_token_ms is not None],
@@ -177,6 +197,17 @@ def _condition(runs: tuple[LoadedRun, ...], condition: Condition) -> ConditionSu
         failures=sum(talk.failures for _, talk in held),
         spent=spent(runs, condition),
     )
+
+
+def asking(runs: Sequence[LoadedRun], condition: Condition) -> Asking | None:
+    """Return how often the agent asked and what it obtained; None without facts, and of imported conversations."""
+    held = [(run, talk) for run, talk in rows.talks(runs, condition) if run.started.source is None]
+    facts = sum(len(run.state.job_of(talk.key.trial).get("facts") or ()) for run, talk in held)
+    if not facts:
+        return None
+    answers = [message.text for _, talk in held for message in talk.messages if message.role == "assistant"]
+    obtained = sum(fact.asked for _, talk in held for fact in talk.facts)
+    return Asking(len(held), sum(map(asks_for_anything, answers)), obtained, facts)
 
 
 def by_job(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -220,7 +251,7 @@ def _assertions(runs: Sequence[LoadedRun], condition: Condition) -> list[Asserti
 
 def _score_pairs(run: LoadedRun) -> list[tuple[Sample | None, Sample | None]]:
     return [
-        _clean_pair(run, *(rows.score_sample(run, run.state.conversation(c, trial)) for c in CONDITIONS))
+        _pair(run, trial, *(rows.score_sample(run, run.state.conversation(c, trial)) for c in CONDITIONS))
         for trial in run.trials
     ]
 
@@ -233,8 +264,9 @@ def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
             if number not in in_both[1]:
                 continue
             pairs = [
-                _clean_pair(
+                _pair(
                     run,
+                    trial,
                     *(rows.task_sample(run, run.state.conversation(c, trial), number) for c in CONDITIONS),
                 )
                 for run in same
@@ -244,11 +276,17 @@ def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
     return [TaskUplift(job, title, one) for (job, _, title), one in corrected(found).items()]
 
 
-def _clean_pair(
-    run: LoadedRun, withheld: Sample | None, supplied: Sample | None
+def _pair(
+    run: LoadedRun, trial: int, withheld: Sample | None, supplied: Sample | None
 ) -> tuple[Sample | None, Sample | None]:
-    """A run that is not known to be clean has no uplift, because its second condition may have inherited state from the first."""
-    if run.state.clean:
+    """A run that is not known to be clean has no uplift, because its second condition may have inherited state from the first.
+
+    Nor has a case without facts, whose conditions are the same.
+    """
+    if not run.state.clean:
+        left_out = Sample(run.started.job_name, None, run.state.cleanness)
+    elif not rows.has_pair(run, trial):
+        left_out = Sample(run.started.job_name, None, NO_PAIR)
+    else:
         return withheld, supplied
-    unclean = Sample(run.started.job_name, None, run.state.cleanness)
-    return unclean, unclean
+    return left_out, left_out

@@ -19,7 +19,7 @@ from bioeval_tui.report.sentences import (
 )
 from bioeval_tui.report.statistics.estimates import Estimate, PassK
 from bioeval_tui.report.statistics.latency import LatencySummary
-from bioeval_tui.report.summary import ConditionSummary, Summary
+from bioeval_tui.report.summary import Asking, ConditionSummary, Summary
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 from bioeval_tui.units import DASH, count, dollars, number, number3
 
@@ -223,18 +223,42 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         found += [
             (about, _estimate(condition.score)),
             (about, f"pass^k over tasks {pass_words(condition.pass_k)}"),
+            *((about, said) for said in (rounds_words(condition), asking_words(condition.asking)) if said),
             *tag_lines(condition),
             (about, f"{_times(summary, condition)}; {plural(condition.failures, 'failure')}"),
         ]
     found += cost_lines(summary)
     if summary.uplift is not None and summary.uplift.mean is not None:
-        found.append(("uplift from the facts", difference_words(summary.uplift)))
+        counted = summary.uplift.estimate.counted
+        left_out = f"; {counted_words(counted)}" if counted.excluded else ""
+        found.append(("uplift from the facts", difference_words(summary.uplift) + left_out))
         found += [
             (f"uplift of “{uplift.title}”", difference_words(uplift.difference))
             for uplift in summary.task_uplifts
             if uplift.difference.mean is not None
         ]
     return found
+
+
+def rounds_words(condition: ConditionSummary) -> str:
+    """Return how many cases passed in their first, second, … trial; empty unless several had several, all as many."""
+    tries = [list(one.passed.values()) for one in condition.tries]
+    sizes = {len(passed) for passed in tries}
+    if len(tries) < 2 or len(sizes) > 1 or sizes <= {0, 1}:
+        return ""
+    passed = ", ".join(count(sum(trials)) for trials in zip(*tries, strict=True))
+    return f"passed in the trials, one after another, {passed} of {count(len(tries))}"
+
+
+def asking_words(asking: Asking | None) -> str:
+    """Return how often the agent asked and how many facts it obtained; empty where that is not known."""
+    if asking is None:
+        return ""
+    each = number(asking.questions / asking.conversations)
+    return (
+        f"{plural(asking.questions, 'question')} asked, {each} in each conversation; "
+        f"{count(asking.obtained)} of {count(asking.facts)} facts obtained by asking"
+    )
 
 
 def tag_lines(condition: ConditionSummary) -> list[tuple[str, str]]:

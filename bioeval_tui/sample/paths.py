@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import bioeval_tui
+from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.files import write_whole
 from bioeval_tui.text import clean_line
@@ -47,16 +48,18 @@ def agent_names() -> list[str]:
 
 
 def find_job(path: Path) -> Path:
-    """Return the sample job that `path` names; `path` itself if it is a file or not a bare name.
+    """Return the job that `path` names, a sample or a plug-in's; `path` itself if it is a file or not a bare name.
 
     Raises:
-        UsageError: it is a name, and neither a file nor a sample.
+        UsageError: it is a name, and neither a file nor such a job, or the plug-in cannot be loaded.
     """
     if not _is_name(path):
         return path
     if path.name in job_names():
         return sample_jobs() / f"{path.name}.yml"
-    raise _unknown(path, "sample job", job_names())
+    if path.name in plugins.names("jobs"):
+        return Path(plugins.load("jobs", path.name))
+    raise _unknown(path, "sample job", [*job_names(), *plugins.names("jobs")])
 
 
 def find_list(path: Path) -> Path:
@@ -90,7 +93,7 @@ def find_submission(path: Path, task_id: str) -> Path:
 
 
 def copy_samples(folder: Path, *, force: bool = False) -> list[Path]:
-    """Copy the jobs and submissions into two folders below `folder`; return the files that were written.
+    """Copy the jobs, submissions and benchmarks into three folders below `folder`; return the files that were written.
 
     An existing file with the same content is left alone.
 
@@ -126,6 +129,11 @@ def _files() -> Iterator[tuple[Path, Path]]:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 yield path, Path(folder.name) / path.relative_to(folder)
+    for name in plugins.bundled("jobs"):
+        folder = find_job(Path(name)).parent
+        for path in sorted(folder.iterdir()):
+            if path.is_file() and path.suffix != ".py":
+                yield path, Path("benchmarks") / name / path.name
 
 
 def _is_name(path: Path) -> bool:

@@ -479,7 +479,7 @@ fails = ImportFormat("fails", "raises", lambda look: False, lambda file: {}["key
         ('{"name": "a", "diary": ["Hello", "Open wide"]}', [], "diary ↓ imported"),
         ('{"name": "a", "dairy": ["Hello", "Open wide"]}', ["--format", "diary"], "line 1: must have `diary`"),
         ('{"name": "a", "dairy": []}', ["--format", "fails"], "the importer plug-in fails failed: KeyError: 'key'"),
-        ('{"name": "a"}', [], "nor recognised as tau-bench, tau2, inspect, atif, transcripts, openai-jsonl, away, diary, fails;"),
+        ('{"name": "a"}', [], "nor recognised as tau-bench, symptomcheck, tau2, inspect, atif, transcripts, openai-jsonl, away, diary, fails;"),
         ('{"name": "a"}', ["--format", "away"], "the plug-in away of diary 1.0 cannot be loaded"),
         ("", ["--help"], "openai-jsonl: conversations in OpenAI's chat format; away: a plug-in of diary 1.0; diary:"),
     ],

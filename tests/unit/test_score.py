@@ -85,6 +85,15 @@ def test_a_part_that_the_job_does_not_have_is_left_out_with_its_weight() -> None
     assert whole.reason == "the job has no assertions"
 
 
+def test_response_times_without_a_target_and_assertions_without_weight_count_for_nothing() -> None:
+    whole = compose(
+        [timing_part(None, [900]), task_part([0.4], 1), assertion_part([(0, False), (0, None)])], 0
+    )
+    assert whole.score == 0.4
+    assert whole.reason == "the job has no target for response times; no assertion has a weight"
+    assert assertion_part([(2, True), (0, False)]).value == 1.0
+
+
 def test_a_part_that_could_not_be_measured_leaves_the_score_not_measured() -> None:
     whole = compose(
         [timing_part(1, [1]), task_part(None, 2, "judge timed out"), assertion_part([(1, True)])], 0

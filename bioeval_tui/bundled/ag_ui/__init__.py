@@ -9,5 +9,5 @@ protocol = AgentProtocol(
     tells={"pieces": "✓", "tool calls": "✓", "tool results": "✓", "tokens": "✓", "state": "by URL"},
     takes=("history",),
     keeps_nothing=True,
-    uses=("objectContextUrl", "systemPrompt", "tools", "headers", "headersEnv", "apiKeyEnv", "remembers"),
+    uses=("objectContextUrl", "systemPrompt", "tools", "headers", "headersEnv", "apiKeyEnv"),
 )

@@ -267,7 +267,8 @@ def score_fields(
 
 def _elsewhere(part: ScorePart, job: EvaluationJob) -> ScorePart:
     """Return a part that is left out with the reason that all of it counts in the other condition, if the job has it."""
-    listed = {"task": job.judged, "assertion": job.assertions}.get(part.name)
+    weighed = tuple(assertion for assertion in job.assertions if assertion.weight)
+    listed = {"task": job.judged, "assertion": weighed}.get(part.name)
     if not part.left_out or not listed:
         return part
     return part.model_copy(update={"reason": f"every {part.name} is for the other condition only"})

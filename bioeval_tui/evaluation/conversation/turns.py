@@ -356,8 +356,9 @@ class HeldConversation:
     def _disclosed(self, content: str, utterance: Utterance | None) -> list[tuple[int, bool]]:
         """Return the facts that a user message discloses for the first time, and whether the agent asked."""
         facts, already = self.plan.job.facts, self.transcript.disclosed
-        found = set(self.parts.find_facts(content, facts, already, self.transcript.known_text()))
-        found |= set(utterance.facts if utterance else ())
+        found = set(utterance.facts if utterance else ())
+        if utterance is None or not utterance.no_other_facts:
+            found |= set(self.parts.find_facts(content, facts, already, self.transcript.known_text()))
         asked_by = self.transcript.last_agent_message
         return [
             (number, self.parts.asked_for(asked_by, facts[number - 1]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -36,13 +36,14 @@ _LANGUAGES: dict[str | int, Language] = {
     "pattern": "pattern",
 }
 _WHOLE = re.compile(r"\s*\{\{((?:(?!\{\{|\}\}).)*)\}\}\s*", re.DOTALL)
+_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s+")
 _QUOTED = re.compile(r"""(["'])\s*\{\{""")
 _ALLOWED = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Const, nodes.Slice,
     nodes.Neg, nodes.If, nodes.CondExpr, nodes.Compare, nodes.Operand, nodes.Test, nodes.And, nodes.Or, nodes.Not,
     nodes.Filter, nodes.List, nodes.Tuple,
 )  # fmt: skip
-_FILTERS = frozenset({"capitalize", "default", "first", "float", "int", "join", "last", "length", "lower", "safe", "title", "trim", "upper"})  # fmt: skip
+_FILTERS = frozenset({"capitalize", "default", "first", "float", "int", "join", "last", "length", "lower", "safe", "split", "title", "trim", "unnumbered", "upper"})  # fmt: skip
 _TESTS = frozenset(
     {"defined", "divisibleby", "even", "in", "none", "number", "odd", "string", "true", "false"}
 )
@@ -53,6 +54,10 @@ _WRONG = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, A
 class _PlaceholderSandbox(Sandbox):
     """A sandbox in which `case.items` is the column of that name, never a method."""
 
+    def __init__(self, finalize: Callable[[Any], Any] | None = None) -> None:
+        super().__init__(finalize)
+        self.filters |= {"split": _pieces, "unnumbered": _unnumbered}
+
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Return a column, or a part of one."""
         return self.getitem(obj, attribute) if isinstance(obj, dict) else super().getattr(obj, attribute)
@@ -62,6 +67,16 @@ class _PlaceholderSandbox(Sandbox):
         if not isinstance(obj, dict):
             return super().getitem(obj, argument)
         return obj[argument] if argument in obj else self.undefined(f"the row has no `{argument}`")
+
+
+def _pieces(text: str, mark: str) -> list[str]:
+    """Return the parts of a text between marks, without blank ones: several facts that stand in one column."""
+    return [piece.strip() for piece in str(text).split(mark) if piece.strip()]
+
+
+def _unnumbered(texts: Iterable[str]) -> list[str]:
+    """Return the texts of a list without their numbers: `1. The patient smokes.`"""
+    return [_NUMBER.sub("", str(text), count=1) for text in texts]
 
 
 class PlaceholderError(Exception):

@@ -256,8 +256,8 @@ class TargetConfig(ModelOptions):
     """The Python interpreter that runs the agent's function, such as `venv/bin/python`, in a folder given with --code; the default is the one that runs this program."""
     tells_tool_calls: bool = False
     """Whether the agent reports every tool call, so that none reported means none made."""
-    remembers: bool = False
-    """Whether an agent with openai or ag-ui keeps something of one conversation for the next, although each request has the whole conversation."""
+    remembers: bool | None = None
+    """Whether the agent keeps something of one conversation for the next. The default depends on its protocol: with openai and ag-ui it does not, because each request has the whole conversation; of others it is unknown."""
     record_events: bool = True
     """Whether the recording keeps the agent's prompts, retrieved contexts and outputs."""
     max_requests_per_minute: Positive | None = None
@@ -267,10 +267,11 @@ class TargetConfig(ModelOptions):
 
     @property
     def keeps_nothing(self) -> bool:
-        """Whether nothing is left of one conversation for the next: by its protocol, unless the job says otherwise."""
+        """Whether nothing is left of one conversation for the next: as the job says or, if it does not, by the agent's protocol."""
+        if self.remembers is not None:
+            return not self.remembers
         protocol = plugins.agent_protocol(self.protocol)
-        stateless = protocol is not None and protocol.keeps_nothing
-        return stateless and not self.remembers and self.object_context_url is None
+        return protocol is not None and protocol.keeps_nothing and self.object_context_url is None
 
 
 class ScorerConfig(ModelEndpoint):
@@ -499,8 +500,8 @@ class AssertionPart(OfCondition):
     An `invariant` is expected to pass from the start ("nothing was deleted"), which does not make a run unclean.
     """
 
-    weight: Positive = 1.0
-    """The weight of the assertion in the score."""
+    weight: Annotated[float, Field(ge=0, le=1e9)] = 1.0
+    """The weight of the assertion in the score; with 0, it is only reported."""
     name: Text | None = None
     """Its name on screen and in reports."""
     timeline: bool = True
@@ -689,8 +690,8 @@ class EvaluationJob(JobPart):
     """What the job is about, in one line, for screens and reports; without it, they name the tasks."""
     target: TargetConfig
     """The agent under test."""
-    aspirational_average: Positive
-    """The target for the average latency, in milliseconds."""
+    aspirational_average: Positive | None
+    """The target for the average latency, in milliseconds; with null, response times are no part of the score."""
     tasks: tuple[JobTask, ...]
     """The tasks that the user asks for, in order."""
     facts: tuple[Text, ...]

@@ -300,7 +300,7 @@ class Makers:
         """Return where an evaluator's or judge's transcripts are sent; for a plug-in this is unknown."""
         if kind == "llm":
             return [self.model_host(role)]
-        if kind in plugins.BUILT_IN["evaluators" if role == "evaluator" else "judges"]:
+        if plugins.is_own("evaluators" if role == "evaluator" else "judges", kind):
             return []
         return [f"wherever the plug-in {clean_line(kind, 80)} sends them"]
 

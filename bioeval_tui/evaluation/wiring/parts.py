@@ -123,7 +123,7 @@ def assemble(
         agent_is_model=makers.pays_agent,
         parallel=spec.parallel,
         shared_agent=spec.at_once,
-        rehearsal=job.evaluator.kind == "scripted" or job.scorer.kind == "rules",
+        rehearsal=_is_rehearsal(job),
         hosts=hosts,
         prompts=makers.prompt_hashes(),
         judge_sees=makers.judge_sees(),
@@ -158,6 +158,12 @@ def assemble(
         otlp=spec.otlp if spec.otlp is not None else job.telemetry.port if job.telemetry else None,
         shares_graph=lambda: graphs.is_shared(spec, settings, makers.telling_url),
     )
+
+
+def _is_rehearsal(job: EvaluationJob) -> bool:
+    """Return whether nobody real plays the user. Rules may be a benchmark's own verdict, whoever does."""
+    player = job.evaluator.kind
+    return player == "scripted" or (job.scorer.kind == "rules" and player not in ("llm", HUMAN))
 
 
 def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
@@ -287,6 +293,8 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     by_person = spec.evaluator_model == HUMAN
     if spec.mode == "job":
         evaluator, judge = job.evaluator.kind, job.scorer.kind
+        if spec.evaluator_model and evaluator not in plugins.BUILT_IN["evaluators"]:
+            evaluator = "llm"  # a model that was asked for plays the user instead of a plug-in
     else:
         evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
     scripted = by_person or job.evaluator.lines

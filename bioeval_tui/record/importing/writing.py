@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +20,7 @@ from bioeval_tui.record.events import RunEvent, ScorePart
 from bioeval_tui.record.importing.conversations import Header, ToldConversation, ToldMessage
 from bioeval_tui.record.importing.formats import ImportFormat
 from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.reading import CHUNK
 from bioeval_tui.text import clean, clean_line, clean_value, compact_json, plural
 
 UNKNOWN = "unknown"
@@ -84,47 +85,54 @@ class Survey:
         return [name for name, fits in self.named.items() if fits]
 
 
-def survey(file: Path, kind: ImportFormat) -> Survey:
-    """Read a file once, for the first events of the recording.
+def survey(files: Sequence[Path], kind: ImportFormat) -> Survey:
+    """Read files once, for the first events of the recording.
 
     Raises:
-        RecordingError: the file does not follow its format, or contains no conversation.
+        RecordingError: a file does not follow its format, or contains no conversation.
     """
     found = Survey()
-    for each in _read(file, kind):
-        found.take(each)
-    if not found.conversations:
-        raise RecordingError(f"{file}: contains no conversation")
+    for file in files:
+        before = found.conversations
+        for each in _read(file, kind):
+            found.take(each)
+        if found.conversations == before:
+            raise RecordingError(f"{file}: contains no conversation")
     if found.conversations > events.MOST_TRIALS:
-        raise RecordingError(f"{file}: more than {events.MOST_TRIALS:,} conversations; split the file")
+        raise RecordingError(f"{files[0]}: more than {events.MOST_TRIALS:,} conversations; split the file")
     return found
 
 
-def digest(file: Path) -> str:
-    """Return a file's SHA-256.
+def digest(files: Sequence[Path]) -> str:
+    """Return the SHA-256 of a file, or of several one after another.
 
     Raises:
-        RecordingError: the file cannot be read.
+        RecordingError: a file cannot be read.
     """
-    try:
-        with file.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
-    except OSError as error:
-        raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+    found = hashlib.sha256()
+    for file in files:
+        try:
+            with file.open("rb") as opened:
+                while data := opened.read(CHUNK):
+                    found.update(data)
+        except OSError as error:
+            raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+    return found.hexdigest()
 
 
 def recording_of(
-    file: Path, kind: ImportFormat, found: Survey, sha256: str, run_id: str, options: ImportOptions
+    files: Sequence[Path], kind: ImportFormat, found: Survey, sha256: str, run_id: str, options: ImportOptions
 ) -> Iterator[RunEvent]:
-    """Yield the events of an imported file, with every text cleaned.
+    """Yield the events of the one run that files become, with every text cleaned. A case of several has a trial in each.
 
-    Raises: RecordingError: the file does not fit its format.
+    Raises: RecordingError: a file does not fit its format.
     """
     writer = _Writer(found, run_id, options, datetime.now(UTC))
-    yield from writer.begin(file, kind, sha256)
-    for each in _read(file, kind):
-        if isinstance(each, ToldConversation):
-            yield from writer.conversation(each)
+    yield from writer.begin(files, kind, sha256)
+    for file in files:
+        for each in _read(file, kind):
+            if isinstance(each, ToldConversation):
+                yield from writer.conversation(each)
     yield writer.end()
 
 
@@ -135,6 +143,10 @@ def _read(file: Path, kind: ImportFormat) -> Iterator[Header | ToldConversation]
         raise RecordingError(f"{file}: {problem}") from None
     except OSError as error:
         raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def _named(files: Sequence[Path]) -> str:
+    return clean_line(", ".join(file.name for file in files), 1_000)
 
 
 class _Writer:
@@ -173,11 +185,11 @@ class _Writer:
             for title, criteria in titles
         ]
 
-    def begin(self, file: Path, kind: ImportFormat, sha256: str) -> Iterator[RunEvent]:
+    def begin(self, files: Sequence[Path], kind: ImportFormat, sha256: str) -> Iterator[RunEvent]:
         """Yield the first event of the run, and its warnings."""
         found, header, options = self._found, self._found.header, self._options
         job = {**options.job} if options.job is not None else {"tasks": self.tasks, "facts": []}
-        name = clean_line(header.name or file.stem, 200)
+        name = clean_line(header.name or files[0].stem, 200)
         held = tuple(condition for condition in CONDITIONS if found.held[condition])
         record = clean_value(header.record) if header.record and not _too_large(header.record) else None
         yield self._make(
@@ -197,7 +209,7 @@ class _Writer:
             conditions=held,
             source=events.ImportedFrom(
                 format=kind.name,
-                file=clean_line(file.name),
+                file=_named(files),
                 sha256=sha256,
                 licence=clean_line(options.licence or header.licence or UNKNOWN),
                 origin=clean_line(options.origin or header.origin or UNKNOWN),
@@ -205,13 +217,13 @@ class _Writer:
                 record=record,
             ),
         )
-        for code, message in self._warnings(file):
+        for code, message in self._warnings(files):
             yield self._make(events.Warned, at=self._start, code=code, message=message)
 
-    def _warnings(self, file: Path) -> Iterator[tuple[str, str]]:
+    def _warnings(self, files: Sequence[Path]) -> Iterator[tuple[str, str]]:
         found = self._found
         told = "" if found.timed else "; its conversations have no times, so those of the import are used"
-        yield "imported", f"imported from {clean_line(file.name)}{told}"
+        yield "imported", f"imported from {_named(files)}{told}"
         if left := [clean_line(name, 80) for name, fits in found.named.items() if not fits]:
             yield "score_not_counted", f"not used, because not between 0 and 1: score {', '.join(left)}"
         if left := [f"{clean_line(name, 80)} ({count})" for name, count in found.nan.items() if count]:

@@ -23,7 +23,7 @@ from bioeval_tui.report.sentences import difference_words, spread_words
 from bioeval_tui.report.statistics.differences import Difference, Verdict
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion
 from bioeval_tui.report.statistics.latency import LatencySummary
-from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.report.summary import Asking, ConditionSummary, Summary, summarise_runs
 from bioeval_tui.uncertainty import Interval
 
 VERSION = 1
@@ -107,6 +107,7 @@ class PrintedCondition(TypedDict):
     tasks: list[PrintedTask]
     tags: dict[str, PrintedEstimate | None]
     assertions: list[PrintedAssertion]
+    asking: Annotated[dict[str, Any], Fields(Asking)] | None
     latency: Annotated[dict[str, Any], Fields(LatencySummary)]
     failures: int
     tokens: dict[str, PrintedTokens]
@@ -409,6 +410,7 @@ def _condition(summary: ConditionSummary) -> PrintedCondition:
             }
             for check in summary.assertions
         ],
+        "asking": asdict(summary.asking) if summary.asking else None,
         "latency": _latency(summary.latency),
         "failures": summary.failures,
         "tokens": {

@@ -22,8 +22,13 @@ def test_every_figure_of_a_batch_is_given_per_condition() -> None:
     assert "(the measurement failed in 1)" in lines[0]
     assert lines[0].endswith("standard error 0.050; 0.37 with the excluded as 0)")
     assert "pass^k over tasks k = 1: 0.00, 2: 0.00" in lines[1]
-    assert "median 0.80 s, p90 1.00 s, p95 1.00 s, longest 1.00 s, median first token" in lines[5]
-    assert "(1 conversation at a time); 1 failure" in lines[5]
+    (times,) = (line for line in lines if line.startswith("facts supplied: response time"))
+    assert "median 0.80 s, p90 1.00 s, p95 1.00 s, longest 1.00 s, median first token" in times
+    assert "(1 conversation at a time); 1 failure" in times
+    assert (
+        "facts supplied: 0 questions asked, 0.00 in each conversation; 0 of 3 facts obtained by asking"
+        in lines
+    )
     assert any(line.startswith("uplift from the facts: ") for line in lines)
     assert any(line.startswith("uplift of “task 1”: ") for line in lines)
     assert "longest 1.00 s" in markdown_report([run, run])

@@ -1,7 +1,8 @@
 """Limits of one evaluation: steps, time, memory, nesting.
 
 An expression may come from an untrusted job file, and it runs after every turn.
-Steps make the outcome the same on a slow and a fast machine; the clock is the second line of defence.
+Steps make the outcome the same on a slow and a fast machine; the clock is the second line of defence. It is the thread's
+own, which stands still while a busy machine lets others work: waiting for a processor is no reason to fail.
 Memory counts values that may still be reachable: what a lambda built and did not return is
 returned to the budget when the lambda ends (nothing in the language can keep it alive).
 """
@@ -48,7 +49,7 @@ class Budget:
     _until_clock: int = _STEPS_PER_LOOK_AT_THE_CLOCK
 
     def __post_init__(self) -> None:
-        self._deadline = time.monotonic() + self.limits.seconds
+        self._deadline = time.thread_time() + self.limits.seconds
 
     def step(self, count: int = 1) -> None:
         """Count `count` steps of work.
@@ -62,12 +63,12 @@ class Budget:
         self._until_clock -= count
         if self._until_clock < 0:
             self._until_clock = _STEPS_PER_LOOK_AT_THE_CLOCK
-            if time.monotonic() > self._deadline:
+            if time.thread_time() > self._deadline:
                 raise LimitError(f"takes longer than {self.limits.seconds:g} s")
 
     def seconds_left(self) -> float:
         """Return the remaining time, for work with its own deadline."""
-        return max(0.001, self._deadline - time.monotonic())
+        return max(0.001, self._deadline - time.thread_time())
 
     def hold(self, size: int) -> None:
         """Count `size` bytes that are about to be built.

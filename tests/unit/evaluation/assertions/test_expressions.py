@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -215,3 +217,15 @@ def test_any_text_is_an_expression_or_an_error_with_a_column(text: str) -> None:
     except ExpressionError as error:
         assert 1 <= error.column <= len(text) + 1  # noqa: PT017
         assert caret(error)  # noqa: PT017
+
+
+def test_only_the_threads_own_work_uses_up_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, a thread waits for a processor, which is no reason to fail."""
+    budget = Budget(Limits(steps=10_000, seconds=60.0))
+    later, worked = time.monotonic() + 1_000, time.thread_time() + 1_000
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    for _ in range(1_000):
+        budget.step()
+    monkeypatch.setattr(time, "thread_time", lambda: worked)
+    with pytest.raises(LimitError, match="takes longer than 60 s"):
+        budget.step(1_000)

@@ -38,6 +38,25 @@ rubric: ["{{ case.rubrics }}"]
 """
 
 
+def test_several_facts_of_one_column_are_split_and_lose_their_numbers(tmp_path: Path) -> None:
+    row = {
+        "told": ["1. He is 61.", "2) He smokes 10.5 cigarettes."],
+        "absent": "No fever, No cough,",
+        "none": "",
+    }
+    job = """\
+cases: cases.jsonl
+tasks: []
+facts:
+  - "{{ case.told | unnumbered }}"
+  - "{{ case.absent | split(', ') }}"
+  - "{{ case.none | split('. ') if case.none else [] }}"
+"""
+    found = checked(tmp_path, job, lines([row]), "cases.jsonl")
+    assert said(found, tmp_path) == []
+    assert found.cases[0].job.facts == ("He is 61.", "He smokes 10.5 cigarettes.", "No fever", "No cough,")
+
+
 def test_a_row_fills_every_text_and_becomes_a_literal_in_code(tmp_path: Path) -> None:
     found = checked(tmp_path, JOB, VIGNETTES)
     assert said(found, tmp_path) == []

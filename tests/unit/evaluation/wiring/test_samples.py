@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from bioeval_tui.cli.jobs import check
 from bioeval_tui.cli.samples import samples
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.sample.paths import (
     copy_samples,
     find_job,
@@ -34,6 +35,11 @@ def test_a_bare_name_selects_a_sample_job() -> None:
     assert find_list(Path("submissions")) == sample_submissions() / "submissions.jsonl"
     (broken,) = sample_submissions().glob("*_broken/breast-cancer.csv")
     assert find_submission(Path("broken"), TASK) == broken
+
+
+def test_a_bare_name_selects_the_job_of_a_plug_in() -> None:
+    found = find_job(Path("mediq"))
+    assert (found.name, found.is_file()) == ("mediq.yml", True)
 
 
 def test_a_file_of_that_name_takes_precedence_over_a_sample(here: Path) -> None:
@@ -66,6 +72,16 @@ def test_copying_the_samples_twice_changes_nothing(here: Path) -> None:
     for line in listed:
         assert (here / "try" / "sample_submissions" / json.loads(line)["submission_path"]).is_file()
     assert copy_samples(here / "try") == []
+
+
+def test_a_benchmark_is_copied_with_its_cases_and_their_source(here: Path) -> None:
+    copy_samples(here)
+    assert {path.name for path in (here / "benchmarks" / "mediq").iterdir()} == {
+        "mediq.yml",
+        "mediq.jsonl",
+        "SOURCE.md",
+    }
+    assert check_job(here / "benchmarks" / "mediq" / "mediq.yml").case_count == 100
 
 
 def test_a_changed_copy_is_overwritten_only_with_force(here: Path) -> None:

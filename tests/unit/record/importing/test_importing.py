@@ -28,6 +28,8 @@ from bioeval_tui.report.formats.tables import openai_lines
 from bioeval_tui.report.frames import to_frame
 from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.report.rows import task_titles
+from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.words import rounds_words
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 FOREIGN = GOLDEN / "foreign"
@@ -39,11 +41,63 @@ def imported(file: Path, folder: Path, **options: Any) -> RunResult:
     return load_run(import_file(file, folder / "runs", **options).path)
 
 
+def test_several_files_become_one_run_with_a_trial_of_each_case_in_each(tmp_path: Path) -> None:
+    files = [FOREIGN / "symptomcheck.json", FOREIGN / "symptomcheck-2.json"]
+    run = imported(files[0], tmp_path, more=files[1:])
+    assert run.started.model == "gpt-4o"
+    assert run.started.source is not None
+    assert run.started.source.file == "symptomcheck.json, symptomcheck-2.json"
+    assert run.started.source.licence == "MIT"
+    cases = [(talk.case.name, talk.case.trial) for talk in run.talks if talk.case]
+    assert cases == [(f"vignette {at}", trial) for trial in (1, 2) for at in (82, 310, 373)]
+    scores = [talk.score.score for talk in run.talks if talk.score]
+    assert scores == [1.0, 0.0, 1.0, 1.0, 0.0, 0.0]
+    assert [talk.score.given for talk in run.talks if talk.score][2] == {"right diagnosis in the list": 2}
+    (supplied,) = summarise_runs([run])[0].conditions
+    assert [each.value for each in supplied.pass_k] == pytest.approx([1 / 2, 1 / 3])
+    assert rounds_words(supplied) == "passed in the trials, one after another, 2, 1 of 3"
+    again = import_file(files[0], tmp_path / "runs", more=files[1:])
+    assert not again.new
+    assert imported(files[0], tmp_path).run_id != run.run_id
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ([FOREIGN / "tau2.json"], "are of different formats; import each on its own"),
+        ([GOLDEN / "demo-run.jsonl"], "are of different formats; import each on its own"),
+    ],
+)
+def test_files_that_are_no_one_set_are_refused(others: list[Path], said: str, tmp_path: Path) -> None:
+    with pytest.raises(BioevalError, match=said):
+        import_file(FOREIGN / "symptomcheck.json", tmp_path / "runs", more=others)
+    with pytest.raises(BioevalError, match="each recording of bioeval-tui is a run of its own"):
+        import_file(GOLDEN / "demo-run.jsonl", tmp_path / "runs", more=[GOLDEN / "demo-run.jsonl"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"chats": {}}, "`chats` must be a list of lists"),
+        ({"evaluation": {"0": {"positions": [1]}}}, "3 chats for 3 vignettes and 1 verdicts"),
+        ({"evaluation": None}, "3 chats for 3 vignettes and no verdicts"),
+        ({"evaluation": {"0": {"positions": [1, None, 2]}}}, "the verdict on vignette 310 must be the place"),
+    ],
+)
+def test_verdicts_that_fit_no_chats_are_refused(wrong: dict[str, Any], said: str, tmp_path: Path) -> None:
+    data = json.loads((FOREIGN / "symptomcheck.json").read_text("utf-8")) | wrong
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(data))
+    with pytest.raises(RecordingError, match=said):
+        import_file(file, tmp_path / "runs")
+
+
 @pytest.mark.parametrize(
     ("file", "name"),
     [
         (FOREIGN / "tau-bench-excerpt.json", "tau-bench"),
         (FOREIGN / "tau2.json", "tau2"),
+        (FOREIGN / "symptomcheck.json", "symptomcheck"),
         (FOREIGN / "trajectory.json", "atif"),
         (FOREIGN / "chat.jsonl", "openai-jsonl"),
         (CRAFT_MD, "transcripts"),

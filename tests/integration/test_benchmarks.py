@@ -1,0 +1,169 @@
+"""Published clinical benchmarks, run from the command line with agents over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from bioeval_tui.sample.paths import find_job
+from tests.integration.program import run
+from tests.servers.openai_server import Answer, OpenAIServer, say
+from tests.servers.rest_agent import RestAgentServer
+from tests.sources import ROOT
+
+SCRIPT = ROOT / "benchmarks" / "mediq.py"
+WITHOUT_FACTS = {
+    "id": 9999, "question": "Which statement on the predictive value is correct?", "context": [], "facts": [],
+    "options": {"A": "It rises", "B": "It falls", "C": "It stays", "D": "None"}, "answer": "It rises", "answer_idx": "A",
+}  # fmt: skip
+ONE_SENTENCE = {
+    **WITHOUT_FACTS, "id": 9998, "context": ["A 60-year-old painter has chest pain."], "facts": ["1. Patient is 60."],
+}  # fmt: skip
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    """A table of six cases, two of which have no pair of conditions."""
+    listed = find_job(Path("mediq")).with_name("mediq.jsonl").read_text("utf-8").splitlines()[:4]
+    table = tmp_path / "cases.jsonl"
+    table.write_text("\n".join([*listed, json.dumps(WITHOUT_FACTS), json.dumps(ONE_SENTENCE)]), "utf-8")
+    return table
+
+
+@contextmanager
+def expert(name: str, cases: Path) -> Iterator[str]:
+    """Serve a scripted expert; gives its URL."""
+    command = [sys.executable, SCRIPT, cases, "--serve", name]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def held(url: str, cases: Path, data_dir: Path, *options: str) -> dict[str, Any]:
+    """Return the result of a run of MediQ."""
+    given = ("--agent-url", url, "--cases-file", str(cases), "--graph", "none", "--headless", "--json")
+    done = run("run", "mediq", *given, *options, data_dir=data_dir)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def right(result: dict[str, Any], condition: str) -> int:
+    return sum(trial["tasks"][0]["passed"] for trial in result["conditions"][condition]["trials"])
+
+
+@pytest.mark.parametrize("name", ["asks", "first", "guesses"])
+def test_the_counts_of_scripted_experts_come_out_as_the_table_says(
+    name: str, cases: Path, tmp_path: Path
+) -> None:
+    counted = subprocess.check_output(
+        [sys.executable, SCRIPT.with_name("mediq_expected.py"), cases], text=True
+    )
+    expected = json.loads(counted)[name]
+    with expert(name, cases) as url:
+        result = held(url, cases, tmp_path)
+    assert {condition: right(result, condition) for condition in ("withheld", "supplied")} == {
+        condition: expected[condition] for condition in ("withheld", "supplied")
+    }
+    asking = {condition: each["asking"] for condition, each in result["conditions"].items()}
+    assert asking["supplied"]["questions"] == asking["withheld"]["questions"] == expected["questions"]
+    assert (asking["withheld"]["obtained"], asking["supplied"]["obtained"]) == (0, expected["facts"])
+    assert result["evaluator"] == "stand-in for a model (TF-IDF)"
+    assert result["rehearsal"] is True
+    assert result["clean"] is True
+    shown = run("runs", "show", result["run_id"], data_dir=tmp_path).stdout
+    assert f"{expected['facts']} of {asking['supplied']['facts']} facts obtained by asking" in " ".join(
+        shown.split()
+    )
+    if name == "asks":
+        assert "4 cases are too few to tell" in shown
+        assert "4 of 6 used (2 without facts to withhold)" in shown
+        checked = run("check", "mediq", "--cases-file", str(cases), data_dir=tmp_path).stdout
+        assert "no problems, 6 cases, 2 of them without facts to withhold" in checked
+        summary = json.loads(
+            run("runs", "report", result["run_id"], "--format", "json", data_dir=tmp_path).stdout
+        )
+        uplift = summary["summary"][0]["uplift"]
+        assert (uplift["mean"], uplift["used"], uplift["excluded"]) == (
+            1.0,
+            4,
+            {"without facts to withhold": 2},
+        )
+
+
+async def test_an_agent_that_chooses_nothing_abstains(cases: Path, tmp_path: Path) -> None:
+    async with RestAgentServer(answer_s=0) as agent:
+        result = await asyncio.to_thread(
+            held, agent.url, cases, tmp_path, "--cases", "1", "--condition", "withheld"
+        )
+    (trial,) = result["conditions"]["withheld"]["trials"]
+    assert (trial["score"], trial["end_reason"]) == (0.0, "max_turns")
+    (check,) = trial["assertions"]
+    assert (check["title"], check["weight"]) == ("an option was chosen, no abstention", 0)
+    assert check["status"] == "failed"
+
+
+class Doctor(RestAgentServer):
+    """Asks one question, and then names the diagnosis of the first vignette."""
+
+    async def _message(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        begins = "I come because of" in body["message"]["content"]
+        words = "Do you smoke?" if begins else "Diagnosis: influenza, COVID 19"
+        message = {"content": words, "role": "assistant"}
+        return web.json_response({"sessionId": body["sessionId"], "message": message, "events": []})
+
+
+async def test_symptomcheck_gives_the_vignette_and_takes_the_diagnosis(tmp_path: Path) -> None:
+    given = ("run", "symptomcheck", "--cases", "1-2", "--graph", "none", "--headless", "--json")
+    async with Doctor() as agent:
+        done = await asyncio.to_thread(run, *given, "--agent-url", agent.url, data_dir=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "transcripts are sent to: 127.0.0.1" in done.stderr
+    assert "plug-in" not in done.stderr
+    result = json.loads(done.stdout)
+    assert [right(result, condition) for condition in ("withheld", "supplied")] == [1, 1]
+    told = [[fact["text"] for fact in trial["facts"]] for trial in result["conditions"]["supplied"]["trials"]]
+    assert told == [["He is a heavy smoker for 35 years."], ["He is heavy smoker for 25 years."]]
+
+
+async def test_a_model_that_is_asked_for_plays_the_patient_and_the_ledger_checks_it(tmp_path: Path) -> None:
+    def patient(body: dict[str, Any]) -> Answer:
+        knows = "heavy smoker" in str(body["messages"][0]["content"])
+        said = str(body["messages"][-1]["content"])
+        if "Diagnosis" in said:
+            return say("So Long, and Thanks for All the Fish")
+        return say("I have been a heavy smoker for 35 years." if knows else "I'm not sure.")
+
+    given = (
+        "run",
+        "symptomcheck",
+        "--cases",
+        "1",
+        "--graph",
+        "none",
+        "--headless",
+        "--json",
+        "--evaluator-model",
+        "m",
+    )
+    async with Doctor() as agent, OpenAIServer(otherwise=patient) as model:
+        key = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.url}
+        done = await asyncio.to_thread(run, *given, "--agent-url", agent.url, data_dir=tmp_path, **key)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["evaluator"], result["rehearsal"]) == ("asked for m, served stand-in", False)
+    told = {name: [fact["text"] for fact in each["facts"]] for name, each in result["conditions"].items()}
+    assert told == {"withheld": [], "supplied": ["He is a heavy smoker for 35 years."]}
