@@ -16,8 +16,10 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import Problem
+from bioeval_tui.evaluation.job.template import Answers, job_text
 from bioeval_tui.evaluation.wiring.cases import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.files import write_whole
 from bioeval_tui.record.masking.current import masked, masking
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.text import clean, clean_line
@@ -67,8 +69,13 @@ class JobList:
         self._seen: dict[Path, tuple[_Stamp, JobItem | None]] = {}
         self._items: dict[Path, JobItem] = {}
 
-    def add(self, path: Path) -> Path:
-        """List a file also if it is in none of the places; return it as it is listed."""
+    def write(self, path: Path, answers: Answers) -> Path:
+        """Write a job file, and list it also if it is in none of the places; return it as it is listed.
+
+        Raises:
+            StorageError: the disk is full, or the folder cannot be written.
+        """
+        write_whole(path, job_text(answers))
         known = next((one for one, _ in self._files() if one.resolve() == path.resolve()), None)
         if known is None:
             self._places = (*(self._places or default_folders()), path)

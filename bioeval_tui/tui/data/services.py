@@ -12,7 +12,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunRequest, spec_of
-from bioeval_tui.files import write_whole
 from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.record.masking.current import masked
 from bioeval_tui.tui.data.preferences import Preferences
@@ -258,14 +257,7 @@ class AppServices:
         Raises:
             StorageError: the disk is full, or the folder cannot be written.
         """
-
-        def write() -> Path:
-            from bioeval_tui.evaluation.job.template import job_text
-
-            write_whole(path, job_text(answers))
-            return self._jobs.add(path)
-
-        return await asyncio.to_thread(write)
+        return await asyncio.to_thread(lambda: self._jobs.write(path, answers))
 
     def edit(self, path: Path, line: int = 0) -> str | None:
         """Open a file in the user's editor and wait until it is closed; return a sentence saying why that failed, if it did."""
