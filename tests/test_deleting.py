@@ -144,7 +144,7 @@ def test_who_uses_what_is_gone_gets_one_sentence(copy: tuple[str, Copy]) -> None
         )
     for name in evaluators:
         (here.root / "job.yml").write_text(JOB.replace("kind: scripted", f"kind: {name}") % "rest")
-        assert f"there is no evaluator `{name}`" in here.program("check", "job.yml", code=2)
+        assert f"there is no kind of evaluator `{name}`" in here.program("check", "job.yml", code=2)
     for name in jobs:
         assert f"{name} is neither a file nor a sample job" in here.program("check", name, code=2)
     for name in importers:
