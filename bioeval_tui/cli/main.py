@@ -14,7 +14,14 @@ import click
 from bioeval_tui import __version__
 from bioeval_tui.cli.common_options import COMMANDS_THAT_SHOW, env_file_option, with_env_file, with_redact
 from bioeval_tui.cli.lazy import LazyGroup, Table
-from bioeval_tui.errors import BioevalError, ExitCode, InputError, NotMeasuredError, ScreenCrashError
+from bioeval_tui.errors import (
+    BioevalError,
+    ExitCode,
+    InputError,
+    NotMeasuredError,
+    ScreenCrashError,
+    exhausted,
+)
 from bioeval_tui.streams import lost_stdout, make_lasting, needs_stdout
 
 COMMANDS: Table = {
@@ -130,8 +137,10 @@ def _run(*, debug: bool) -> int:
         # A bug: one sentence for the user, the full traceback in the log file.
         if debug:
             _say_traceback(error)
-        elif isinstance(error, ModuleNotFoundError) and (sentence := _missing_package(error)) is not None:
-            _say(sentence)
+        elif sentence := exhausted(error):
+            _write_error(sentence)
+        elif isinstance(error, ModuleNotFoundError) and (missing := _missing_package(error)) is not None:
+            _say(missing)
         else:
             _defect(error)
         return ExitCode.NOT_MEASURED
