@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from errno import EAGAIN, ENOMEM
 
 
 class ExitCode(IntEnum):
@@ -134,6 +135,16 @@ class NotMeasuredError(UnavailableError):
 
 class StorageError(UnavailableError):
     """A file could not be written; the message names it and says why."""
+
+
+def exhausted(error: BaseException) -> str:
+    """Return what this machine, or a limit set for this program, ran out of, as a sentence; empty for any other error."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == ENOMEM):
+        return "no memory is left for this program"
+    threads = isinstance(error, RuntimeError) and str(error) == "can't start new thread"
+    if threads or (isinstance(error, OSError) and error.errno == EAGAIN):
+        return "this program cannot start another thread or process: memory, or their number, is limited"
+    return ""
 
 
 class ScreenCrashError(Exception):

@@ -20,7 +20,14 @@ from bioeval_tui.cli.common_options import (
     with_redact,
 )
 from bioeval_tui.cli.lazy import LazyGroup, Table
-from bioeval_tui.errors import BioevalError, ExitCode, InputError, NotMeasuredError, ScreenCrashError
+from bioeval_tui.errors import (
+    BioevalError,
+    ExitCode,
+    InputError,
+    NotMeasuredError,
+    ScreenCrashError,
+    exhausted,
+)
 from bioeval_tui.streams import has_screen, lost_stdout, make_lasting, needs_stdout
 
 COMMANDS: Table = {
@@ -136,8 +143,10 @@ def _run(*, debug: bool) -> int:
         # A bug: one sentence for the user, the full traceback in the log file.
         if debug:
             _say_traceback(error)
-        elif isinstance(error, ModuleNotFoundError) and (sentence := _missing_package(error)) is not None:
-            _say(sentence)
+        elif sentence := exhausted(error):
+            _write_error(sentence)
+        elif isinstance(error, ModuleNotFoundError) and (missing := _missing_package(error)) is not None:
+            _say(missing)
         else:
             _defect(error)
         return ExitCode.NOT_MEASURED

@@ -347,7 +347,7 @@ def serving(*peers: Peer) -> Iterator[Callable[[Coroutine[Any, Any, None]], None
     thread.start()
 
     def do(work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, loop).result(10)
+        asyncio.run_coroutine_threadsafe(work, loop).result(60)
 
     async def leave() -> None:
         for peer in peers:
@@ -355,7 +355,7 @@ def serving(*peers: Peer) -> Iterator[Callable[[Coroutine[Any, Any, None]], None
         others = asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
         if not others:
             return
-        await asyncio.wait(others, timeout=5)
+        await asyncio.wait(others, timeout=60)
 
     try:
         for peer in peers:
@@ -364,5 +364,5 @@ def serving(*peers: Peer) -> Iterator[Callable[[Coroutine[Any, Any, None]], None
     finally:
         do(leave())
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(60)
         loop.close()

@@ -94,6 +94,7 @@ class Program:
             if name.startswith(("BIOEVAL_", "OPENAI_", "NEO_")) and name != "BIOEVAL_REQUIRE_REAL":
                 monkeypatch.delenv(name)
         # A busy machine must not look like one that stood still; the cell about that has a process of its own.
+        monkeypatch.setattr(watchdog, "STILL_S", float("inf"))
         monkeypatch.setattr(watchdog, "BLOCKED_S", float("inf"))
         monkeypatch.setenv("BIOEVAL_DATA_DIR", str(data_dir))
         monkeypatch.setenv("BIOEVAL_MODEL_TIMEOUT_S", str(TIMEOUT_S))

@@ -9,7 +9,7 @@ import resource
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -129,15 +129,24 @@ def test_a_read_only_data_folder_is_reported(below: str, program: Program, tmp_p
     assert not agent.received, "nothing is sent that could not be recorded"
 
 
-def test_setting_the_clock_back_changes_no_latency_and_no_order(
-    program: Program, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "jump",
+    [
+        lambda n: timedelta(hours=-n),
+        lambda n: timedelta(days=-1 if n % 2 else 1),
+        lambda n: timedelta(days=n > 30),
+    ],
+    ids=["an hour back each time", "a day to and fro", "a day forward in mid-run"],
+)
+def test_setting_the_clock_changes_no_latency_and_no_order(
+    jump: Callable[[int], timedelta], program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moments = iter(range(10_000))
 
     class Back(datetime):
         @classmethod
         def now(cls, tz: Any = None) -> datetime:
-            return datetime(2026, 11, 21, 12, tzinfo=UTC) - timedelta(hours=next(moments))
+            return datetime(2026, 11, 21, 12, tzinfo=UTC) + jump(next(moments))
 
     monkeypatch.setattr(emitter, "datetime", Back)
     agent = Agent()

@@ -11,7 +11,7 @@ from typing import Any
 
 from bioeval_tui import __version__
 from bioeval_tui import score as composite
-from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.errors import NotMeasuredError, exhausted
 from bioeval_tui.evaluation.conversation import scoring
 from bioeval_tui.evaluation.conversation.attempts import paid, unused, with_retries
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
@@ -369,7 +369,7 @@ class _Run:
 
 
 def _defect(error: Exception) -> str:
-    return clean_line(f"a bug in this program: {type(error).__name__}: {error}")
+    return exhausted(error) or clean_line(f"a bug in this program: {type(error).__name__}: {error}")
 
 
 class _Conversation:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 TICK_S = 0.05
 BLOCKED_S = 0.25
-"""A tick that comes later than this, in seconds, counts as blocked; shorter delays are ordinary work."""
+"""A tick that comes later than this, in seconds, because this process used the processor, counts as blocked; shorter delays are ordinary work."""
 STILL_S = 0.75
 """A delay that is longer than this, in seconds, may be a suspension; shorter ones happen on a busy machine."""
 BUSY = 0.1
@@ -85,8 +85,10 @@ class Watchdog:
         if self._last is not None:
             ticked, was_busy, had_slept = self._last
             late = now - ticked - TICK_S
-            if late > BLOCKED_S:
-                suspended = late > STILL_S and busy - was_busy < BUSY * late
+            used = busy - was_busy
+            suspended = late > STILL_S and used < BUSY * late
+            # A busy machine also delays ticks by a few tenths of a second; the kernel says when an answer came meanwhile.
+            if late > STILL_S or (late > BLOCKED_S and used > late / 2):
                 self._gaps = [*self._gaps[1 - _KEPT :], Gap(now, late, suspended)]
             if slept - had_slept > STILL_S:
                 self._sleeps = [*self._sleeps[1 - _KEPT :], (now, slept - had_slept)]

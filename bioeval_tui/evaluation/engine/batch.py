@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bioeval_tui import __version__
-from bioeval_tui.errors import BioevalError, RecordingError
+from bioeval_tui.errors import BioevalError, RecordingError, exhausted
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.emitter import Emitter, Sink
 from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunPlan
@@ -404,7 +404,7 @@ async def _run_with_parts(
         return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
     except Exception as error:
         # After a bug, viewers need to see why the run stopped.
-        detail = f"a bug in this program stopped the run: {type(error).__name__}: {error}"
+        detail = exhausted(error) or f"a bug in this program stopped the run: {type(error).__name__}: {error}"
         emitter.emit(events.RunEnded, status="failed", detail=clean_line(detail))
         raise
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from bioeval_tui.grade import GraderPool, NotGraded, TaskReport
 from bioeval_tui.grade.tasks.prepare import prepare_task
 from bioeval_tui.grade.tasks.preparer import PrepareError
+from tests.faults.test_machine import small_disk
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these means are Linux's")
 
@@ -57,6 +59,10 @@ def grade(submission, answers):
                 except OSError:
                     pass
         return float(found)
+    if what == "fill":
+        with open("filled", "wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 65536)
     if what == "children":
         for _ in range(6):
             if os.fork() == 0:
@@ -101,6 +107,20 @@ def test_the_children_of_a_grader_share_one_memory_limit(tasks, tmp_path: Path) 
         outcome = pool.grade(ask(tasks, "children", tmp_path), task)
         assert isinstance(outcome, NotGraded)
         assert "in all processes that the grader started; the memory limit is 600 MB" in outcome.reason
+
+
+def test_a_grader_that_fills_the_disk_is_named_and_the_next_submission_is_graded(
+    tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = tasks.add(code=CODE, sample="")
+    with small_disk(tmp_path / "disk", "24m") as disk:
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        with GraderPool(tasks.registry, workers=1, time_limit_s=60) as pool:
+            filled = pool.grade(ask(tasks, "fill", tmp_path), task)
+            assert isinstance(filled, NotGraded)
+            assert "No space left on device" in filled.reason
+            assert isinstance(pool.grade(ask(tasks, "nothing", tmp_path), task), TaskReport)
+        assert [*disk.rglob("filled")] == [], "what it wrote goes with its folder"
 
 
 def test_killing_the_program_ends_its_graders_processes(tasks, tmp_path: Path) -> None:

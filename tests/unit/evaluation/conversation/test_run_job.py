@@ -652,11 +652,22 @@ async def test_a_slow_observation_is_reported_and_the_conversation_continues() -
     )
 
 
-async def test_a_bug_while_a_turn_is_observed_is_not_passed_over() -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (RuntimeError("no such thing"), "a bug in this program: RuntimeError: no such thing"),
+        (MemoryError(), "no memory is left for this program"),
+        (
+            RuntimeError("can't start new thread"),
+            "this program cannot start another thread or process: memory, or their number, is limited",
+        ),
+    ],
+)
+async def test_an_error_while_a_turn_is_observed_is_not_passed_over(error: Exception, said: str) -> None:
     class Broken(FakeAgent):
         async def observe(self) -> dict[str, object] | None:
             if len(self.received) == 2:
-                raise RuntimeError("no such thing")
+                raise error
             return {"resources": []}
 
     evaluators = {"withheld": FakeEvaluator(["one", "two"])}
@@ -664,7 +675,7 @@ async def test_a_bug_while_a_turn_is_observed_is_not_passed_over() -> None:
     talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
     assert talk is not None
     assert talk.ended is not None
-    assert talk.ended.detail == "a bug in this program: RuntimeError: no such thing"
+    assert (talk.ended.detail, talk.ended.fault) == (said, "infrastructure")
 
 
 async def test_parallel_runs_both_conditions_at_once() -> None:

@@ -33,10 +33,11 @@ class Clocks:
         (5.0, 0.0, 5.0, 5.0),
         (5.0, 0.4, 5.0, 5.0),
         (5.0, 4.0, 0.0, 5.0),
-        (0.6, 0.0, 0.0, 0.6),
+        (0.6, 0.0, 0.0, 0.0),
+        (0.6, 0.5, 0.0, 0.6),
         (0.2, 0.2, 0.0, 0.0),
     ],
-    ids=["stopped", "stopped and a little work", "flooded", "a busy machine", "ordinary work"],
+    ids=["stopped", "stopped and a little work", "flooded", "a busy machine", "blocked", "ordinary work"],
 )
 def test_a_gap_without_processor_time_is_a_suspended_process(
     gap_s: float, on_processor_s: float, suspended_s: float, lost_s: float
