@@ -213,7 +213,7 @@ _peptide = [recipe for recipe in classifiers() if recipe.label.startswith(_linea
 PLANS: list[CsvPlan | CellPlan] = [
     CsvPlan("oncology/breast-cancer", "malignant", "roc_auc", classifiers()),
     CsvPlan("metabolism/diabetes-progression", "progression", "mean_absolute_error", regressors()),
-    CsvPlan("epidemiology/nhefs-weight-change", "weight_change", "r2", regressors()),
+    CsvPlan("epidemiology/nhefs-weight", "wt82", "mean_absolute_error", regressors()),
     SurvivalPlan(
         "epidemiology/nhefs-mortality", "months", "concordance_index", survival_models(), hidden=("death",)
     ),

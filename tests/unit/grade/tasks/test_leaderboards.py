@@ -63,7 +63,7 @@ def test_constant_models_are_not_on_leaderboards_and_the_linear_model_is_the_ref
 CSV_TASKS = [
     "oncology/breast-cancer",
     "metabolism/diabetes-progression",
-    "epidemiology/nhefs-weight-change",
+    "epidemiology/nhefs-weight",
     "epidemiology/nhefs-mortality",
     "infectious-disease/actg175",
 ]

@@ -14,14 +14,13 @@ LATER = ["death", "yrdth", "modth", "sbp", "dbp"]
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split; 30 % of those weighed twice are held out. `raw` is not used."""
-    frame = read_exactly(DATA).drop(columns=LATER)
-    frame = frame.dropna(subset=["wt82_71"]).rename(columns={"wt82_71": "weight_change"})
-    columns = [name for name in frame.columns if name != "weight_change"]
+    frame = read_exactly(DATA).drop(columns=LATER).dropna(subset=["wt82_71"])
+    frame["wt82"] = (frame["wt71"] + frame["wt82_71"]).round(2)
     return publish_csv_task(
-        frame[[*columns, "weight_change"]],
-        answers=["weight_change"],
-        placeholder={"weight_change": 2.6},
-        seed="nhefs-weight-change-1",
+        frame.drop(columns="wt82_71"),
+        answers=["wt82"],
+        placeholder={"wt82": 73.5},
+        seed="nhefs-weight-1",
         test_share=0.3,
         public=public,
         private=private,
