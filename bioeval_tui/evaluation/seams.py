@@ -269,13 +269,15 @@ class GraphSnapshot:
 class Violation:
     """A guard's finding about an evaluator's message. `note` tells the evaluator what to change.
 
-    A `void` message is not sent, and the evaluator tries again. A marked one is sent unchanged.
+    A `void` message is not sent, and the evaluator tries again. A marked one is sent unchanged. `quote` are the words
+    that show it; empty if the whole message does.
     """
 
     rule: str
     detail: str
     note: str
     effect: Literal["mark", "void"] = "void"
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -409,6 +409,7 @@ def _conversation(talk: ConversationState) -> ConversationResult:
             "average_latency_ms": scored.average_latency_ms if scored else None,
             "facts": talk.facts,
             "guards": talk.violations,
+            "user_faults": talk.user_faults,
             "tone": verdict.tone if verdict else None,
             "tasks": [_task(task) for task in verdict.tasks] if verdict else (),
             "unproved": verdict.unproved if verdict else 0,

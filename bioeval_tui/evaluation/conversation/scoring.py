@@ -14,7 +14,7 @@ from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, RubricItem
-from bioeval_tui.evaluation.job.signoff import without_signoff
+from bioeval_tui.evaluation.job.signoff import bids_farewell, without_signoff
 from bioeval_tui.evaluation.judges.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.models.prompting import states_shown
 from bioeval_tui.evaluation.seams import (
@@ -214,8 +214,8 @@ def _kept_by(view: JudgeView, ended: EndReason) -> Literal["user", "turns", "age
     return "user" if ended == "signed_off" and view.job.compat != "embabel" else None
 
 
-_ENDS = re.compile(
-    r"\b(?:good\s?bye|bye|farewell)\b|\b(?:conversation|chat|session) (?:is|has been) (?:now )?(?:over|closed|ended|finished)\b",
+_CLOSES = re.compile(
+    r"\b(?:conversation|chat|session) (?:is|has been) (?:now )?(?:over|closed|ended|finished)\b",
     re.IGNORECASE,
 )
 
@@ -229,8 +229,12 @@ def _agent_ended(view: JudgeView) -> bool:
     before = (
         message for message in view.transcript if message.role == "user" and message.message < last.message
     )
-    ends = bool(_ENDS.search(last.content) or without_signoff(last.content, goodbye) is not None)
-    return ends and not any(_ENDS.search(message.content) for message in before)
+    ends = _ends(last.content) or without_signoff(last.content, goodbye) is not None
+    return ends and not any(_ends(message.content) for message in before)
+
+
+def _ends(text: str) -> bool:
+    return bids_farewell(text) or _CLOSES.search(text) is not None
 
 
 def score_fields(

@@ -109,3 +109,19 @@ async def test_a_conversation_about_none_of_the_tasks_has_no_score(tmp_path, gua
     assert (fault == "evaluator") == (guards == "guards: mark")
     if fault == "evaluator":
         assert detail == "the user brought up none of the tasks in 6 messages"
+
+
+@pytest.mark.parametrize("guards", ["guards: mark", "guards: off"])
+async def test_goodbyes_in_other_words_end_a_conversation_at_the_second_one(tmp_path, guards):
+    done, asked = await run(
+        tmp_path,
+        srv.say(ASKS),
+        srv.say("Great, thanks, that's all I needed!"),
+        rest=srv.say("You too, bye!"),
+        guards=guards,
+    )
+    assert end_of(done)[:2] == ("signed_off", "none")
+    assert len(asked) == 3
+    said = [(message.role, message.signs_off) for message in done.of("message_completed")]
+    assert said[-1] == ("user", True), "the second is not sent"
+    assert said.count(("assistant", False)) == 3
