@@ -97,6 +97,18 @@ class GuardResult(_Part):
     detail: str
 
 
+class UserFaultResult(_Part):
+    """What the simulated user did wrong in a message."""
+
+    kind: str
+    message: int
+    quote: str
+    """The user's words that show it."""
+    found_by: str
+    """`check` for a guard, otherwise the judge's name."""
+    reason: str
+
+
 class QuoteResult(_Part):
     """A passage that the judge quotes."""
 
@@ -172,6 +184,8 @@ class ConversationResult(_Part):
     average_latency_ms: float | None
     facts: list[FactResult]
     guards: list[GuardResult]
+    user_faults: list[UserFaultResult]
+    """What the simulated user did wrong, as guards and, with `scorer.userFaults`, the judge found."""
     tone: Score
     """The judge's rating of the agent's tone; not part of the score."""
     tasks: list[TaskResult]
@@ -401,6 +415,7 @@ def _conversation(talk: Conversation) -> dict[str, Any]:
             "average_latency_ms": talk.average_ms,
             "facts": talk.facts,
             "guards": talk.violations,
+            "user_faults": talk.user_faults,
             "tone": talk.tone,
             "tasks": [_task(task) for task in talk.tasks],
             "unproved": talk.unproved,

@@ -6,6 +6,7 @@ no state themselves, so that a value is the same wherever it is shown. Values ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,6 +52,7 @@ from bioeval_tui.report.findings import (
     SetupFailed,
     Side,
     SideScore,
+    UserErred,
     WasResumed,
 )
 from bioeval_tui.report.formats.registry import TARGET
@@ -137,7 +139,7 @@ class ConversationResult:
     What was recorded of it is here as it was recorded: `messages`, the events `scored`, `ended` and `verdict` (None for
     one that did not come), the last `checks` of each assertion and, by index, those of the end (`final_checks`) and of
     every turn (`timelines`), the `facts` that the user gave, `request_failures` and how many of them count against the
-    agent (`failures`), `violations` of the user's rules, graded `submissions`, the `record` of an imported one, and its `case`.
+    agent (`failures`), `violations` of the user's rules, what the user did wrong (`user_faults`), graded `submissions`, the `record` of an imported one, and its `case`.
     """
 
     def __init__(self, run: LoadedRun, talk: ConversationState) -> None:
@@ -158,7 +160,7 @@ class ConversationResult:
         self.messages, self.warned = talk.messages, talk.warnings
         self.checks = talk.latest_checks()
         self.final_checks, self.timelines = talk.final_checks, talk.checks
-        self.facts, self.violations = talk.facts, talk.violations
+        self.facts, self.violations, self.user_faults = talk.facts, talk.violations, talk.user_faults
         self.submissions = talk.submissions
         self.request_failures, self.failures = talk.request_failures, talk.failures
         self.latencies_ms = talk.latencies_ms
@@ -632,6 +634,17 @@ class RunResult(LoadedRun):
         return case.words if case else ""
 
     @cached_property
+    def uplift_label(self) -> str:
+        """What the difference between both conditions is called: not the facts' doing where each has its own criteria."""
+        return "difference" if rows.has_own_criteria(self) else "uplift by facts"
+
+    @cached_property
+    def user_faults_words(self) -> str:
+        """How often the simulated user did something wrong, by kind; empty if nothing was found."""
+        found = user_errors(self.talks)
+        return sentence(found) if found else ""
+
+    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the result should know, once each."""
         return tuple(_warnings(self))
@@ -885,7 +898,9 @@ def _new_checks(talk: ConversationResult, turn: int) -> list[Note]:
         if now is None or before is None or now.status == before:
             continue  # what passes from the start says nothing about this turn
         words = {"passed": "now holds", "failed": "no longer holds", "not_measured": "could not be measured"}
-        notes.append(Note("check", f"“{now.title}” {words[now.status]}"))
+        notes.append(
+            Note("check" if now.status == "passed" else "failure", f"“{now.title}” {words[now.status]}")
+        )
     return notes
 
 
@@ -975,12 +990,24 @@ def _warnings(run: RunResult) -> list[str]:
                 f"{run.state.condition_title(talk.key.condition)}, {talk.trial_words}"
             )
     found += [seen_in(where, line) for line, where in shared.items()]
+    if erred := user_errors(run.talks):
+        found.append(sentence(erred))
     found += map(str, run.problems)
     if run.state.resumed:
         found.append(sentence(WasResumed(run.state.resumed)))
     if run.state.unknown:
         found.append(sentence(NewerEvents(tuple(sorted({event.kind for event in run.state.unknown})))))
     return list(dict.fromkeys(found))
+
+
+def user_errors(talks: Sequence[ConversationState]) -> UserErred | None:
+    """Return how often the simulated user did something wrong, the most frequent kind first; None if nothing was found."""
+    faults = [(talk.key, fault) for talk in talks for fault in talk.user_faults]
+    if not faults:
+        return None
+    kinds = Counter(fault.kind for _, fault in faults)
+    judged = sum(fault.found_by != "check" for _, fault in faults)
+    return UserErred(len({key for key, _ in faults}), len(talks), tuple(kinds.most_common()), judged)
 
 
 def _troubles(talk: ConversationState) -> list[str]:

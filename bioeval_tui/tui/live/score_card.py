@@ -250,7 +250,7 @@ class ScoreCard(Dialog[CardEvidence]):
             ("mean of both     ", "$quiet"),
             (mean, "bold"),
             "\n" if self._roomy else "   ",
-            ("uplift by facts  ", "$quiet"),
+            (f"{self._result.uplift_label:<15}  ", "$quiet"),
             paint(uplift),
         )
 

@@ -184,6 +184,8 @@ def notes(result: RunResult) -> list[Cell]:
     ]
     if result.no_uplift:
         found.append(Cell(result.no_uplift, "warn"))
+    if result.user_faults_words:
+        found.append(Cell(result.user_faults_words, "warn"))
     unmeasured: dict[str, list[str]] = {}
     for held in result.conversations:
         if held.is_scored and held.score is None:
@@ -535,7 +537,7 @@ def as_text(result: RunResult, trial: TrialResult) -> str:
     lines += [f"{name}\t{value}" for name, value in headline(result, trial)]
     lines += [
         f"mean of both\t{mean(result, trial)}",
-        f"uplift by facts\t{total_uplift(result, trial).text}",
+        f"{result.uplift_label}\t{total_uplift(result, trial).text}",
         "\t".join(["", *map(result.condition_name, trial.conditions), *(["uplift"] if compared else [])]),
     ]
     for row in rows(result, trial):
