@@ -15,13 +15,13 @@ from functools import cache
 from pathlib import Path
 
 from bioeval_tui.evaluation.guards.transcripts import Hit, check_transcripts
+from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.uncertainty import share_interval
 
 DATA = Path(__file__).parent.parent / "tests" / "golden" / "guards"
 CRAFT = DATA / "craft-md-gpt4.jsonl"
 TAU = DATA / "tau-bench-gpt-4o-airline.jsonl"
 SMOLLM = DATA / "smollm2.jsonl"
-ROLE_RULES = ("leak", "out_of_role", "role_swap")
 Key = tuple[str, int]
 
 
@@ -61,7 +61,7 @@ def effects(path: Path) -> dict[Key, set[str]]:
     found: defaultdict[Key, set[str]] = defaultdict(set)
     with path.open("rb") as lines:
         for hit in check_transcripts(lines, path.name):
-            if isinstance(hit, Hit):
+            if isinstance(hit, Hit) and hit.rule != "non_answer":  # read by hand: see docs/guards.md
                 found[hit.id, hit.message].add(hit.effect)
     return found
 

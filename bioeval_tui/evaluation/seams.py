@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from bioeval_tui.errors import UnavailableError
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.record.events import Fault
+from bioeval_tui.record.events import Fault, UserFault
 from bioeval_tui.record.names import Condition, Peer, Role
 
 
@@ -236,8 +236,21 @@ class JudgeView:
     state_after: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ListedFaults:
+    """What a judge says that the simulated user did wrong, and how many entries were refused: no such words, or no such kind."""
+
+    faults: tuple[UserFault, ...] = ()
+    refused: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
 class Judge(Protocol):
-    """Scores a finished transcript. Raises `NotMeasuredError` if it cannot."""
+    """Scores a finished transcript. Raises `NotMeasuredError` if it cannot.
+
+    It may also have `async def user_faults(self, view: JudgeView) -> ListedFaults`, which `scorer.userFaults` asks for.
+    """
 
     identity: str
 
@@ -269,13 +282,15 @@ class GraphSnapshot:
 class Violation:
     """A guard's finding about an evaluator's message. `note` tells the evaluator what to change.
 
-    A `void` message is not sent, and the evaluator tries again. A marked one is sent unchanged.
+    A `void` message is not sent, and the evaluator tries again. A marked one is sent unchanged. `quote` are the words
+    that show it; empty if the whole message does.
     """
 
     rule: str
     detail: str
     note: str
     effect: Literal["mark", "void"] = "void"
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)

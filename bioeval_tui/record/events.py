@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role
 from bioeval_tui.record.spans import AgentSpan
+from bioeval_tui.text import clean_line, shorten
 
 SCHEMA_VERSION = 2
 """Version 2 added the run's options and the authors of events; recordings of version 1 open unchanged."""
@@ -437,10 +438,30 @@ class FactDisclosed(EventBase):
     asked: bool
 
 
+ROLE_RULES = ("leak", "out_of_role", "role_swap")
+"""The kinds of faults with which a simulated user leaves its role."""
+
+
+class UserFault(BaseModel):
+    """What a simulated user did wrong, in a message that was sent or was to be sent.
+
+    `kind` is a guard's rule or one of the judge's kinds; `found_by` is `check`, or the judge's name. `quote` are the
+    user's words in that message.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    kind: str
+    message: Place
+    quote: str
+    found_by: str = "check"
+    reason: str = ""
+
+
 class EvaluatorViolated(EventBase):
     """A guard found a violation in the simulated user's message.
 
-    `mark`: the message was sent as it is. `void`: it was not, and `mended` says whether the second try was.
+    `mark`: the message was sent as it is. `void`: it was not, and `mended` says whether the second try was. `quote` are
+    its words that show it; empty if the whole message does.
     """
 
     kind: Literal["evaluator_violated"] = "evaluator_violated"
@@ -450,6 +471,13 @@ class EvaluatorViolated(EventBase):
     content: str
     mended: bool = False
     effect: Literal["mark", "void"] = "void"
+    quote: str = ""
+
+    @property
+    def as_fault(self) -> UserFault:
+        """The finding as a fault of the user, with the words that show it."""
+        quote = self.quote or shorten(clean_line(self.content), 200)
+        return UserFault(kind=self.rule, message=self.message, quote=quote, reason=self.detail)
 
     @property
     def outcome(self) -> str:
@@ -592,6 +620,10 @@ class TranscriptScored(EventBase):
     tokens_out: Tokens | None = None
     prompts: dict[str, str] = Field(default_factory=dict)
     """Hashes of the prompts of a later judge, if they differ from those of `RunStarted`."""
+    user_faults: tuple[UserFault, ...] = ()
+    """What the judge says that the simulated user did wrong, each with words of the user that are in the conversation."""
+    user_faults_refused: Place = 0
+    """How many more the judge listed, with words that are not there, or of no known kind."""
 
     @property
     def unproved(self) -> int:

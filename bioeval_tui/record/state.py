@@ -182,6 +182,14 @@ class ConversationState:
         """The evaluator's violations, in order."""
         return [violation for message in self.messages for violation in message.violations]
 
+    @property
+    def user_faults(self) -> list[events.UserFault]:
+        """What the simulated user did wrong: what checks found and then, where they did not, what the judge did."""
+        checked = [violation.as_fault for violation in self.violations]
+        found = {(fault.kind, fault.message) for fault in checked}
+        judged = self.verdict.user_faults if self.verdict is not None else ()
+        return [*checked, *(fault for fault in judged if (fault.kind, fault.message) not in found)]
+
     def message(self, number: int) -> MessageState | None:
         """Return the message of that number, or None."""
         if 0 < number <= len(self.messages) and self.messages[number - 1].message == number:

@@ -99,6 +99,18 @@ class GuardResult(_Part):
     detail: str
 
 
+class UserFaultResult(_Part):
+    """What the simulated user did wrong in a message."""
+
+    kind: str
+    message: int
+    quote: str
+    """The user's words that show it."""
+    found_by: str
+    """`check` for a guard, otherwise the judge's name."""
+    reason: str
+
+
 class QuoteResult(_Part):
     """A passage that the judge quotes."""
 
@@ -174,6 +186,8 @@ class ConversationResult(_Part):
     average_latency_ms: float | None
     facts: list[FactResult]
     guards: list[GuardResult]
+    user_faults: list[UserFaultResult]
+    """What the simulated user did wrong, as guards and, with `scorer.userFaults`, the judge found."""
     tone: Score
     """The judge's rating of the agent's tone; not part of the score."""
     tasks: list[TaskResult]
@@ -409,6 +423,7 @@ def _conversation(talk: ConversationState) -> ConversationResult:
             "average_latency_ms": scored.average_latency_ms if scored else None,
             "facts": talk.facts,
             "guards": talk.violations,
+            "user_faults": talk.user_faults,
             "tone": verdict.tone if verdict else None,
             "tasks": [_task(task) for task in verdict.tasks] if verdict else (),
             "unproved": verdict.unproved if verdict else 0,

@@ -451,6 +451,17 @@ class NeverAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class UserErred:
+    """In how many of the conversations the simulated user did something wrong, and how often, by kind."""
+
+    conversations: int
+    of: int
+    kinds: tuple[tuple[str, int], ...]
+    judged: int
+    """How many of these only the judge found."""
+
+
+@dataclass(frozen=True, slots=True)
 class WasResumed:
     """A run that was interrupted and resumed."""
 
@@ -465,7 +476,7 @@ class NewerEvents:
 
 
 RunFinding = (
-    RunLead | SameStart | NoUplift | NoMean | SeedNotApplied | SetupFailed | NotScored | NeverAsked | WasResumed | NewerEvents
+    RunLead | SameStart | NoUplift | NoMean | SeedNotApplied | SetupFailed | NotScored | NeverAsked | UserErred | WasResumed | NewerEvents
 )  # fmt: skip
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report import rows
@@ -129,19 +130,30 @@ def _rows(told: Realism) -> list[MannerRow]:
 def _transcript(run: LoadedRun, talk: ConversationState, condition: Condition) -> UserTranscript:
     """Return the sent messages without the greeting, which is drawn from the job."""
     greeting = run.started.source is None
-    messages = [
-        (message.role, message.text)
+    sent = [
+        message
         for message in talk.messages
         if talk.sent(message) and not (greeting and message.message == 1) and not message.operator
     ]
+    messages = [(message.role, message.text) for message in sent]
     facts = talk.case.facts if talk.case is not None else run.state.job.get("facts") or ()
     target = run.state.job.get("target")
     names = {message.speaker for message in talk.messages}
     names |= {str(target[key]) for key in ("user", "chatbot") if isinstance(target, dict) and target.get(key)}
     told = tuple(map(str, facts)) if condition == "supplied" else ()
     evaluator = run.state.job.get("evaluator")
-    checked = not isinstance(evaluator, dict) or evaluator.get("guards") != "off"
-    return UserTranscript(messages, told, tuple(sorted(names - {"user", "agent"})), checked)
+    found: Collection[int] | None
+    if not greeting:
+        # Imported only for a foreign file, on which no guard ran: it takes a tenth of a second.
+        from bioeval_tui.evaluation.guards.transcripts import out_of_role
+
+        found = out_of_role(messages)
+    elif isinstance(evaluator, dict) and evaluator.get("guards") == "off":
+        found = None
+    else:
+        faulty = {fault.message for fault in talk.user_faults if fault.kind in ROLE_RULES}
+        found = [place for place, message in enumerate(sent) if message.message in faulty]
+    return UserTranscript(messages, told, tuple(sorted(names - {"user", "agent"})), found)
 
 
 def manner_dicts(found: Sequence[RunManner]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ no state themselves, so that a value is the same wherever it is shown. Values ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from bioeval_tui.record.events import (
     ScorePart,
     SubmissionGraded,
     TaskScored,
+    UserFault,
 )
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.reviews import ReviewedScores
@@ -49,6 +51,7 @@ from bioeval_tui.report.findings import (
     SetupFailed,
     Side,
     SideScore,
+    UserErred,
     WasResumed,
 )
 from bioeval_tui.report.formats.registry import TARGET
@@ -217,6 +220,8 @@ class ConversationResult:
     """The agent's response times."""
     answers: tuple[tuple[int, int, float | None], ...]
     """Number, turn and response time in ms of each of the agent's messages."""
+    user_faults: tuple[UserFault, ...]
+    """What the simulated user did wrong."""
     gains: tuple[Gain, ...]
     """What would raise its score, the largest gain first."""
     steps: tuple[tuple[int, float], ...]
@@ -496,6 +501,12 @@ class RunResult:
         return case.words if case else ""
 
     @cached_property
+    def user_faults_words(self) -> str:
+        """How often the simulated user did something wrong, by kind; empty if nothing was found."""
+        found = user_errors(self._run.talks)
+        return sentence(found) if found else ""
+
+    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the result should know, once each."""
         return tuple(_warnings(self._run))
@@ -650,6 +661,7 @@ def _conversation(state: RunState, talk: ConversationState) -> ConversationResul
         request_failures=tuple(talk.request_failures),
         failures=talk.failures,
         facts=tuple(talk.facts),
+        user_faults=tuple(talk.user_faults),
         latency=rows.latency(state, condition, trial),
         answers=tuple((m.message, m.turn, m.latency_ms) for m in talk.messages if m.role == "assistant"),
         gains=tuple(gains(state, talk)),
@@ -866,12 +878,24 @@ def _warnings(run: LoadedRun) -> list[str]:
                 f"{run.state.condition_title(talk.key.condition)}, {talk.trial_words}"
             )
     found += [seen_in(where, line) for line, where in shared.items()]
+    if erred := user_errors(run.talks):
+        found.append(sentence(erred))
     found += map(str, run.problems)
     if run.state.resumed:
         found.append(sentence(WasResumed(run.state.resumed)))
     if run.state.unknown:
         found.append(sentence(NewerEvents(tuple(sorted({event.kind for event in run.state.unknown})))))
     return list(dict.fromkeys(found))
+
+
+def user_errors(talks: Sequence[ConversationState]) -> UserErred | None:
+    """Return how often the simulated user did something wrong, the most frequent kind first; None if nothing was found."""
+    faults = [(talk.key, fault) for talk in talks for fault in talk.user_faults]
+    if not faults:
+        return None
+    kinds = Counter(fault.kind for _, fault in faults)
+    judged = sum(fault.found_by != "check" for _, fault in faults)
+    return UserErred(len({key for key, _ in faults}), len(talks), tuple(kinds.most_common()), judged)
 
 
 def _troubles(talk: ConversationState) -> list[str]:

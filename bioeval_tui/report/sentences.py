@@ -319,6 +319,13 @@ def _(found: of.NeverAsked) -> str:
 
 
 @write.register
+def _(found: of.UserErred) -> str:
+    kinds = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in found.kinds)
+    judged = f" ({found.judged} found by the judge)" if found.judged else ""
+    return f"the simulated user erred in {found.conversations} of {plural(found.of, 'conversation')}: {kinds}{judged}"
+
+
+@write.register
 def _(found: of.WasResumed) -> str:
     return f"the run was interrupted and resumed {plural(found.times, 'time')}"
 

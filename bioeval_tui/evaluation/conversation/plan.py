@@ -140,6 +140,8 @@ class Parts:
     guard: Guard | None = None
     brings_up_nothing: Callable[[EvaluatorView], bool] = lambda view: False
     """Returns whether a finished conversation is about none of its tasks."""
+    keeps_saying_goodbye: Callable[[EvaluatorView, str], bool] = lambda view, message: False
+    """Returns whether a message only repeats a goodbye, in other words than the sign-off, so that it ends the conversation."""
     find_facts: FindFacts = lambda message, facts, already, known: ()
     asked_for: AskedFor = lambda message, fact: "?" in message
     holds_on_nothing: Callable[[Assertion], bool] = lambda assertion: False

@@ -14,7 +14,7 @@ from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, RubricItem
-from bioeval_tui.evaluation.job.signoff import without_signoff
+from bioeval_tui.evaluation.job.signoff import bids_farewell, without_signoff
 from bioeval_tui.evaluation.judges.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.models.prompting import states_shown
 from bioeval_tui.evaluation.seams import (
@@ -22,6 +22,7 @@ from bioeval_tui.evaluation.seams import (
     Evidence,
     Judge,
     JudgeView,
+    ListedFaults,
     PeerError,
     TaskVerdict,
     TranscriptMessage,
@@ -77,7 +78,12 @@ async def judge_transcript(
         "tokens_in": sum(verdict.tokens_in or 0 for verdict in found) or None,
         "tokens_out": sum(verdict.tokens_out or 0 for verdict in found) or None,
     }
-    warnings = [("verdict_missing", message) for message in missing(found)]
+    listed, problem = await _user_faults(judge, view, limit_s)
+    fields |= {"user_faults": listed.faults, "user_faults_refused": listed.refused}
+    for key, more in (("tokens_in", listed.tokens_in), ("tokens_out", listed.tokens_out)):
+        fields[key] = (fields[key] or 0) + more if more else fields[key]
+    warnings = [("user_faults", problem)] if problem else []
+    warnings += [("verdict_missing", message) for message in missing(found)]
     warnings += [("tone_left_out", verdict.note) for verdict in verdicts if verdict.note]
     unproved = [
         f"the verdict on task {task.task} is unproved: the judge quotes words that are not in the transcript: "
@@ -91,6 +97,24 @@ async def judge_transcript(
         return JudgedTranscript(refused, None, why, "judge", tuple(warnings))
     warnings += [("unproved", message) for message in unproved]
     return JudgedTranscript(fields, tasks, warnings=tuple(warnings))
+
+
+async def _user_faults(judge: Judge, view: JudgeView, limit_s: float) -> tuple[ListedFaults, str]:
+    """Return the judge's list of the simulated user's faults, and why there is none; the score does not depend on it."""
+    ask = getattr(judge, "user_faults", None)
+    if not view.job.scorer.user_faults or view.job.evaluator.kind != "llm" or ask is None:
+        return ListedFaults(), ""
+    try:
+        async with asyncio.timeout(limit_s):
+            found: ListedFaults = await ask(view)
+    except TimeoutError:
+        return ListedFaults(), f"the judge gave no list of the user's faults within {limit_s:g} s"
+    except (PeerError, NotMeasuredError) as error:
+        return (
+            ListedFaults(),
+            f"the judge's list of the user's faults is missing: {clean_line(str(error), 300)}",
+        )
+    return found, ""
 
 
 def _not_judged(judge: Judge, reason: str, fault: Fault) -> JudgedTranscript:
@@ -214,8 +238,8 @@ def _kept_by(view: JudgeView, ended: EndReason) -> Literal["user", "turns", "age
     return "user" if ended == "signed_off" and view.job.compat != "embabel" else None
 
 
-_ENDS = re.compile(
-    r"\b(?:good\s?bye|bye|farewell)\b|\b(?:conversation|chat|session) (?:is|has been) (?:now )?(?:over|closed|ended|finished)\b",
+_CLOSES = re.compile(
+    r"\b(?:conversation|chat|session) (?:is|has been) (?:now )?(?:over|closed|ended|finished)\b",
     re.IGNORECASE,
 )
 
@@ -229,8 +253,12 @@ def _agent_ended(view: JudgeView) -> bool:
     before = (
         message for message in view.transcript if message.role == "user" and message.message < last.message
     )
-    ends = bool(_ENDS.search(last.content) or without_signoff(last.content, goodbye) is not None)
-    return ends and not any(_ENDS.search(message.content) for message in before)
+    ends = _ends(last.content) or without_signoff(last.content, goodbye) is not None
+    return ends and not any(_ends(message.content) for message in before)
+
+
+def _ends(text: str) -> bool:
+    return bids_farewell(text) or _CLOSES.search(text) is not None
 
 
 def score_fields(

@@ -154,7 +154,9 @@ class HeldConversation:
         except BaseException:
             self._unused(utterance)
             raise
-        return self._user_message(utterance.content, utterance=utterance)
+        view = replace(self._view(), job=self.plan.job)
+        over = self.parts.keeps_saying_goodbye(view, utterance.content)
+        return self._user_message(utterance.content, utterance=utterance, over=over)
 
     async def _evaluator_speaks(self) -> Utterance:
         """Return the evaluator's next message; if a guard voids it, ask for another one, once."""
@@ -306,8 +308,11 @@ class HeldConversation:
         *,
         operator: bool = False,
         utterance: Utterance | None = None,
+        over: bool = False,
     ) -> tuple[str, bool]:
         """Record the user's message; return the part to send, and whether it ends the conversation.
+
+        One that is `over` ends it without the sign-off, and is not sent.
 
         The transcript contains only sent messages; the sign-off is kept separately, for assertions.
         """
@@ -317,6 +322,8 @@ class HeldConversation:
         if utterance is None:
             self._message_starts(number, "user", speaker)
         words = without_signoff(content, self.plan.job.evaluator.signoff)
+        if words is None and over:
+            words = ""
         to_send, signs_off = (content, False) if words is None else (words, True)
         given = self._disclosed(content, utterance)
         thought_ms = self._thought_ms if utterance else None
@@ -388,6 +395,7 @@ class HeldConversation:
             content=content,
             mended=mended,
             effect=violation.effect,
+            quote=shorten(clean_line(violation.quote), 200),
         )
 
     def counts_against_agent(self, error: PeerError) -> bool:

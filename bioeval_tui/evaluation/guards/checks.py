@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from bioeval_tui.evaluation.guards.content import early_end, facts_given_away, invention
-from bioeval_tui.evaluation.guards.voice import leak, out_of_role, repetition, role_swap
+from bioeval_tui.evaluation.guards.content import contradiction, facts_given_away, invention
+from bioeval_tui.evaluation.guards.ending import early_end, gave_up, never_ended
+from bioeval_tui.evaluation.guards.voice import leak, non_answer, out_of_role, repetition, role_swap
 from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, Violation
 
@@ -19,8 +20,12 @@ RULES: Mapping[str, str] = {
     "role_swap": "speaks as the assistant",
     "fact_withheld": "says a fact that was withheld from it",
     "fact_unasked": "gives a fact that the agent had not asked for",
-    "early_signoff": "ends while a task has not been brought up",
-    "invention": "makes up a number",
+    "early_signoff": "ends while a task has not been brought up, or instead of an answer",
+    "never_ended": "says goodbye again and again",
+    "gave_up": "gives up what it wanted",
+    "contradiction": "contradicts a fact that it was told",
+    "invention": "makes up a number or a quantity",
+    "non_answer": "answers what it has mentioned, not what it was asked",
     "repetition": "says again what it said before",
 }
 """Every rule, and what breaks it."""
@@ -31,7 +36,11 @@ _GUARDS: tuple[Callable[[EvaluatorView, str], Violation | None], ...] = (
     role_swap,
     facts_given_away,
     early_end,
+    never_ended,
+    gave_up,
+    contradiction,
     invention,
+    non_answer,
     repetition,
 )
 

@@ -1,4 +1,4 @@
-"""Guards for content: disclosed facts, inventions, an early end."""
+"""Guards for content: disclosed facts, inventions, contradictions."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from bioeval_tui.evaluation.guards.common import (
     known_text,
+    last_agent_message,
     said_by,
-    signs_off,
     tasks_told,
     told_text,
     whole_job_text,
     without_signoff,
 )
 from bioeval_tui.evaluation.guards.ledger import asked, asks_for_anything, disclosed
-from bioeval_tui.evaluation.guards.specifics import made_up_numbers
+from bioeval_tui.evaluation.guards.specifics import made_up_numbers, specifics, unknown_quantities
 from bioeval_tui.evaluation.guards.words import content_stems, is_english
 from bioeval_tui.evaluation.seams import EvaluatorView, Violation
 from bioeval_tui.text import clean_line, shorten
@@ -25,15 +25,7 @@ PREFIX = 5
 VERBATIM = 6
 """This many consecutive words of a fact, or all of a shorter one, count as the fact word for word."""
 
-_REQUEST = re.compile(
-    r"\?|\b(?:please|could you|can you|would you|tell me|show me|give me|remind me|i need|i want|i['’]d like|i would like)\b",
-    re.IGNORECASE,
-)
-_FAREWELL = re.compile(
-    r"\b(?:good\s?bye|bye(?:[- ]bye)?|see you|farewell|talk to you later|have a (?:nice|good|great) (?:day|one|evening))\b"
-    r"|\bthat(?:['’]s| is| was|['’]ll be) (?:all|everything)(?: (?:i|for)\b|[.!]|$)",
-    re.IGNORECASE,
-)
+_SIDE = re.compile(r"\b(?P<side>left|right)(?:[- ]sided)? (?P<part>[a-z]{3,})\b")
 _ASKING_WORDS = frozenset(
     ["ask", "reque", "tell", "find", "get", "let", "see", "assis", "agent", "chatb", "bot", "user", "wheth"]
 )
@@ -65,14 +57,18 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
 
 
 def invention(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a number that is neither in the job nor in the conversation.
+    """Find a number, or a quantity with its unit, that is neither in the job nor in the conversation.
 
     Without tasks and facts, inventions cannot be recognised.
     """
     if not view.job.tasks and not view.job.facts:
         return None
-    new = made_up_numbers(without_signoff(view, text), whole_job_text(view))
-    if not new:
+    words, known = without_signoff(view, text), whole_job_text(view)
+    unknown, meant = unknown_quantities(words, known)
+    numbers = [one for one in made_up_numbers(words, known) if one not in {each.key for each in meant}]
+    quantities = [one.shown for one in unknown]
+    new = [*(one for one in numbers if not any(one in shown for shown in quantities)), *quantities]
+    if not new or contradiction(view, text):
         return None
     named = ", ".join(f"“{clean_line(one, 60)}”" for one in new[:3])
     return Violation(
@@ -80,28 +76,42 @@ def invention(view: EvaluatorView, text: str) -> Violation | None:
         f"makes up {named}",
         f"You made up {named}. Nobody told you that. Where you do not know, say so, or leave it to the chatbot.",
         "mark",
+        new[0],
     )
 
 
-def early_end(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a goodbye while a task has not been brought up."""
-    if not signs_off(view, text) and not _FAREWELL.search(text):
+def contradiction(view: EvaluatorView, text: str) -> Violation | None:
+    """Find a quantity, or a left or right side, that differs from what a fact says about the same thing."""
+    if not view.facts:
         return None
-    if not is_english(known_text(view)):
-        return None
-    left = untouched_tasks(view, text)
-    requests = sum(
-        bool(_REQUEST.search(said)) for said in [*said_by(view, "user"), without_signoff(view, text)]
-    )
-    if not left or requests >= len(tasks_told(view)):
-        # As many requests as tasks: the last may use other words than the task.
-        return None
-    task = shorten(clean_line(view.job.tasks[left[0] - 1].task), 80)
+    words = without_signoff(view, text)
+    about = content_stems(f"{words}\n{last_agent_message(view)}")
+    known = whole_job_text(view)
+    for one in unknown_quantities(words, known)[0]:
+        for fact in view.facts:
+            theirs = [
+                other for other in specifics(fact) if other.kind == "quantity" and other.unit == one.unit
+            ]
+            if theirs and content_stems(fact) & about:
+                return _contradicts(one.shown, fact)
+    for match in _SIDE.finditer(words.lower()):
+        side, part = match["side"], match["part"]
+        other = f"{'right' if side == 'left' else 'left'} {part}"
+        if f"{side} {part}" not in known.lower():
+            for fact in view.facts:
+                if other in fact.lower():
+                    return _contradicts(match.group(), fact)
+    return None
+
+
+def _contradicts(said: str, fact: str) -> Violation:
+    said, fact = clean_line(said, 60), shorten(clean_line(fact), 80)
     return Violation(
-        "early_signoff",
-        f"ends while task {left[0]} has not been brought up: “{task}”",
-        f"You said goodbye too early. You have not yet brought up: {task}. Bring it up now.",
+        "contradiction",
+        f"says “{said}”, but was told: “{fact}”",
+        f"You said “{said}”, but you know this: {fact}. Say only what you know.",
         "mark",
+        said,
     )
 
 

@@ -4,6 +4,7 @@ playing its role."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import takewhile
 
 from bioeval_tui.evaluation.guards.common import last_agent_message, sentences, told_text, word_count
@@ -99,6 +100,47 @@ _TALK = re.compile(
     r"|\byou (?:can't|cannot|must not|shouldn't|should not) take (?!my|me|any|an?|card|cash|payment|credit|that)",
     re.IGNORECASE,
 )
+_CUSTOMER_S = r"(?:reservation|booking|order|profile|account|membership|user id|itinerary|trip|flight|refund|payment|passenger|baggage|certificate|gift card|travel certificate|request|details|records?)"
+_OF_A_HELPER = re.compile(
+    # a helper at work: what it found, does and needs
+    rf"\b(?:i(?:'ve| have)?|we(?:'ve| have)?) (?:found|located|retrieved|reviewed|checked|updated|processed|pulled up|cancell?ed|modified|changed|upgraded|added|applied) (?:\w+ ){{0,3}}?(?:your {_CUSTOMER_S}|(?:available |direct |nonstop |matching )*(?:flights|options|reservations))\b"
+    rf"|(?:{_CAN}|\blet me|\bi need to|{_IM} (?:going|able) to) (?:\w+ ){{0,2}}?(?:look up|check|process|proceed|upgrade|cancel|modify|change|update|retrieve|locate|access|find|confirm|review|verify|offer|search|assist|help|explain|calculate|book|transfer|connect)\b[^.?!]{{0,40}}\b(?:your|for you|(?:help|assist|transfer|connect) you)\b"
+    rf"|\byour {_CUSTOMER_S}s?(?: \w+)? (?:has|have|is|are|was|were|will be|can|cannot|can't|includes?|shows?|does|do)\b|\b(?:with|for|of|in|on|to|modify|cancel|change|provide|confirm) your (?:\w+ ){{0,2}}?{_CUSTOMER_S}\b"
+    r"|\bwhat changes would you like\b|\bplease (?:hold on|let me know (?:if you|which|what|how you|your)|confirm (?:if|whether|your|by|to proceed))\b|\bfeel free to\b|\bto (?:proceed|confirm)(?: with [^,.?!]{{1,40}})?, (?:could|please|i(?:'ll)? need|here)\b"
+    rf"|\b(?:the|this) (?:reservation|booking|refund|cancell?ation|flight)(?: with [^.?!]{{1,30}})? (?:has been|have been|will be) (?:successfully )?(?:cancell?ed|processed|updated|modified|booked|issued|refunded|upgraded)\b|\byou are (?:allowed|eligible|entitled|confirmed)\b|\bi (?:can only|will|'ll) proceed with\b|\b(?:could|can) you please (?:provide|specify|confirm) (?:the|which|whether|if|me with the)\b|\bit (?:seems|appears|looks like)(?: that)? there (?:are|is) no\b|\bmight find (?:the|your)\b|\bi need (?:the|your) (?:user|reservation|booking|order|reason|details)\b"
+    r"|\bwould you (?:like|prefer) to\b|\bdo you (?:want to proceed|confirm|wish to)\b|\bhere (?:are|is) (?:your|some) (?:\w+ ){0,2}?(?:details|options|flights|summary|information|breakdown|reservations?)\b"
+    r"|\bfor (?:your )?(?:security|privacy|verification) (?:purposes|reasons)\b|\bunfortunately, (?:your|the reservation|basic economy|i (?:can't|cannot|am unable))\b"
+    r"|\bi(?:'ll| will) need (?:to know|the following|your|both|to check)\b|\bto (?:proceed|determine|provide|process|complete|assist)\b[^.?!]{0,80}, (?:i|could|you)\b|\bonce you (?:provide|have (?:the|these|this|your)|confirm)\b|\bif you (?:would|'d) like to\b|\byou would like to\b"
+    r"|\blooking forward to (?:assist|help)ing\b|\bi(?:'m| am) unable to (?:assist|remove|process|offer|locate)\b|\byou (?:will|may|might) (?:need|have|want) to (?:contact|speak|provide|reach|cancel|consider)\b"
+    r"|\bi recommend (?:contacting|speaking|checking|reaching)\b|\bplease (?:check|contact) (?:your|customer|with)\b|\bupdated (?:booking|reservation) details\b"
+    # a clinician at work
+    r"|\bwhat(?:'s| is| are) your (?:age|sex|gender|name|occupation|job|height|weight|symptoms?)\b|\b(?:has|have|is|does|did|was) the patient\b|\bare you able to (?:pass|move|walk|bend|swallow|sleep|eat|stand|lift|perform)\b"
+    r"|\byour (?:\w+'s (?:condition|symptoms?|history)|(?:family|medical|travel|sexual|menstrual|smoking)(?:'s)? (?:\w+ )?history|immediate family|close (?:family|relatives)|family members?|(?:child|baby|son|daughter)(?:'s)? (?:been|had|have|has|experienc\w+|eat\w*|sleep\w*))\b"
+    r"|\b(?:has|have|is|does|did) your (?:\w+ ){1,2}?(?:been|had|have|experienced?|experiencing|shown?|noticed?|developed)\b"
+    r"|^(?:\W*\w+(?: \w+){0,3}[,.:] )?(?:and |also,? |additionally,? )?(?:have|had|did|are|were|do) (?:you|he|she|they|any(?:one)? (?:in|of) your \w+)(?: or (?:your|anyone|any) (?:\w+ ){0,3}?\w+)?(?: (?:ever|also|recently|currently|usually|typically|often|now))* (?:been|had|have any (?:history|other|pain|fever|difficult|trouble|sensitiv|swell|discharge|allerg|known|medical|recent|cough|associat|chest|joint|pre)|experienc\w*|notic\w*|felt|feel|drink|drank|eat|eaten|smok\w*|travel\w*|consum\w*|tak(?:e|en|ing) any|undergo\w*|exposed|suffer\w*|recall|sleep\w*|us(?:e|ed|ing) any|sexually|pregnant|vaccinated|in contact|in pain|monitor\w*|live|sustain\w*)"
+    r"|\b(?:can|could|would) you (?:please )?(?:\w+ly )?(?:describe|elaborate|quantify|rate|specify|clarify|tell me(?: more)?(?: about| if| when| how| where| whether)?|provide more|explain|point)\b[^?]{0,80}\b(?:pain|symptoms?|cough|rash|spots?|fever|swelling|episodes?|headaches?|lesions?|discharge|bleeding|attacks?|appearance|it feels|feel|they look|affected|discomfort|color|sensation|vomit\w*|stools?|recently|severity|nature|location|onset)\b",
+    re.IGNORECASE,
+)
+_ASKS_BACK = re.compile(
+    # a question about what the other has or did, where the other had just asked; not what a customer asks a helper
+    r"^(?:[^?]{0,80}[,.!:] )?(?:and |also,? |additionally,? |lastly,? )?(?:(?:have|had|did|do|are|were) you(?! (?:have (?:any|a|an|other|more|the) (?:\w+ )?(?:flights?|options?|seats?|update|information|direct|cheaper|earlier|availab\w*|policy|idea|appointments?)"
+    r"|find|found|check\w*|see|seen|know|need|want|offer|think|able|sure|saying|confirm|accept|get|got|help|mean|receiv\w*|process\w*|say|there|still|certain|available|going|done|mind|provide|recommend|suggest|believe|heard|cancel\w*|book\w*|chang\w*|updat\w*|a|an|the)\b)"
+    r"|(?:has|have|is|does|did|was|had) (?:he|she|these (?:\w+ )|those (?:\w+ )|your (?:child|baby|son|daughter|partner|family|parents?))\b).*\?\W*$"
+    r"|\bhave you (?:recently |ever )?(?:started|been|had|gotten|taken|changed|noticed)\b.*\?\W*$|\byour (?:recent )?(?:clinical|test|lab) (?:findings|results)\b|\byour (?:daily (?:life|activities|routine)|life that)\b",
+    re.IGNORECASE,
+)
+_ASKS_ABOUT_BODY = re.compile(
+    # the clinician's question about the other's body, without a word for whose it is
+    r"^(?:\W*\w+(?: \w+){0,4}[,.!:] ){0,2}(?:and |also,? |additionally,? |lastly,? )?(?:(?:is|are|was|were) (?:there|the|it|they|these|this|those)\b|(?:has|have|does|do|did|had) (?:the|it|they|there|these|this|any|anything|anyone|that)\b|(?:how|when|where|what|which)\b|any\b)"
+    r"(?=.*\b(?:pain\w*|symptoms?|fevers?|chills|cough\w*|rash\w*|spots?|swell\w*|swollen|red(?:ness)?|discharge|bleed\w*|blood\w*|lumps?|lesions?|stools?|urin\w*|nausea|vomit\w*|diarrhea|appetite|itch\w*|"
+    r"tender\w*|numb\w*|tingl\w*|weak\w*|headaches?|episodes?|infections?|injur\w*|surger\w*|illness\w*|family|history|medications?|sores?|moles?|periods?|joints?|stiff\w*|breath\w*|dizz\w*|vision|hearing|throat|skin|"
+    r"muscles?|weight|sleep|fatigue|color|texture|size|triggers?|activit\w*|better|worse|constant|sharp|dull|contagious|sick|condition|conditions|diseases?|disorders?|allerg\w*|patch\w*|discomfort|sensation|results?|tests?|scans?|imaging|trauma|rest|relief|gas|legs?|foot|feet|arms?|hands?|eyes?|ears?|chest|back|age|milestones|treatments?|movements?|drink\w*|alcohol|smok\w*)\b).*\?\W*$",
+    re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"\b(?:i|i'[a-z]+|my|me|mine|myself|we|our|us|normal|dangerous|serious|contagious|side effects?|treat\w*|safe|should|cost|mean|recommend\w*|suggest\w*)\b",
+    re.IGNORECASE,
+)
 _ANSWER = re.compile(
     rf"{_IM} (?:not able|unable) to answer your\b|\bi (?:can't|cannot) answer your\b", re.IGNORECASE
 )
@@ -116,9 +158,12 @@ def speaks_as_assistant(view: EvaluatorView, text: str) -> tuple[str, bool]:
     and no other sentence says anything.
     """
     first, theirs, others, certain = "", 0, 0, False
-    refuses = offers_help(last_agent_message(view))
-    for sentence in sentences(text.replace("’", "'")):
-        part = " ".join(sentence.split())  # optional words between long spaces would take quadratic time
+    last = last_agent_message(view)
+    refuses = offers_help(last)
+    parts = [
+        " ".join(part.split()) for part in sentences(text.replace("’", "'"))
+    ]  # long runs of spaces are slow
+    for part in parts:
         plain = _CERTAIN.search(part)
         found = plain or _TALK.search(part) or (_ANSWER.search(part) if refuses else None)
         certain = certain or plain is not None
@@ -126,7 +171,30 @@ def speaks_as_assistant(view: EvaluatorView, text: str) -> tuple[str, bool]:
             first, theirs = first or found.group().strip(), theirs + 1
         elif word_count(part) > FILLER and not _NEUTRAL.search(part):
             others += 1
-    return first, (certain and theirs > others) or (theirs > 1 and not others)
+    is_certain = (certain and theirs > others) or (theirs > 1 and not others)
+    return first or _helpers_words(parts, last), is_certain
+
+
+def _helpers_words(parts: Sequence[str], last: str) -> str:
+    """Return what only a helper at work would say, in a message without a word about the person's own matters."""
+    theirs = sum(_OF_A_HELPER.search(part) is not None for part in parts)
+    # "I see." says nothing of the person
+    own = sum(
+        word_count(part) > FILLER and bool(_OWN.search(part)) and not _OF_A_HELPER.search(part)
+        for part in parts
+    )
+    if own and own >= theirs:
+        return ""
+    for part in parts:
+        if found := _OF_A_HELPER.search(part):
+            return found.group().strip()
+        if (
+            "?" in last
+            and not offers_help(last)
+            and (_ASKS_BACK.search(part) or _ASKS_ABOUT_BODY.search(part))
+        ):
+            return part
+    return ""
 
 
 # Sources that only a prompt has, and "the case", which people speak of, too.
@@ -230,12 +298,27 @@ _AS_MACHINE = re.compile(
     r"|\b(?:in|for|of)\s+this\s+(?:simulation|role-?\s?play|exercise)\b",
     re.IGNORECASE,
 )
+_ACTS = (
+    r"(?:sigh|nod|shake|smile|frown|pause|cough|shrug|laugh|chuckle|wince|grimace|hesitate|clear|rub|point|scratch|cry|cries|sniff|sniffle|groan"
+    r"|whisper|lean|look|take|think|hold|clutch|breathe|blink|gulp|fidget|stare|shift|glance|type|typing|sip|swallow|grin|wipe|mumble|mutter|voice"
+    r"|silence|tear|beat|wink|settle|gesture)(?:s|es|ed|ing)?"
+)
+_STAGE = re.compile(
+    rf"[*(\[](?:(?:\w+ly|long|short|deep|slight|heavy|brief|a|the)\s+){{0,2}}{_ACTS}\b[^*)\]\n]{{0,60}}[*)\]]"
+    # "*settles into the chair*": of several words, so that it is no emphasis
+    r"|(?<![*\w])\*(?:\w+ly\s+)?[a-z]{2,}(?:s|ing)\s[^*\n]{1,60}\*(?!\*)",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"^\W{0,3}(?:the\s+)?(?:patient|user|person|human|customer)\W{0,3}:\s", re.IGNORECASE)
+_NEXT = r"(?:first|second|third|fourth|next|last|final|previous|other)"
 _FROM_OUTSIDE = re.compile(
-    # A stage direction, a label, the person as "the patient" or "the user"; a doctor or a carer may speak of a patient.
-    r"[*(\[](?:\w+ly\s+)?(?:sighs?|nods?|shakes?|smiles?|frowns?|pauses?|coughs?|shrugs?|laughs?|chuckles?|winces?|grimaces?|hesitates?|clears?|rubs?|points?|scratches|cries|sniffs?|sniffles|groans?|whispers?|leans?|looks?|takes?|thinks?|holds?|clutches|breathes|blinks|gulps|fidgets)\b[^*)\]]{0,60}[*)\]]"
-    r"|^\W{0,3}(?:the\s+)?(?:patient|user|person|human)\W{0,3}:\s"
-    r"|\btask\s+\d+\s+(?:is|has\s+been|was)\s+(?:now\s+)?(?:done|complete|finished)"
-    r"|\bthe\s+patient\s+(?:denies|reports|states|presents|describes|complains|has|is|does|says|mentions|experiences|would|feels)\b"
+    # The user's tasks, and the person as "the patient" or "the user"; a doctor or a carer may speak of a patient.
+    rf"\btask\s+(?:\d+|one|two|three|four|five)\b\W*(?:$|:|(?:(?:is|has\s+been|was|now)\s+){{0,2}}(?:done|complete|finished|dealt))"
+    rf"|\b(?:my|the|of\s+my)\s+{_NEXT}\s+task\b|^\W*{_NEXT}\s+task\b|\b(?:of|all|with)\s+my\s+tasks\b"
+    r"|\b(?:on|now|go(?:ing)?|mov(?:e|ing)|proceed(?:ing)?|continu(?:e|ing)|start(?:ing)?)\s+(?:on\s+)?(?:with|to|for)\s+(?:the\s+|my\s+)?"
+    rf"(?:(?:{_NEXT}\s+)?task\b|{_NEXT}\s+(?:item|thing|point|request|question|topic|one)\s+(?:on|of|in)\s+(?:my|the)\s+list)"
+    r"|\bin\s+(?:this|the)\s+(?:scenario|vignette|role-?\s?play|simulation)\b(?!.*\?\s*$)"
+    r"|\bthe\s+patient\s+(?:denies|reports|states|presents|describes|complains|has|is|does|says|mentions|experiences|would|feels|replies|responds|answers)\b"
     r"|\bas\s+the\s+(?:patient|user)\b",
     re.IGNORECASE,
 )
@@ -268,6 +351,8 @@ def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
             return found.group(), True
         if named is not None and (found := named.search(part)):
             return found.group(), True
+        if found := _STAGE.search(part) or _LABEL.search(part):
+            perhaps = perhaps or found.group()
         found = _FROM_OUTSIDE.search(part)
         if found and not perhaps and not _is_their_word(view, found.group()):
             perhaps = found.group()

@@ -4,7 +4,7 @@ be compared."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -101,6 +101,49 @@ def made_up_numbers(text: str, known: str) -> list[str]:
     return found
 
 
+_HOURS = {"minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0, "month": 730.5, "year": 8766.0}
+SAME_TIME = 0.1
+"""Two lengths of time in different units are the same if they differ by at most this share: 6 weeks, 45 days."""
+
+
+def unknown_quantities(text: str, known: str) -> tuple[list[Specific], list[Specific]]:
+    """Return the quantities with a unit ("5 days", "20 mg") that `known` does not have, and those that it has in other words.
+
+    "72 hours" is known from "3 days", and the sum or difference of two known quantities of one unit is known, too.
+    """
+    ours = [one for one in _measured(text) if one.key not in ("0", "1")]
+    told = _quantities(known) if ours else []
+    unknown = [one for one in ours if not _is_known(one, told)]
+    return unknown, [one for one in ours if one not in unknown]
+
+
+def _quantities(text: str) -> list[Specific]:
+    return [one for one in specifics(text) if one.kind == "quantity"]
+
+
+def _measured(text: str) -> list[Specific]:
+    """Return the quantities with a unit. `time` is left out: "three times" is seldom told as a fact."""
+    found = (one for one in _quantities(text) if one.unit not in ("", "time"))
+    return [one for one in found if one.key.replace(".", "", 1).isdigit()]
+
+
+def _is_known(one: Specific, told: Sequence[Specific]) -> bool:
+    if among(one, told):
+        return True
+    value, scale = float(one.key), _HOURS.get(one.unit)
+    same = [float(other.key) for other in told if other.unit == one.unit and other.key[:1].isdigit()]
+    if any(value in (a + b, abs(a - b)) for index, a in enumerate(same) for b in same[:index]):
+        return True
+    if scale is None:
+        return False
+    others = (
+        (float(t.key) * _HOURS[t.unit])
+        for t in told
+        if t.unit in _HOURS and t.unit != one.unit and t.key[:1].isdigit()
+    )
+    return any(abs(value * scale - other) <= SAME_TIME * other for other in others)
+
+
 def _values(number: str) -> set[float]:
     """Return the possible values of a number: of `1,000` one thousand or one, of `3.4.2027` its three parts."""
     if number.isdecimal():
@@ -145,7 +188,11 @@ _UNITS = {
     "second": "second seconds sec secs",
     "dose": "tablet tablets pill pills capsule capsules puff puffs drop drops",
     "time": "times",
-    "people": "people patients participants subjects samples cells",
+    "people": "people patients participants subjects samples cells passenger passengers",
+    "bag": "bag bags suitcase suitcases",
+    "pack": "pack packs packet packets",
+    "drink": "drink drinks beer beers glass glasses",
+    "cigarette": "cigarette cigarettes",
     "money": "€ $ £ euro euros dollar dollars pounds",
 }
 _UNIT_OF = {spelled: unit for unit, spellings in _UNITS.items() for spelled in spellings.split()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -11,6 +12,7 @@ from bioeval_tui.evaluation.guards.checks import RULES, check
 from bioeval_tui.evaluation.guards.common import sentences
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
+from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.record.importing.json_reading import line_value
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.text import clean, clean_line
@@ -62,6 +64,16 @@ def check_transcripts(lines: BinaryIO, name: str) -> Iterator[Hit | InputError |
             totals.bad_lines += 1
             yield InputError(f"{clean_line(name, 200)}, line {number}: {problem}")
     yield totals
+
+
+def out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
+    """Return the places (from 0) of the user's messages, of (role, text) in order, that leave the role."""
+    lines = [
+        {"role": role if role in ("user", "assistant") else "system", "content": text}
+        for role, text in messages
+    ]
+    found = (hit for hit in _hits(json.dumps({"messages": lines}).encode(), 1, GuardTotals()))
+    return frozenset(hit.message - 1 for hit in found if hit.rule in ROLE_RULES)
 
 
 def _whole(line: bytes, lines: BinaryIO) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Literal
 
 from bioeval_tui.evaluation.guards.common import (
     are_alike,
@@ -52,6 +53,20 @@ _UNKNOWING = re.compile(
     r"\b(?:(?:do|did|have|can|could)(?:n['’]t| not)|cannot|not sure|no idea|rather not|unsure)\b",
     re.IGNORECASE,
 )
+_SAID = r"(?:mention(?:ed)?|report(?:ed)?|describ(?:ed?|ing)|specif(?:y|ied)|stat(?:ed?|ing)|indicat(?:ed?|ing)|provid(?:ed?|ing)|given?|discuss(?:ed)?|list(?:ed)?|bring up|brought up|disclosed?)"
+_NOT_MENTIONED = re.compile(
+    # "I haven't mentioned any", "I didn't specify that"
+    rf"\bi(?: have|'ve| did| had| do)?(?:n't| not| never)(?: \w+ly| yet| actually| really| ever| yet| even){{0,2}} {_SAID}\b"
+    # "No fever has been mentioned", "there is no mention of"
+    rf"|\b(?:no|any|not|n't|nothing|none|never)\b[^.!?]{{0,80}}\b(?:(?:is|are|was|were|been|being) (?:\w+ly )?(?:mentioned|reported|specified|stated|documented)|mention of)\b"
+    r"|\bnot (?:specifically )?(?:mentioned|specified|stated|documented)\b",
+    re.IGNORECASE,
+)
+_MENTIONED_TO_SOMEBODY = re.compile(
+    rf"\b{_SAID}\b[^.!?]{{0,60}}\b(?:to|with|by) (?:my|a|an|the|him|her|them|anyone|anybody|any|you|our|his|their|me)\b(?! (?:details|information))"
+    r"|\b(?:before|earlier|until now|because|embarrass\w*|asham\w*|afraid)\b",
+    re.IGNORECASE,
+)
 _NOTHING_ABOUT_IT = "Write only the words that the person types, nothing about them."
 
 
@@ -64,13 +79,18 @@ def leak(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> Violat
     words = without_signoff(view, text)
     note = f"You showed your reasoning or your instructions. {_NOTHING_ABOUT_IT}"
     if found := _REASONING.search(words):
-        return Violation("leak", f"shows reasoning: “{shorten(found.group().strip(), 80)}”", note)
+        return Violation(
+            "leak", f"shows reasoning: “{shorten(found.group().strip(), 80)}”", note, quote=found.group()
+        )
     if shared := _prompt_words(view, words, prompt):
         detail = f"says words of the prompt: “{shorten(shared, 80)}”"
-        return Violation("leak", detail, note, "mark" if prompt and prompt.origin == "job" else "void")
+        effect: Literal["mark", "void"] = "mark" if prompt and prompt.origin == "job" else "void"
+        return Violation("leak", detail, note, effect, shared)
     found = _ABOUT_BOTH.search(words)
     if found and found.group().casefold() not in _others_words(view):
-        return Violation("leak", f"sounds like reasoning: “{shorten(found.group(), 80)}”", note, "mark")
+        return Violation(
+            "leak", f"sounds like reasoning: “{shorten(found.group(), 80)}”", note, "mark", found.group()
+        )
     return None
 
 
@@ -88,6 +108,7 @@ def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
         "You spoke of your instructions, not as the person. What you were not told, the person does not know, has not "
         f"noticed or would rather not say. {_NOTHING_ABOUT_IT}",
         "void" if certain else "mark",
+        found.strip(),
     )
 
 
@@ -96,21 +117,42 @@ def role_swap(view: EvaluatorView, text: str) -> Violation | None:
     note = "You spoke as the chatbot. You are the person who asks: say only what this person would type next."
     words = without_signoff(view, text)
     if label := _SPEAKER.search(words):
-        return Violation("role_swap", f"speaks as the assistant: “{label.group().strip()}”", note)
+        return Violation(
+            "role_swap", f"speaks as the assistant: “{label.group().strip()}”", note, quote=label.group()
+        )
     found, certain = speaks_as_assistant(view, words)
     if certain:
-        return Violation("role_swap", f"speaks as the assistant: “{shorten(found, 80)}”", note)
+        return Violation("role_swap", f"speaks as the assistant: “{shorten(found, 80)}”", note, quote=found)
     count = word_count(words)
     theirs = [said for said in said_by(view, "assistant") if word_count(said) >= ECHOED]
     if count >= ECHOED and first_alike(words, theirs, 1.0) is not None:
         return Violation("role_swap", "says a whole message of the agent again", note)
     if found:
-        return Violation("role_swap", f"speaks as the assistant: “{shorten(found, 80)}”", note, "mark")
+        return Violation("role_swap", f"speaks as the assistant: “{shorten(found, 80)}”", note, "mark", found)
     name = re.escape(view.job.target.chatbot)
     if re.search(rf"^\W{{0,3}}{name}\W{{0,3}}:", words, re.IGNORECASE | re.MULTILINE):
         return Violation(
             "role_swap", f"has the agent's name before its words: “{shorten(words, 80)}”", note, "mark"
         )
+    return None
+
+
+def non_answer(view: EvaluatorView, text: str) -> Violation | None:
+    """Find an answer that says what has been mentioned, as a record does, where the agent asked what is so."""
+    if "?" not in last_agent_message(view):
+        return None
+    for part in sentences(without_signoff(view, text).replace("’", "'")):
+        if (found := _NOT_MENTIONED.search(part)) and not _MENTIONED_TO_SOMEBODY.search(part):
+            if speaks_of_prompt(view, text)[0]:
+                return None  # which says more
+            return Violation(
+                "non_answer",
+                f"says what has been mentioned, not what is so: “{shorten(found.group().strip(), 80)}”",
+                "You said what you have mentioned, not what is so. Answer as the person: yes, no, or that you do not know. "
+                f"{_NOTHING_ABOUT_IT}",
+                "mark",
+                found.group().strip(),
+            )
     return None
 
 

@@ -292,6 +292,8 @@ class ScorerConfig(ModelEndpoint):
     """What the judge sees besides the messages: nothing (none), the agent's tool calls (tools), or also events and states (all)."""
     evidence: Literal["mark", "require"] = "mark"
     """What to do with a verdict that quotes words the judge was not shown: mark it (mark), or not measure it (require)."""
+    user_faults: bool = False
+    """Whether the judge also lists, in one more request, what the simulated user did wrong (a model as evaluator only)."""
 
 
 class TelemetryConfig(JobPart):

@@ -1,4 +1,4 @@
-"""The sign-off: the words with which the simulated user ends a conversation."""
+"""The sign-off, with which the simulated user ends a conversation, and goodbyes in other words."""
 
 from __future__ import annotations
 
@@ -34,3 +34,57 @@ def _pattern(signoff: str) -> re.Pattern[str]:
     spelled = (re.sub(f"[{_APOSTROPHES}]", f"[{_APOSTROPHES}]?", re.escape(word)) for word in words)
     between = r"[\W_]+"
     return re.compile(rf"(?<![^\W_]){between.join(spelled)}(?![^\W_])", re.IGNORECASE)
+
+
+_SENTENCES = re.compile(r"(?<=[.!?…])\s+|\n+")
+_FAREWELL = re.compile(
+    r"\b(?:good\s?-?bye|bye(?:[- ]bye)?|farewell|cheerio|so long(?! as)|take care(?! of)|see (?:you|ya)|good night|until next time"
+    r"|(?:talk|speak) (?:to you )?(?:soon|later)|all the best|best wishes"
+    r"|(?<!i )(?<!to )have an? (?:\w+ ){0,2}(?:day|one|evening|night|weekend|week|afternoon|morning|trip|flight)"
+    r"|au revoir|auf wiedersehen|tsch(?:ü|ue)ss|hasta luego|adi[oó]s|arrivederci|ciao|tot ziens)(?!\w)",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"\b(?:you too|same to you|(?:i'm|i am|we're) all set|i'll (?:definitely |certainly )?(?:reach out|be in touch|get back)"
+    r"|that(?:'s| is|'ll be| will be| would be| should be| was) (?:really )?(?:all|everything)(?: (?:i|for)\b|\W*$)"
+    # compliments and wishes
+    r"|you(?:'re| are|'ve been| have been| were) (?:so |very |really |truly |all |the |an? |most |just )*"
+    r"(?:help\w*|kind|great|wonderful|best|amazing|awesome|patient|excellent|lenient|friendly|lifesaver|star)"
+    r"|i (?:hope|wish) (?:it|this|that|you|all|everything))(?!\w)",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(
+    r"\b(?:thank(?:s| you)?|thx|appreciate[ds]?|grateful|cheers|merci|danke|gracias|grazie)\b", re.IGNORECASE
+)
+_ASKS = re.compile(
+    r"[?]|\b(?:please|(?:could|can|would) you|(?<!if )(?<!all )(?<!everything )(?<!what )i(?:'d like| would like| need(?!ed)| want(?!ed))(?! (?:nothing|to thank))|but|also)\b|\d",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+")
+FILLER = 5
+"""A sentence of at most this many words beside a goodbye says nothing: "Great, I will."."""
+LONGEST_GOODBYE = 40
+"""Longer messages, in words, say more than goodbye."""
+
+
+def bids_farewell(text: str) -> bool:
+    """Return whether a message has a word of farewell: in English, or one of a few other languages."""
+    return _FAREWELL.search(text.replace("’", "'")) is not None
+
+
+def says_goodbye(text: str) -> bool:
+    """Return whether a message says goodbye in whatever words, such as "That's all, thank you"."""
+    return bids_farewell(text) or _CLOSING.search(text.replace("’", "'")) is not None
+
+
+def only_goodbye(text: str) -> bool:
+    """Return whether a message says nothing but thanks and goodbye."""
+    plain = text.replace("’", "'")
+    if _ASKS.search(plain) or not (says_goodbye(plain) or _THANKS.search(plain)):
+        return False
+    if len(_WORD.findall(plain[:1000])) > LONGEST_GOODBYE:
+        return False
+    return all(
+        says_goodbye(part) or _THANKS.search(part) or len(_WORD.findall(part)) <= FILLER
+        for part in _SENTENCES.split(plain)
+    )

@@ -11,6 +11,7 @@ from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError, UsageError
 from bioeval_tui.evaluation.job.models import ModelOptions
+from bioeval_tui.evaluation.judges import user_faults
 from bioeval_tui.evaluation.judges.panel import enough
 from bioeval_tui.evaluation.judges.verdicts import (
     Question,
@@ -32,7 +33,7 @@ from bioeval_tui.evaluation.models.prompting import (
 )
 from bioeval_tui.evaluation.models.reasoning import without_reasoning
 from bioeval_tui.evaluation.retry import MODEL_RULE, RetryRule, send
-from bioeval_tui.evaluation.seams import JudgeView, PeerError, TaskVerdict, Verdict
+from bioeval_tui.evaluation.seams import JudgeView, ListedFaults, PeerError, TaskVerdict, Verdict
 from bioeval_tui.evaluation.spending import LimitReachedError
 from bioeval_tui.text import clean_line, shorten
 
@@ -106,6 +107,31 @@ class LLMJudge:
         if not enough(len(asked) - len(failures), len(asked)):
             raise _not_measured(failures, len(asked))
         return [verdict for verdict, _ in found]
+
+    async def user_faults(self, view: JudgeView) -> ListedFaults:
+        """Return the faults of the simulated user that the first model lists, in one request.
+
+        Raises `NotMeasuredError` if its answer cannot be read, `PeerError` if it could not be reached.
+        """
+        model = self._models[0]
+        users = [message.message for message in view.transcript if message.role == "user"]
+        prompt = find_prompt(user_faults.PROMPT, None)
+        told = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
+        messages = [{"role": "system", "content": told}, {"role": "user", "content": user_faults.LIST_ALL}]
+        request = ChatRequest(model, messages, view.job.scorer.in_repeat(1), user_faults.faults_schema(users))
+        async with self._slots:
+            answer = await send(lambda: self._chat.complete(request), self._retries)
+        self._chat.prompt_check.require_whole(answer, model, messages)
+        label = clean_line(model, 100)
+        try:
+            found = user_faults.read_faults(
+                without_reasoning(text_of(answer, "judge")), view.transcript, label
+            )
+        except ValueError as problem:
+            raise NotMeasuredError(
+                f"{label} gave no usable list of the user's faults: {problem}"
+            ) from problem
+        return replace(found, tokens_in=answer.tokens_in, tokens_out=answer.tokens_out)
 
     async def aclose(self) -> None:
         """Close the connections."""

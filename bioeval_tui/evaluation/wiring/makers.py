@@ -138,10 +138,17 @@ class Makers:
     def _guards(self) -> dict[str, Any]:
         """Return the parts that check a model's messages; none if a person, script or plug-in plays the user."""
         evaluator = self.job.evaluator
-        if evaluator.kind != "llm" or evaluator.guards == "off":
+        if evaluator.kind != "llm":
             return {}
+        # As published, only the sign-off ends a conversation.
+        found: dict[str, Any] = (
+            {} if self.job.compat == "embabel" else {"keeps_saying_goodbye": guards.keeps_saying_goodbye}
+        )
+        if evaluator.guards == "off":
+            return found
         prompt = with_example(find_prompt(evaluator.prompt, self.job_dir))
-        return {"guard": partial(guards.check, prompt=prompt), "brings_up_nothing": guards.brings_up_nothing}
+        guard = partial(guards.check, prompt=prompt)
+        return {**found, "guard": guard, "brings_up_nothing": guards.brings_up_nothing}
 
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""

@@ -28,18 +28,6 @@ and then ("about", "may", "quite") are not among them."""
 
 HEDGE = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(_HEDGES, key=len, reverse=True))) + r")\b")
 
-OUT_OF_ROLE = re.compile(
-    r"\bas an? (?:ai|artificial|large language|language model|virtual|simulated|assistant)\b"
-    r"|\bi(?:'m| am) (?:just |only )?an? (?:ai|language model|chatbot|virtual|simulated)\b"
-    r"|\blanguage model\b"
-    r"|\b(?:the|this|my) (?:vignette|case description|case vignette|system prompt|prompt|scenario)\b"
-    r"|\b(?:provided|given) (?:information|facts|text|case)\b"
-    r"|\bhow (?:can|may) i (?:help|assist) you\b"
-    r"|\bi(?:'m| am) here to (?:help|assist)\b"
-    r"|\bthe patient(?:'s)?\b"
-)
-"""Speaking as a model or assistant, of the script, or of oneself as "the patient"."""
-
 STOP_WORDS: Collection[str] = frozenset(
     re.findall(
         r"\w+",
@@ -62,13 +50,14 @@ _LABEL = re.compile(r"^\s*[*_]{0,2}([^\W\d_][^:\n*]{0,30}?)[*_]{0,2}:[*_]{0,2}\s
 class UserTranscript:
     """One conversation: (role, text) in order, the user's facts, and names that occur.
 
-    `names` are counted as one word each, whatever they are. `checked` is false if nobody looked for turns out of role.
+    `names` are counted as one word each, whatever they are. `out_of_role` are the places (from 0) in `messages` that the
+    guards found out of role; None if nobody looked.
     """
 
     messages: Sequence[tuple[str, str]]
     facts: Sequence[str] = ()
     names: Sequence[str] = ()
-    checked: bool = True
+    out_of_role: Collection[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +87,7 @@ class Realism:
     """The share of three-word phrases that the user has used before in the same conversation."""
 
     out_of_role: Measure
-    """The share of turns in which the user speaks as a model, or of its script."""
+    """The share of turns that the guards found out of role: as a model or a helper, or of its script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +135,19 @@ def manner_of(transcript: UserTranscript) -> Manner:
         questions=tuple(float("?" in turn) for turn in turns),
         hedges=(100 * sum(len(HEDGE.findall(turn)) for turn in turns) / total,),
         repetition=tuple(_repetition(trigrams)),
-        out_of_role=tuple(float(bool(OUT_OF_ROLE.search(turn))) for turn in turns)
-        if transcript.checked
-        else (),
+        out_of_role=tuple(_faults(transcript)),
     )
+
+
+def _faults(transcript: UserTranscript) -> Iterator[float]:
+    """Yield for each turn whether it is out of role; nothing if nobody looked."""
+    if transcript.out_of_role is None:
+        return
+    places = [place for place, (speaker, _) in enumerate(transcript.messages) if speaker == "user"]
+    said = _without_label([transcript.messages[place][1] for place in places])
+    for place, text in zip(places, said, strict=True):
+        if text.strip():
+            yield float(place in transcript.out_of_role)
 
 
 def _repetition(turns: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[float]:
@@ -225,7 +223,7 @@ REFERENCES = (
             "questions": Band(0.0599, 0.0, 0.1667),
             "hedges": Band(2.8001, 0.8333, 5.0388),
             "repetition": Band(0.0388, 0.0116, 0.0927),
-            "out_of_role": Band(0.0, 0.0, 0.0),
+            "out_of_role": Band(0.0003, 0.0, 0.0),
         },
     ),
 )

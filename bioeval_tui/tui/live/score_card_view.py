@@ -181,6 +181,8 @@ def notes(result: RunResult) -> list[Cell]:
         found.append(Cell(f"rehearsal: {played}, {words.who(brief.judge, 'judge')}", "warn"))
     if result.no_uplift:
         found.append(Cell(result.no_uplift, "warn"))
+    if result.user_faults_words:
+        found.append(Cell(result.user_faults_words, "warn"))
     unmeasured: dict[str, list[str]] = {}
     for held in result.conversations:
         if held.is_scored and held.score is None:

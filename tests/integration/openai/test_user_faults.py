@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bioeval_tui.report.loading import load_run
+from bioeval_tui.report.result import RunResult
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 
@@ -109,3 +112,78 @@ async def test_a_conversation_about_none_of_the_tasks_has_no_score(tmp_path, gua
     assert (fault == "evaluator") == (guards == "guards: mark")
     if fault == "evaluator":
         assert detail == "the user brought up none of the tasks in 6 messages"
+
+
+@pytest.mark.parametrize("guards", ["guards: mark", "guards: off"])
+async def test_goodbyes_in_other_words_end_a_conversation_at_the_second_one(tmp_path, guards):
+    done, asked = await run(
+        tmp_path,
+        srv.say(ASKS),
+        srv.say("Great, thanks, that's all I needed!"),
+        rest=srv.say("You too, bye!"),
+        guards=guards,
+    )
+    assert end_of(done)[:2] == ("signed_off", "none")
+    assert len(asked) == 3
+    said = [(message.role, message.signs_off) for message in done.of("message_completed")]
+    assert said[-1] == ("user", True), "the second is not sent"
+    assert said.count(("assistant", False)) == 3
+
+
+VERDICT = {
+    "tasks": [{"task": 1, "asked": 3, "messages": [2], "reason": "It greeted.", "score": 1}],
+    "tone": 1,
+}
+
+
+@pytest.mark.parametrize("listed", ["a list", "nothing usable", "off"])
+async def test_the_judge_lists_the_users_faults_in_a_request_of_its_own_and_only_quoted_ones_count(
+    tmp_path, listed
+):
+    said = iter(
+        [ASKS, "I also live in Oslo and have had a cough since May.", "So Long, and Thanks for All the Fish"]
+    )
+    faults = [
+        {"message": 5, "kind": "invented_fact", "quote": "I also live in Oslo"},
+        {"message": 3, "kind": "invented_fact", "quote": "a cough since May"},
+        {"message": 5, "kind": "gave_up", "quote": "I give up"},
+        {"message": 5, "kind": "rude", "quote": "I also live in Oslo"},
+    ]
+    judged: list[dict[str, Any]] = []
+
+    def answer(body: dict[str, Any]) -> srv.Answer:
+        if body["model"] == "agent-1":
+            return srv.say("Hello. How can I help you?")
+        if body["model"] == "user-1":
+            return srv.say(next(said))
+        judged.append(body)
+        if "faults" not in str(body["messages"][-1]["content"]):
+            return srv.say(json.dumps(VERDICT))
+        return srv.say(json.dumps({"faults": faults}) if listed == "a list" else "There are none, I think.")
+
+    async with srv.OpenAIServer(otherwise=answer) as server:
+        scorer = f"{{kind: llm, model: judge-1, userFaults: {str(listed != 'off').lower()}}}"
+        text = (
+            JOB.replace("URL", server.url).replace("GUARDS", "guards: mark").replace("{kind: rules}", scorer)
+        )
+        done = await hold(
+            text.replace(", rules: [{pattern: Hello}]", ""),
+            tmp_path, settings=with_models(server.url), graph="none", conditions=("withheld",),
+        )  # fmt: skip
+    (verdict,) = done.of("transcript_scored")
+    assert verdict.error is None
+    assert len(judged) == (1 if listed == "off" else 2)
+    assert '"user_faults": [' in json.dumps(done.result)
+    (talk,) = done.state.conversations.values()
+    found = [(fault.kind, fault.message, fault.found_by) for fault in talk.user_faults]
+    if listed == "a list":
+        assert verdict.user_faults_refused == 2
+        assert found == [("invented_fact", 5, "judge-1")]
+        result = RunResult(load_run(done.path))
+        assert result.user_faults_words in result.warnings
+        assert result.user_faults_words == (
+            "the simulated user erred in 1 of 1 conversation: invented fact 1 (1 found by the judge)"
+        )
+    else:
+        assert found == []
+    assert any(w.code == "user_faults" for w in done.of("warned")) == (listed == "nothing usable")

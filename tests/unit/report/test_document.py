@@ -90,6 +90,7 @@ def field_tables() -> str:
         "Part",
         "Fact",
         "Guard",
+        "UserFault",
     ):
         parts[f"`{name}Result`"] = schema_["$defs"][f"{name}Result"]
     lines = []

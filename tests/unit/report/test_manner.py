@@ -46,7 +46,7 @@ def test_a_simulated_patient_is_compared_with_people_in_show_and_reports(
         assert "PriMock57 (CC BY 4.0)" in text
         assert "unlike these people" in text
     told = run_document(run)["realism"]["supplied"]["figures"]["out_of_role"]
-    assert (told["unlike_people"], told["people"]) == (True, [0.0, 0.0, 0.0])
+    assert (told["unlike_people"], told["people"]) == (True, [0.0003, 0.0, 0.0])
 
 
 def test_speaker_labels_do_not_change_the_figures(tmp_path: Path) -> None:

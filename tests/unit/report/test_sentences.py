@@ -143,6 +143,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     ),
     (of.NeverAsked("turns"), "The user had not asked for it when the turns were used up"),
     (of.NeverAsked("agent"), "The user had not asked for it when the agent failed or said goodbye"),
+    (of.UserErred(2, 20, (("non_answer", 3), ("gave_up", 1)), 1), "the simulated user erred in 2 of 20 conversations: non answer 3, gave up 1 (1 found by the judge)"),
     (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
     (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
     (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bioeval_tui.evaluation.guards import RULES, brings_up_nothing, check
+from bioeval_tui.evaluation.guards import RULES, brings_up_nothing, check, keeps_saying_goodbye
 from bioeval_tui.evaluation.job.models import EvaluationJob, JobTask, Persona
 from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
@@ -55,9 +55,6 @@ def asking(question):
         ("Please mark task 1 as done.", OPENING, ("Have the first task marked as done",)),
         ("Wake up", OPENING, TASKS),
         ("I'm in Berlin, and my name is Otto.", OPENING, TASKS),
-        ("It weighs 3 kg, I take 5 ml of it.", OPENING, TASKS),
-        ("I haven't mentioned any allergies.", asking("Any allergies?"), TASKS),
-        ("No, I didn't mention anything about my family.", asking("Any illness in your family?"), TASKS),
         ("I'm sorry, but I don't have that information.", asking("When did it start?"), TASKS),
         ("Two things, please.", OPENING, TASKS),
         ("PLEASE hurry", OPENING, TASKS),
@@ -304,7 +301,6 @@ def test_speaking_of_the_vignette_or_the_prompt_is_void(message):
         "Is that the case?",
         "I got no information about side effects.",
         "The instructions on the box say to take it with food.",
-        "I haven't given any information about my family.",
         "The information I gave you is not complete.",
         "No details were given to me by the surgeon.",
         "The information provided at the pharmacy doesn't mention alcohol.",
@@ -445,3 +441,162 @@ def test_a_job_can_turn_guards_off_or_make_every_finding_void():
 @pytest.mark.timeout(20)
 def test_odd_messages_are_checked_in_bounded_time(message):
     assert isinstance(found(message), list)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I haven't mentioned having any shaking.",
+        "No, I didn't mention anything about my family.",
+        "I have not mentioned any allergies, and I'm not sure.",
+        "No fever has been mentioned.",
+        "I haven't given any information about my family.",
+    ],
+)
+def test_saying_what_was_mentioned_is_no_patients_answer(message):
+    assert found(message, *asking("Shaking?")) == [("non_answer", "mark")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I haven't mentioned it to my doctor yet.",
+        "They haven't mentioned anything about that.",
+        "I didn't mention this before because I was embarrassed, but I do shake.",
+        "Just the symptoms I mentioned before.",
+        "I haven't told anyone.",
+        "You haven't mentioned the price. What is it?",
+    ],
+)
+def test_a_person_may_say_what_they_kept_from_others(message):
+    assert found(message, *asking("Shaking?")) == []
+    assert found("I haven't mentioned any allergies.", *asking("Take it with food.")) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "message", "rule"),
+    [
+        (("The cough began 3 days ago",), "The cough began 5 days ago.", "contradiction"),
+        (("The cough began 3 days ago",), "The cough began 72 hours ago.", ""),
+        (("The cough began three days ago",), "It began 3 days ago, one day after the fever.", ""),
+        (("Four days ago the user felt tired", "Two days later breathing got hard"), "Breathing got hard 2 days ago.", ""),
+        (("The pain is in the left knee",), "It is my right knee.", "contradiction"),
+        (("The pain is in the left knee",), "My right ear is fine.", ""),
+        (("The user takes 20 mg of the medicine",), "I take 40 mg of the medicine.", "contradiction"),
+        (("The user has a cough",), "I weigh 3 stone, and took 5 ml of syrup.", "invention"),
+    ],
+)  # fmt: skip
+def test_a_value_other_than_the_facts_is_a_contradiction_and_one_of_nothing_an_invention(
+    facts, message, rule
+):
+    of = job(tasks=(), facts=facts)
+    said = ("Hi", "Tell me about the pain, the cough, your breathing and the medicine, please.")
+    assert found(message, *said, supplied=True, of=of) == ([(rule, "mark")] if rule else [])
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Never mind.", "Forget it, I give up.", "You're not helping, I'm done.", "This is going nowhere."],
+)
+def test_giving_up_is_marked(message):
+    assert found(message) == [("gave_up", "mark")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I never give up on my pills. Please remind me.",
+        "I'm done with the antibiotics since Monday.",
+        "Never mind the weather. Can you set the reminder?",
+        "I will never forget it.",
+        "I've had enough of this cough, it keeps me awake.",
+    ],
+)
+def test_words_of_giving_up_are_fine_in_a_message_that_goes_on(message):
+    assert "gave_up" not in [rule for rule, _ in found(message)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "never"),
+    [
+        ("Thanks, that's all I needed!", "Thank you, you too!", True),
+        ("Bye!", "Goodbye.", True),
+        ("Great, thank you so much. Take care!", "Will do. Have a lovely evening!", True),
+        ("Merci, au revoir !", "Au revoir.", True),
+        ("Thanks for explaining.", "Thank you.", False),
+        ("Thanks, bye!", "Bye. Wait, what about the weather?", False),
+        ("Thanks, bye!", "Over and out", False),
+        ("Please remind me to take the pill.", "Thanks, bye!", False),
+    ],
+)
+def test_a_second_goodbye_in_other_words_ends_a_conversation_and_a_third_is_marked(first, second, never):
+    of, bye = job(tasks=(), facts=()), "You're welcome! Have a great day!"
+    said = ("Hi", "Hello, what can I do for you?", first, bye)
+    roles = ("user", "assistant")
+    heard = [TranscriptMessage(i + 1, roles[i % 2], text) for i, text in enumerate(said)]
+    view = EvaluatorView(of, "withheld", 1, (), heard)
+    assert (keeps_saying_goodbye(view, second) and "Over" not in second) is never
+    assert "never_ended" not in [rule for rule, _ in found(second, *said, of=of)]
+    if never:
+        assert ("never_ended", "mark") in found("Bye bye!", *said, second, bye, of=of)
+
+
+def test_a_goodbye_instead_of_an_answer_is_an_early_end():
+    for message in ("Thank you so much for your help! That's all for now.", "Bye!", "Over and out"):
+        assert ("early_signoff", "mark") in found(
+            message, *asking("How long have you had it?"), of=job(tasks=())
+        )
+    for question, message in (
+        ("Any other symptoms?", "No, that's all."),
+        ("Is there anything else I can help you with?", "No, thanks. Goodbye!"),
+        ("Would you like me to call an ambulance?", "No thank you. Bye!"),
+    ):
+        assert found(message, *asking(question), of=job(tasks=())) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Have you recently started any new medications?",
+        "Is there any redness or swelling in the knee?",
+        "I see. Has your child had a fever?",
+        "Thank you, Sophia. I found your reservation. What changes would you like to make?",
+        "Could you please provide your user ID so that I can look up your booking?",
+    ],
+)
+def test_what_only_a_helper_at_work_says_is_marked(message):
+    assert found(message, *asking("How long have you had it?"))[0][0] == "role_swap"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Is it normal that my knee is red?",
+        "Do you have any earlier flights?",
+        "Are there any side effects?",
+        "I'll check that and get back to you.",
+        "Yes, let's proceed with the upgrade.",
+        "Have you found a cheaper flight?",
+    ],
+)
+def test_a_customers_and_a_patients_questions_are_in_role(message):
+    assert found(message, *asking("How long have you had it?"), of=job(tasks=(), facts=())) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "As the patient, I would say that I sleep well.",
+        "Patient: No fever.",
+        "Based on my character's profile, I sleep well.",
+        "*shakes head*",
+        "Task 1 is done. Moving on to task 2",
+        "The patient denies chest pain",
+        "Sure! Here is the next message: I sleep well.",
+        "*settles closer, showing trust* I sleep well.",
+        "User: I sleep well.",
+        "That completes my first task. Next task: the weather.",
+    ],
+)
+def test_every_way_out_of_the_role_that_reviewers_met_is_found(message):
+    assert {rule for rule, _ in found(message, *asking("Do you sleep well?"))} & {"out_of_role", "leak"}

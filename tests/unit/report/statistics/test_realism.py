@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui.evaluation.guards.transcripts import out_of_role
 from bioeval_tui.report.statistics.realism import REFERENCES, UserTranscript, bands, realism
 
 PUBLISHED = Path(__file__).parents[3] / "golden" / "published"
@@ -20,6 +21,7 @@ def published() -> list[UserTranscript]:
         UserTranscript(
             [(message["role"], message["content"]) for message in row["messages"]],
             facts=[fact for fact in re.split(r"(?<=[.!?])\s+", row["vignette"]) if fact.strip()],
+            out_of_role=out_of_role([(message["role"], message["content"]) for message in row["messages"]]),
         )
         for row in rows
     ]
@@ -28,7 +30,7 @@ def published() -> list[UserTranscript]:
 def user(*turns: str, facts: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> UserTranscript:
     """Return a conversation in which the user says these."""
     messages = [message for turn in turns for message in (("assistant", "And? Maybe."), ("user", turn))]
-    return UserTranscript(messages, facts, names)
+    return UserTranscript(messages, facts, names, out_of_role(messages))
 
 
 def test_each_realism_figure_equals_a_calculation_by_hand() -> None:
@@ -80,7 +82,10 @@ def test_a_patient_model_that_mentions_its_vignette_is_detected() -> None:
 )
 def test_speaker_labels_change_no_figure(rename) -> None:  # type: ignore[no-untyped-def]
     plain = published()
-    renamed = [UserTranscript([rename(*message) for message in one.messages], one.facts) for one in plain]
+    renamed = [
+        UserTranscript([rename(*message) for message in one.messages], one.facts, (), one.out_of_role)
+        for one in plain
+    ]
     assert realism(renamed) == realism(plain)
 
 
