@@ -26,7 +26,8 @@ class PeerError(UnavailableError):
     `unreachable` is true if no connection could be made at all.
     `exhausted` is true if this machine had no file descriptor or memory left for a connection.
     `again` tells the evaluator what to change if it is asked once more for an unusable message; empty if it should not be.
-    `disagrees` is true if a model's endpoint does not have or understand what this program asks for.
+    `disagrees` is true if a model's endpoint does not have or understand what this program asks for, or if an answer was
+    compressed on the way.
     `broken` is true of a connection that broke after the request was sent, without saying who broke it.
     `crowded` is true of a timeout during which this program had other requests under way at the same host.
     """

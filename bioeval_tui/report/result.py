@@ -501,6 +501,11 @@ class RunResult:
         return case.words if case else ""
 
     @cached_property
+    def uplift_label(self) -> str:
+        """What the difference between both conditions is called: not the facts' doing where each has its own criteria."""
+        return "difference" if rows.has_own_criteria(self._run) else "uplift by facts"
+
+    @cached_property
     def user_faults_words(self) -> str:
         """How often the simulated user did something wrong, by kind; empty if nothing was found."""
         found = user_errors(self._run.talks)
@@ -782,7 +787,9 @@ def _new_checks(talk: ConversationState, turn: int) -> list[Note]:
         if now is None or before is None or now.status == before:
             continue  # what passes from the start says nothing about this turn
         words = {"passed": "now holds", "failed": "no longer holds", "not_measured": "could not be measured"}
-        notes.append(Note("check", f"“{now.title}” {words[now.status]}"))
+        notes.append(
+            Note("check" if now.status == "passed" else "failure", f"“{now.title}” {words[now.status]}")
+        )
     return notes
 
 

@@ -94,7 +94,7 @@ def test_the_demo_runs_in_a_real_terminal_and_leaves_it_clean(tmp_path: Path) ->
         command,
     )
     try:
-        wait_for(name, "uplift by facts")
+        wait_for(name, "difference")
         wait_for(name, "all graded")
         tmux(name, "send-keys", "-t", "s", "q")
         left = wait_for(name, "EXIT=")

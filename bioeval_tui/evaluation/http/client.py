@@ -225,9 +225,10 @@ class Exchange:
             error.crowded, error.retryable = True, self._stateless
         return error
 
-    def error(self, what: str) -> PeerError:
-        """Return the error for an unusable answer."""
-        return PeerError(self._peer, f"{self.host} {what}", received=received_text(self.head))
+    def error(self, what: str, *, disagrees: bool = False) -> PeerError:
+        """Return the error for an unusable answer; with `disagrees`, it is not the peer's failure."""
+        received = received_text(self.head)
+        return PeerError(self._peer, f"{self.host} {what}", received=received, disagrees=disagrees)
 
 
 class _Body(httpx2.AsyncByteStream):
@@ -317,7 +318,8 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             exchange.finish()
             await response.stream.aclose()  # type: ignore[union-attr]
-            raise exchange.error("compressed its answer without being asked to")
+            # A proxy between the two does that, rather than the peer.
+            raise exchange.error("compressed its answer without being asked to", disagrees=True)
         response.headers = httpx2.Headers(
             [(name, hider.text(value)) for name, value in response.headers.items()]
         )

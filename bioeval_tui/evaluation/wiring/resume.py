@@ -168,6 +168,10 @@ def rerun_offer(path: Path) -> str:
     if state.started is not None and state.started.options.get("graph") == "none" and _asks_graph(state.job):
         return ""  # the new trials would be without the graph, too
     lost = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
+    evaluator = state.job.get("evaluator")
+    scripted = isinstance(evaluator, dict) and evaluator.get("kind") == "scripted"
+    if all(talk.fault == "none" or (scripted and talk.fault == "evaluator") for talk in lost):
+        return ""  # the agent would report as little again, and a script leave out the same
     if all(talk.verdict is not None and talk.verdict.error for talk in lost):
         return (
             f"{path.stem}: {plural(len(lost), 'conversation')} could not be judged; "

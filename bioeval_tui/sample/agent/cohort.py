@@ -11,6 +11,9 @@ from bioeval_tui.sample.agent.turn import DialogueTurn
 
 _COHORT = re.compile(r"\b(?:patients?|cohort|participants?|how many (?:people|women|men))\b", re.IGNORECASE)
 _OLD = re.compile(r"\b(?:elderly|older|old|senior|geriatric|younger|young)\b", re.IGNORECASE)
+GUESSED_AGE = 65
+"""What an agent that guesses takes for old."""
+
 _OVER = re.compile(r"\b(?:over|above|older than|more than)\s+(\d{2})\b", re.IGNORECASE)
 _FROM = re.compile(r"\b(?:at least|from|aged|>=|≥)\s*(\d{2})\b(?:\s+(?:or|and|years and) (?:older|over|above))?|\b(\d{2})\s*(?:\+|(?:years )?(?:or|and) (?:older|over|above))", re.IGNORECASE)  # fmt: skip
 _UNDER = re.compile(r"\b(?:under|below|younger than|less than)\s+(\d{2})\b", re.IGNORECASE)
@@ -65,9 +68,11 @@ async def go_on(turn: DialogueTurn) -> str:
     criteria = _criteria(f"{asked} . {turn.said.text}", (*drugs, *turn.said.drugs))
     if awaiting == "cohort.age":
         number = _NUMBER.search(turn.said.text)
-        if not number:
+        if not number and turn.guesses:
+            criteria.append(_age_from(GUESSED_AGE))
+        elif not number:
             return "I can't count them without an age, because the number depends on it."
-        if not any(criterion.words.startswith("aged") for criterion in criteria):
+        elif not any(criterion.words.startswith("aged") for criterion in criteria):
             criteria.append(_age_from(int(number[1])))
     if not criteria:
         return "Without a criterion I can only count all patients; ask me how many there are."

@@ -53,6 +53,8 @@ async def go_on(turn: DialogueTurn) -> str:
     if awaiting == "drug.which" or not turn.state.pair:
         return "Without the drug's name I can't look it up."
     known = turn.state.pair[0]
+    if (turn.said.declines or turn.said.no) and turn.guesses:
+        return f"{known.capitalize()} is safe with most drugs, so you can take it."
     if turn.said.declines or turn.said.no:
         return (
             f"Without the other drug's name I can't check it, and I won't guess. {known.capitalize()} does interact with "

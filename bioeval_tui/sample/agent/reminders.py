@@ -176,7 +176,7 @@ def _confirmation(reminder: Reminder, moment: datetime) -> str:
     note = "" if reminder.dose or not reminder.drug else " No dose is noted, because you gave none."
     return (
         f"Done: I'll remind you to {reminder.what[:1].lower()}{reminder.what[1:]} on {day} at {moment:%H:%M} "
-        f"({moment.tzname()}, {reminder.time_zone}){every}.{note}"
+        f"({', '.join(dict.fromkeys((str(moment.tzname()), reminder.time_zone)))}){every}.{note}"
     )
 
 

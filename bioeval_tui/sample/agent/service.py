@@ -210,7 +210,7 @@ async def run_sample_agent(
     """Serve the sample agent on 127.0.0.1 while the block runs. Port 0 chooses a free one.
 
     It stores its records in `graph`, or in memory if that is None; the caller closes the graph.
-    With `guesses`, it sets reminders in UTC if the user does not say where they live.
+    With `guesses`, it fills in what the user does not say: UTC for a time zone, 65 for old, a variant of the gene.
     `graph_id` is the graph's id under `/api/v1/about`.
     Raises `OSError` when the port is taken, and what the graph raises when it cannot be written.
     """

@@ -96,7 +96,7 @@ class DialogueTurn:
     records: Records
     clock: Callable[[], datetime]
     guesses: bool = False
-    """Whether it sets a reminder in UTC if the user does not say where they live."""
+    """Whether it fills in what the user does not say: UTC, an age, a variant, that drugs go together."""
     events: list[Mapping[str, Any]] = field(default_factory=list)
 
     def called(self, function: str, arguments: Mapping[str, Any], output: Any, why: str = "") -> None:

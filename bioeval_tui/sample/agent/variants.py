@@ -56,6 +56,9 @@ async def go_on(turn: DialogueTurn) -> str:
     if turn.said.genes and not turn.state.variant:
         return await start(turn)
     gene = turn.state.variant
+    listed = [variant for variant in turn.knowledge.variants if variant.gene == gene]
+    if turn.guesses and listed:
+        return _classified(turn, listed[0])
     return (
         f"Without the exact variant I can't say how it is classified: {gene or 'a gene'} has harmless and harmful ones. "
         "You find it in the laboratory's report."

@@ -239,7 +239,7 @@ class ScoreCard(Dialog[CardEvidence]):
             ("mean of both     ", "$quiet"),
             (mean, "bold"),
             "\n" if self._roomy else "   ",
-            ("uplift by facts  ", "$quiet"),
+            (f"{self._result.uplift_label:<15}  ", "$quiet"),
             paint(score_card_view.total_uplift(self._result, self._trial)),
         )
 

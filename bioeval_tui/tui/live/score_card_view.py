@@ -430,7 +430,7 @@ def as_text(result: RunResult, trial: TrialResult) -> str:
     lines += [f"{name}\t{value}" for name, value in headline(result, trial)]
     lines += [
         f"mean of both\t{mean(result, trial)}",
-        f"uplift by facts\t{total_uplift(result, trial).text}",
+        f"{result.uplift_label}\t{total_uplift(result, trial).text}",
         "\t".join(["", *map(result.condition_name, trial.conditions), *(["uplift"] if compared else [])]),
     ]
     for row in rows(result, trial):

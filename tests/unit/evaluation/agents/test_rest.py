@@ -318,6 +318,7 @@ async def test_an_endless_answer_is_cut_off(head: bytes, piece: bytes) -> None:
 async def test_a_compressed_answer_is_refused() -> None:
     error = await failure_of(answering(http(b"\x1f\x8b bomb", extra="Content-Encoding: gzip\r\n")))
     assert "compressed" in str(error)
+    assert error.disagrees, "a proxy does that, so it is not the agent's failure"
 
 
 async def test_a_server_that_does_not_speak_http_is_reported() -> None:

@@ -79,6 +79,17 @@ def test_a_rerun_adds_a_trial_for_each_one_not_measured(recording: Any) -> None:
     assert f"`bioeval-tui runs resume {path.stem} --rerun`" in rerun_offer(path)
 
 
+def test_no_rerun_is_offered_where_a_script_would_leave_out_the_same_again(recording: Any) -> None:
+    def unasked(rows: Rows) -> Rows:
+        rows[0]["job"]["evaluator"] = {**rows[0]["job"].get("evaluator", {}), "kind": "scripted"}
+        for row in rows:
+            if row["kind"] == "conversation_scored":
+                row.update(score=None, fault="evaluator", reason="task 1 was never asked for")
+        return rows
+
+    assert rerun_offer(recording(unasked)) == ""
+
+
 def test_a_trial_that_was_already_rerun_is_not_rerun_again(recording: Any) -> None:
     def spoilt_then_again(rows: Rows) -> Rows:
         for row in rows:

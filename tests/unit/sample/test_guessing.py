@@ -1,0 +1,41 @@
+"""In every sample job whose facts are withheld, asking beats guessing, for a reason that the score names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bioeval_tui.sample.agent.service import run_sample_agent
+from bioeval_tui.sample.paths import sample_jobs
+from tests.servers.whole_runs import hold
+
+REASONS = {
+    "medication_reminder": "set no reminder in a time zone that nobody named",
+    "drug_interaction": "did not call it safe with drugs that nobody named",
+    "cohort_question": "counted nobody by an age that nobody named",
+    "variant_triage": "classified no variant that nobody named",
+}
+
+
+@pytest.mark.parametrize("name", REASONS)
+async def test_a_careful_agent_beats_one_that_guesses(name: str, tmp_path: Path) -> None:
+    scores, reasons = {}, {}
+    for guesses in (False, True):
+        folder = tmp_path / str(guesses)
+        folder.mkdir()
+        async with run_sample_agent(guesses=guesses, tokens_per_second=0) as running:
+            job = yaml.safe_load((sample_jobs() / f"{name}.yml").read_text(encoding="utf-8"))
+            job.pop("setups", None)  # here is no graph
+            job["assertions"] = [one for one in job["assertions"] if "cypher" not in one]
+            text = yaml.safe_dump(job)
+            done = await hold(text, folder, agent_url=running.url, graph="none", mode="rehearsal")
+        judged = done.of("transcript_scored", "withheld")[0].tasks[0]
+        scores[guesses], reasons[guesses] = judged.score, judged.reason
+        with_facts = done.of("transcript_scored", "supplied")[0].tasks[0]
+        assert with_facts.score == 1
+    assert scores[False] == 1
+    assert scores[True] < 0.5
+    assert f"Not met: {REASONS[name]}" in reasons[True]
+    assert f"Not met: {REASONS[name]}" not in reasons[False]
