@@ -20,8 +20,7 @@ from aiohttp import web
 from bioeval_tui.cli.options import find_run
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.state import ConversationState
-from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import RunResult, load_run
 
 
 async def serve(answers: list[str]) -> tuple[web.AppRunner, str]:

@@ -61,6 +61,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "tasks-list": ("list", "grade.task_console:PrintedTask", "grade.task_console:PrintedBroken"),
     "tasks-prepare": ("list", "cli.tasks:PrintedPrepared"),
     "tasks-show": ("grade.task_console:PrintedDetails",),
+    "tasks-split": ("cli.tasks:PrintedSplit",),
     "validate": ("cli.grade:PrintedValidation",),
 }
 """What each command prints: one of these types, or a list of them; nothing stands for any value. `guards` prints one a line."""

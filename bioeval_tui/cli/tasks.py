@@ -31,6 +31,22 @@ from bioeval_tui.terminal import print_json, say
 _JSON_LIST = click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 
 
+class PrintedPart(TypedDict):
+    """One part of a task's answers: the data folder to grade with, and how many rows it has."""
+
+    data_dir: str
+    rows: int
+
+
+class PrintedSplit(TypedDict):
+    """A task's answers split by a secret seed, as `tasks split --json` prints it."""
+
+    task_id: str
+    seed_sha256: str
+    public: PrintedPart
+    private: PrintedPart
+
+
 class PrintedPrepared(TypedDict):
     """A task whose data was prepared; if it `failed`, the reason."""
 
@@ -226,8 +242,16 @@ def tasks_split(
     task = registry_of(options).get_task(task_id)
     found = split_task(task, seed_file.read_bytes(), share, output_dir)
     if as_json:
-        parts = {name: {"data_dir": str(found.folders[name]), "rows": found.rows[name]} for name in PARTS}
-        print_json({"task_id": task.id, "seed_sha256": found.commitment, **parts})
+        public, private = (
+            PrintedPart(data_dir=str(found.folders[name]), rows=found.rows[name]) for name in PARTS
+        )
+        printed: PrintedSplit = {
+            "task_id": task.id,
+            "seed_sha256": found.commitment,
+            "public": public,
+            "private": private,
+        }
+        print_json(printed)
         return ExitCode.OK
     for name in PARTS:
         say(f"{name}: {found.rows[name]:,} rows, grade with --data-dir {found.folders[name]}")

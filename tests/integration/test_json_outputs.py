@@ -59,6 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "2",
         )
         said(found, "run", "medication_reminder", "--agent-url", url, *options)
+    (found / "seed").write_bytes(b"0123456789abcdef")
     said(found, "grade", "submissions", "--output-dir", "graded")
     return found
 
@@ -108,6 +109,7 @@ PRINTED = {
     "tasks-list": ("tasks", "list", "--json"),
     "tasks-prepare": ("tasks", "prepare", TASK, "--json"),
     "tasks-show": ("tasks", "show", TASK, "--json"),
+    "tasks-split": ("tasks", "split", TASK, "--seed-file", "seed", "--output-dir", "parts", "--json"),
     "validate": ("validate", "broken", TASK, "--json"),
 }
 

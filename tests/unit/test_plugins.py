@@ -476,7 +476,7 @@ fails = ImportFormat("fails", "raises", lambda look: False, lambda file: {}["key
 @pytest.mark.parametrize(
     ("line", "arguments", "says"),
     [
-        ('{"name": "a", "diary": ["Hello", "Open wide"]}', [], "diary ↓ imported"),
+        ('{"name": "a", "diary": ["Hello", "Open wide"]}', [], "diary a dentist ↓ imported"),
         ('{"name": "a", "dairy": ["Hello", "Open wide"]}', ["--format", "diary"], "line 1: must have `diary`"),
         ('{"name": "a", "dairy": []}', ["--format", "fails"], "the importer plug-in fails failed: KeyError: 'key'"),
         ('{"name": "a"}', [], "nor recognised as tau-bench, symptomcheck, tau2, inspect, atif, transcripts, openai-jsonl, away, diary, fails;"),

@@ -40,14 +40,14 @@ _SENTENCES = re.compile(r"(?<=[.!?…])\s+|\n+")
 _FAREWELL = re.compile(
     r"\b(?:good\s?-?bye|bye(?:[- ]bye)?|farewell|cheerio|so long(?! as)|take care(?! of)|see (?:you|ya)|good night|until next time"
     r"|(?:talk|speak) (?:to you )?(?:soon|later)|all the best|best wishes"
-    r"|(?<!i )(?<!to )have an? (?:\w+ ){0,2}(?:day|one|evening|night|weekend|week|afternoon|morning|trip|flight)"
     r"|au revoir|auf wiedersehen|tsch(?:ü|ue)ss|hasta luego|adi[oó]s|arrivederci|ciao|tot ziens)(?!\w)",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
     r"\b(?:you too|same to you|(?:i'm|i am|we're) all set|i'll (?:definitely |certainly )?(?:reach out|be in touch|get back)"
     r"|that(?:'s| is|'ll be| will be| would be| should be| was) (?:really )?(?:all|everything)(?: (?:i|for)\b|\W*$)"
-    # compliments and wishes
+    # compliments and wishes, which an agent may say at the end of a task
+    r"|(?<!i )(?<!to )have an? (?:\w+ ){0,2}(?:day|one|evening|night|weekend|week|afternoon|morning|trip|flight)"
     r"|you(?:'re| are|'ve been| have been| were) (?:so |very |really |truly |all |the |an? |most |just )*"
     r"(?:help\w*|kind|great|wonderful|best|amazing|awesome|patient|excellent|lenient|friendly|lifesaver|star)"
     r"|i (?:hope|wish) (?:it|this|that|you|all|everything))(?!\w)",

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
 from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.shared.bars_view import spark
@@ -49,7 +50,7 @@ def _keys(job: JobItem) -> tuple[Key, ...]:
     warnings = len(job.problems) - len(job.errors)
     when = job.last_run.timestamp() if job.last_run else None
     return (
-        (int(job.sample), 0.0, job.name.lower()),  # your own before the samples
+        (int(_is_shipped(job)), 0.0, job.name.lower()),  # your own before the samples
         (0, -len(job.errors) * 1000.0 - warnings, job.name.lower()),
         number_key(job.tasks),
         number_key(job.facts),
@@ -71,6 +72,11 @@ def check(job: JobItem) -> Cell:
     if job.problems:
         return Cell(f"! {plural(len(job.problems), 'warning')}", "warn")
     return Cell("✓ sample" if job.sample else "✓ ready", "good")
+
+
+def _is_shipped(job: JobItem) -> bool:
+    """Return whether a job comes with the program, also one that the sample agent cannot run."""
+    return job.sample or job.path.parent.resolve() == sample_jobs().resolve()
 
 
 def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:

@@ -50,9 +50,11 @@ def caption(state: RunState, trial: int) -> str:
         return ""
     if conversation.ended is not None:
         return sentence(_end(state, conversation))
-    if not conversation.messages:
-        return sentence(_beginning(state, conversation))
-    found = _newest(state, conversation, trial) or _fallen(state, conversation)
+    found: of.Beginning | Moment | None = None
+    if conversation.messages:
+        found = _newest(state, conversation, trial) or _fallen(state, conversation)
+    if found is None and conversation.turns <= 1:
+        found = _beginning(state, conversation)
     return sentence(found) if found else ""
 
 

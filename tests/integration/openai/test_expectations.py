@@ -180,7 +180,7 @@ async def test_a_conclusion_says_that_each_condition_has_its_own_criteria(tmp_pa
     careful, guessing = (conclude(load_run(path).state).sentence for path in sample_recordings("batch"))
     assert careful.endswith(f": nothing is left to gain; {told}")
     assert guessing.startswith(
-        "Rehearsal: knowing two facts lifts the agent from 0.50 to 1.00 in each of 5 trials: "
+        "Rehearsal: knowing that the user lives in Sydney and takes 5 mg of warfarin lifts the agent from 0.50 to 1.00 in each of 5 trials: "
     )
     assert guessing.endswith(f" is not done in any trial; {told}")
     alike = JOB.replace(", only: withheld", "").replace(", only: supplied", "")

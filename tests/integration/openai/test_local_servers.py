@@ -75,7 +75,7 @@ async def test_the_model_that_answered_stands_beside_the_one_that_was_asked_for(
     rescored = json.loads((await program(tmp_path, "runs", "show", ids[1], "--json")).stdout)
     assert rescored["judge"] == "asked for gpt-98, served smollm2-135m"
     shown = await program(tmp_path, "runs", "show", ids[0])
-    assert "judge asked for gpt-99-nope, served smollm2-135m" in shown.stdout, shown
+    assert "judge: asked for gpt-99-nope, served smollm2-135m" in shown.stdout, shown
     assert "asked for a, served smollm2-135m" in shown.stdout
     written = await program(tmp_path, "runs", "report", *ids, "--format", "json")
     (summary,) = json.loads(written.stdout)["summary"]  # two names on one server are one model

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.report.loading import load_run
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import load_run
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 
@@ -179,7 +178,7 @@ async def test_the_judge_lists_the_users_faults_in_a_request_of_its_own_and_only
     if listed == "a list":
         assert verdict.user_faults_refused == 2
         assert found == [("invented_fact", 5, "judge-1")]
-        result = RunResult(load_run(done.path))
+        result = load_run(done.path)
         assert result.user_faults_words in result.warnings
         assert result.user_faults_words == (
             "the simulated user erred in 1 of 1 conversation: invented fact 1 (1 found by the judge)"

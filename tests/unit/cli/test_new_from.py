@@ -89,7 +89,7 @@ class Again(RestAgentServer):
 
 @pytest.mark.parametrize("name", ["symptomcheck.json", "tau-bench-excerpt.json"])
 async def test_its_rehearsal_fails_with_the_agent_that_failed(name: str, runs: Path, tmp_path: Path) -> None:
-    from bioeval_tui.report.loading import load_run
+    from bioeval_tui.report.result import load_run
 
     run = import_file(FOREIGN / name, runs)
     text = written(tmp_path, "--from", run.run_id)

@@ -8,7 +8,8 @@ import pytest
 
 from bioeval_tui.evaluation.conversation.watchdog import TICK_S, Gap, Watchdog
 from bioeval_tui.record import events
-from bioeval_tui.report.document import document_of
+from bioeval_tui.report.document import run_document
+from bioeval_tui.report.result import result_of
 from tests.unit.evaluation.conversation import fakes
 
 
@@ -102,7 +103,7 @@ def stage(watchdog: Watchdog) -> fakes.Stage:
 async def test_a_latency_in_which_the_program_did_not_run_says_so_and_does_not_count() -> None:
     run = stage(Blocked(1))
     state = await run.run()
-    first, second = document_of(state)["conditions"]["withheld"]["latencies"]
+    first, second = run_document(result_of(state))["conditions"]["withheld"]["latencies"]
     assert (first["latency_ms"], first["first_token_ms"], round(first["blocked_ms"])) == (None, None, 125)
     assert (round(second["latency_ms"]), second["blocked_ms"]) == (250, None)
     (talk,) = state.conversations.values()

@@ -174,7 +174,7 @@ def test_a_judge_that_gets_known_verdicts_wrong_is_named_with_the_size_of_its_fa
 
 def test_a_judge_that_invents_quotations_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = test(run, monkeypatch, Synthetic(quotes="I never said that"), "--conversations", "6")
-    assert "invents quotations (in 100% of the conversations)" in done.stdout
+    assert "invents quotations (in 100 % of the conversations)" in done.stdout
     assert done.return_value == 1
 
 
