@@ -55,7 +55,13 @@ class Brief:
     @property
     def agent_words(self) -> str:
         """The agent by all its names: `127.0.0.1:8081 · Nurse 1.2 · gpt-4o · a2a`."""
-        return " · ".join(filter(None, (self.agent, self.agent_identity, self.model, self.protocol)))
+        named = [self.agent]
+        named += [
+            name
+            for name in (self.agent_identity, self.model, self.protocol)
+            if name and name not in self.agent
+        ]
+        return " · ".join(filter(None, named))
 
     @property
     def about_words(self) -> str:

@@ -26,8 +26,9 @@ AGENT_KEY, OPENAI_KEY = f"{MARK}agent-key-1", f"{MARK}openai-key-2"
 class EchoingAgent:
     """An agent that refuses the first message and quotes every credential that it was given, then answers."""
 
-    def __init__(self) -> None:
-        self.url = ""
+    def __init__(self, makes: Path) -> None:
+        """`makes` is the file that each answer writes: a medal counts only what its conversation made."""
+        self.url, self._makes = "", makes
         self.keys: set[str] = set()
         self._refusals = 2
 
@@ -56,6 +57,7 @@ class EchoingAgent:
             return web.Response(status=503, reason="no", text=quoted)
         if request.path.endswith("/messages"):
             body = await request.json()
+            self._makes.write_text("id,y\na,1\nb,2\n")
             said = {"content": "I made a note of it.", "role": "assistant"}
             return web.json_response({"sessionId": body["sessionId"], "message": said, "events": []})
         return web.json_response({"context": "", "resources": [], "functions": []})
@@ -119,7 +121,6 @@ def job_file(folder: Path, agent: str) -> Path:
     job["maxTurns"] = 6
     job["setups"] = []
     job["assertions"].append({"medal": "bronze", "task": "lab/hostile", "submission": "out.csv"})
-    (folder / "out.csv").write_text("id,y\na,1\nb,2\n")
     path = folder / "job.yml"
     path.write_text(yaml.safe_dump(job))
     return path
@@ -133,7 +134,7 @@ async def whole(root: Path) -> tuple[list[bytes], list[Processes], EchoingAgent,
         srv.status(500, f"sorry {OPENAI_KEY}"),
     ]
     models = StandIns(script, evaluator_first=first, judge_first=first)
-    async with EchoingAgent() as agent, srv.OpenAIServer(otherwise=models) as server:
+    async with EchoingAgent(root / "out.csv") as agent, srv.OpenAIServer(otherwise=models) as server:
         environment |= {
             "OPENAI_API_KEY": OPENAI_KEY,
             "OPENAI_BASE_URL": server.url.replace("http://", f"http://user:{MARK}openai-url-6@"),

@@ -165,6 +165,7 @@ GRADING = (
     ("tasks", "check", OWN, TASK, "--tasks-dir", "{tasks}"), ("baseline", TASK, "--output-dir", "{out}/baselines"),
     ("validate", str(CAREFUL), TASK), ("grade-sample", str(CAREFUL), TASK),
     ("grade", str(SUBMISSIONS / "all_submissions.jsonl"), "--output-dir", "{out}/results"), ("medals", "{out}/results", "--table"), ("ledger", "verify"),
+    ("tasks", "split", TASK, "--seed-file", str(CAREFUL), "--output-dir", "{out}/parts"),
 )  # fmt: skip
 RUNS = (
     ("runs", "list"), ("runs", "show", RUN), ("runs", "report", RUN, "--output", "{out}/report.html"),

@@ -154,7 +154,7 @@ async def test_an_unexpected_background_error_ends_the_program_as_a_crash() -> N
     app = BioevalApp(services, "runs")
     with pytest.raises(WorkerFailed):
         async with app.run_test() as pilot:
-            await until(pilot, lambda: app._exit)
+            await until(pilot, lambda: app.crash is not None)
     assert isinstance(app.crash, KeyError)
 
 
