@@ -72,7 +72,7 @@ def schema_of(name: str) -> dict[str, Any]:
     """Return the schema of job files (`job`), or of what a command prints.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: no schema has that name.
     """
     if name == "job":
         made = job_schema()

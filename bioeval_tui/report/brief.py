@@ -91,9 +91,10 @@ class Brief:
         return "   ".join(f"{n} {fact}" for n, fact in enumerate(self.facts, start=1)) or "none"
 
 
-def brief_of(state: RunState, started: RunStarted) -> Brief:
-    """Return a run's brief."""
-    tasks = tuple((str(item.get("task", "")), criteria_words(item)) for item in judged(state.job))
+def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> Brief:
+    """Return a run's brief, or that of one trial, with the facts and tasks of its case."""
+    job = state.job if trial is None else state.job_of(trial)
+    tasks = tuple((str(item.get("task", "")), criteria_words(item)) for item in judged(job))
     target = state.job.get("target")
     protocol = str(target.get("protocol") or "") if isinstance(target, dict) else ""
     return Brief(
@@ -109,9 +110,9 @@ def brief_of(state: RunState, started: RunStarted) -> Brief:
         judge_prompt=state.judge_prompt,
         rehearsal=started.rehearsal,
         graph=_graph_words(state, started),
-        facts=tuple(str(fact) for fact in state.job.get("facts") or ()),
+        facts=tuple(str(fact) for fact in job.get("facts") or ()),
         tasks=tasks,
-        cases=len(started.cases),
+        cases=len(started.cases) if trial is None else 0,
         source=started.source,
     )
 

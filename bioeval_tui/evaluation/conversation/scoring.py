@@ -100,7 +100,7 @@ async def judge_transcript(
 
 
 async def _user_faults(judge: Judge, view: JudgeView, limit_s: float) -> tuple[ListedFaults, str]:
-    """Return the judge's list of the simulated user's faults, and why there is none; the score does not depend on it."""
+    """Return the judge's list of the simulated user's faults and, if it has none, why; no score depends on it."""
     ask = getattr(judge, "user_faults", None)
     if not view.job.scorer.user_faults or view.job.evaluator.kind != "llm" or ask is None:
         return ListedFaults(), ""

@@ -99,8 +99,8 @@ class ConversationFrame(Vertical):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it shows neither a conversation nor the brief."""
-        return self._conversation is None and not self.has_class("-waiting")
+        """Whether it shows no conversation: the brief stands in its place."""
+        return self._conversation is None
 
     def show_brief(self, brief: Brief) -> None:
         """Show what is tested, as long as there is no conversation."""
@@ -261,7 +261,7 @@ class Conversations(Vertical):
             active = frame.condition == self.watched.condition
             frame.show_head(heads_view.head(state, frame.condition, trial, self.watched.link.now), active)
             if state.started is not None and frame.is_empty:
-                frame.show_brief(brief_of(state, state.started))
+                frame.show_brief(brief_of(state, state.started, trial))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
         for frame in self.frames.values():
             frame.show_parting(parting)

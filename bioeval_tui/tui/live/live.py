@@ -316,7 +316,7 @@ class LiveScreen(BaseScreen):
     def _show_brief(self, state: RunState) -> None:
         """Show in one line what is tested: it stays while conversations fill the screen."""
         if state.started is not None:
-            line = paint(*heads_view.brief_line(brief_of(state, state.started)))
+            line = paint(*heads_view.brief_line(brief_of(state, state.started, self.watched.trial)))
             self.query_one("#brief", Static).update(line.truncate(max(1, self.size.width - 4), ellipsis=True))
 
     def show_caption(self) -> None:

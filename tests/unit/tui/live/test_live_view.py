@@ -12,6 +12,7 @@ from bioeval_tui.record.replay import turn_ends
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.record.turn_mark import TurnMark
 from bioeval_tui.report import rows
+from bioeval_tui.report.brief import brief_of
 from bioeval_tui.tui.live import heads_view, operator, panels, replay_bar
 from bioeval_tui.tui.shared import bars_view
 
@@ -263,3 +264,19 @@ def test_without_an_engine_no_key_to_run_is_mentioned() -> None:
         text = " ".join(cell.text for cell in heads_view.waiting(link, "why", 0, keys))
         assert "jobs" not in text
         assert "try again" not in text
+
+
+def test_the_brief_of_a_trial_has_the_facts_and_tasks_of_its_case() -> None:
+    """A job with cases holds placeholders, which nobody should read."""
+    first, *_ = scripted_run()
+    filled = {"facts": ["The user is 54"], "tasks": [{"task": "Get a dose"}]}
+    case = events.JobCase(name="17", parts=filled)
+    job = {**first.job, "facts": ["{{ case.fact }}"], "tasks": [{"task": "{{ case.ask }}"}]}
+    started = first.model_copy(update={"job": job, "cases": (case,)})
+    state = apply_all(RunState(), [started])
+    said = "\n".join(
+        cell.text for line in heads_view.brief_lines(brief_of(state, started, 1)) for cell in line
+    )
+    assert "The user is 54" in said
+    assert "Get a dose" in said
+    assert "{{" not in said
