@@ -20,7 +20,7 @@ from aiohttp import web
 from bioeval_tui.cli.options import find_run
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.state import ConversationState
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.result import load_run
 
 
 async def serve(answers: list[str]) -> tuple[web.AppRunner, str]:
@@ -93,7 +93,7 @@ async def main() -> None:
     parser.add_argument("--conversations", type=int, default=20)
     asked = parser.parse_args()
     path = find_run(asked.run)[1]
-    held = RunResult(load_run(path)).conversations
+    held = load_run(path).conversations
     failed = [talk for talk in held if any(task.outcome == "failed" for task in talk.tasks)][
         : asked.conversations
     ]
