@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluation.assertions.expressions import tree
 from bioeval_tui.evaluation.assertions.expressions.evaluator import (
     Environment,
     ExpressionEvaluation,
@@ -16,15 +17,6 @@ from bioeval_tui.evaluation.assertions.expressions.evaluator import (
 from bioeval_tui.evaluation.assertions.expressions.limits import LimitError, Limits
 from bioeval_tui.evaluation.assertions.expressions.results import to_json
 from bioeval_tui.evaluation.assertions.expressions.scope import shaped
-from bioeval_tui.evaluation.assertions.expressions.tree import (
-    Binary,
-    Call,
-    Expression,
-    Lambda,
-    Literal,
-    Node,
-    Unary,
-)
 from bioeval_tui.evaluation.assertions.expressions.values import Value
 
 COMPARISONS = frozenset({"==", "!=", "===", "!==", "<", "<=", ">", ">=", "in", "!in"})
@@ -68,7 +60,9 @@ class Deciding:
     parts: tuple[Part, ...]
 
 
-def explain(expression: Expression, names: Mapping[str, Any], limits: Limits | None = None) -> list[Part]:
+def explain(
+    expression: tree.Expression, names: Mapping[str, Any], limits: Limits | None = None
+) -> list[Part]:
     """Return the conditions joined by `&&` and `||`, in order, each with the values that it compared.
 
     A comparison gives both sides' values; a call such as `list.any { … }` gives its receiver's value, and the
@@ -81,13 +75,13 @@ def explain(expression: Expression, names: Mapping[str, Any], limits: Limits | N
 class _Explanation:
     """Explains one expression; names differ within its lambdas."""
 
-    def __init__(self, expression: Expression, limits: Limits) -> None:
+    def __init__(self, expression: tree.Expression, limits: Limits) -> None:
         self._expression = expression
         self._limits = limits
         self._until = time.monotonic() + LONGEST_S
 
     def parts(
-        self, node: Node, start: int, end: int, names: Environment, *, inner: bool = False
+        self, node: tree.Node, start: int, end: int, names: Environment, *, inner: bool = False
     ) -> list[Part]:
         """Explain a node whose text is from `start` to `end`; `inner` conditions without elements."""
         text = self._expression.text
@@ -102,12 +96,12 @@ class _Explanation:
             parts.append(Part(_tidy(text[first:last]), self._value(condition, names), sides, deciding))
         return parts
 
-    def _evaluation(self, node: Node, names: Environment) -> ExpressionEvaluation:
+    def _evaluation(self, node: tree.Node, names: Environment) -> ExpressionEvaluation:
         left = max(0.0, self._until - time.monotonic())
         limits = replace(self._limits, seconds=min(self._limits.seconds, left))
         return ExpressionEvaluation(replace(self._expression, root=node), names, limits)
 
-    def _value(self, node: Node, names: Environment) -> Any:
+    def _value(self, node: tree.Node, names: Environment) -> Any:
         """Return the JSON value of one node, or the sentence that says why it has none."""
         evaluation = self._evaluation(node, names)
 
@@ -121,17 +115,17 @@ class _Explanation:
         except Returned as returned:  # by a condition in the lambda that it returns from
             return returned.value is True
 
-    def _deciding(self, node: Node, end: int, names: Environment) -> Deciding | None:
+    def _deciding(self, node: tree.Node, end: int, names: Environment) -> Deciding | None:
         """Return the element that decides `list.any { … }`, `all` or `none`, whose text ends at `end`.
 
         None for other nodes, for lists of more than `MOST_ELEMENTS`, and if the elements take more than the limits.
         """
-        while isinstance(node, Unary) and node.operator == "!":
+        while isinstance(node, tree.Unary) and node.operator == "!":
             node = node.operand
-        if not isinstance(node, Call) or node.target is None or node.name not in ("any", "all", "none"):
+        if not isinstance(node, tree.Call) or node.target is None or node.name not in ("any", "all", "none"):
             return None
         function = node.arguments[0].value if len(node.arguments) == 1 else None
-        if not isinstance(function, Lambda) or any(function.types) or len(function.parameters) > 1:
+        if not isinstance(function, tree.Lambda) or any(function.types) or len(function.parameters) > 1:
             return None
         name = function.parameters[0] if function.parameters else "it"
         evaluation = self._evaluation(node, names)
@@ -160,7 +154,7 @@ class _Explanation:
         return Deciding(at + 1, how, shown)
 
 
-def _is_true(evaluation: ExpressionEvaluation, node: Node, names: Environment) -> bool:
+def _is_true(evaluation: ExpressionEvaluation, node: tree.Node, names: Environment) -> bool:
     """Return whether a condition holds; one that has no value does not.
 
     Raises:
@@ -176,13 +170,13 @@ def _is_true(evaluation: ExpressionEvaluation, node: Node, names: Environment) -
         return False
 
 
-def _conditions(node: Node, start: int, end: int) -> list[tuple[Node, int, int]]:
+def _conditions(node: tree.Node, start: int, end: int) -> list[tuple[tree.Node, int, int]]:
     """Return the joined conditions, each with where its text begins and ends."""
-    found: list[tuple[Node, int, int]] = []
+    found: list[tuple[tree.Node, int, int]] = []
     pending = [(node, start, end)]
     while pending:
         node, start, end = pending.pop()
-        if isinstance(node, Binary) and node.operator in JOINED:
+        if isinstance(node, tree.Binary) and node.operator in JOINED:
             at = node.column - 1
             pending += [(node.left, start, at), (node.right, at + len(node.operator), end)]
         else:
@@ -190,26 +184,26 @@ def _conditions(node: Node, start: int, end: int) -> list[tuple[Node, int, int]]
     return sorted(found, key=lambda part: part[1])
 
 
-def _sides(node: Node, start: int, end: int, text: str) -> list[tuple[Node, int, int]]:
-    while isinstance(node, Unary) and node.operator == "!":
+def _sides(node: tree.Node, start: int, end: int, text: str) -> list[tuple[tree.Node, int, int]]:
+    while isinstance(node, tree.Unary) and node.operator == "!":
         node, start = node.operand, node.column
-    if isinstance(node, Binary) and node.operator in COMPARISONS:
+    if isinstance(node, tree.Binary) and node.operator in COMPARISONS:
         at = node.column - 1
         return [(node.left, start, at), (node.right, at + len(node.operator), end)]
-    if isinstance(node, Call) and node.target is not None:
+    if isinstance(node, tree.Call) and node.target is not None:
         return [(node.target, start, len(text[: node.column - 1].rstrip(" .?")))]
     return []
 
 
-def _is_constant(node: Node) -> bool:
+def _is_constant(node: tree.Node) -> bool:
     pending = [node]
     while pending:
         match pending.pop():
-            case Literal():
+            case tree.Literal():
                 pass
-            case Unary(operand=operand):
+            case tree.Unary(operand=operand):
                 pending.append(operand)
-            case Binary(left=left, right=right):
+            case tree.Binary(left=left, right=right):
                 pending += [left, right]
             case _:
                 return False
