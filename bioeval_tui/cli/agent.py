@@ -32,7 +32,6 @@ class PrintedAgent(TypedDict):
     "--port",
     type=click.IntRange(0, 65535),
     default=8081,
-    show_default=True,
     help="The port; 0 chooses a free one.",
 )
 @click.option(
@@ -51,7 +50,6 @@ class PrintedAgent(TypedDict):
     "--tokens-per-second",
     type=click.FloatRange(0),
     default=60.0,
-    show_default=True,
     help="Speed of streamed answers; 0 means no delay.",
 )
 @click.option("--exit-with-stdin", is_flag=True, help="Stop when standard input is closed.")

@@ -37,12 +37,11 @@ from bioeval_tui.tui.data.preferences import Preferences
     shell_complete=complete_run,
     help="Open the replay of this run in each tab.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--host", default="127.0.0.1", help="The address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    show_default=True,
     help="The port; 0 chooses a free one.",
 )
 @click.option(
@@ -56,7 +55,6 @@ from bioeval_tui.tui.data.preferences import Preferences
     "--max-sessions",
     type=click.IntRange(1, 100),
     default=4,
-    show_default=True,
     help="Maximum number of open tabs.",
 )
 def serve(
