@@ -15,13 +15,14 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.agents.answers import parse_message, parse_object
 from bioeval_tui.evaluation.agents.connection import (
     EVENT_STREAM,
     Connection,
     drain,
     host_of_url,
     is_stream,
+    parse_message,
+    parse_object,
     stream_of,
 )
 from bioeval_tui.evaluation.agents.terms import AgentTerms

@@ -13,7 +13,6 @@ from typing import NoReturn
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import tree
-from bioeval_tui.evaluation.assertions.expressions.limits import Limits
 from bioeval_tui.evaluation.assertions.expressions.scope import (
     CONSTANTS,
     RECORDS,
@@ -46,7 +45,7 @@ from bioeval_tui.evaluation.assertions.expressions.types import (
     substitute,
     variables,
 )
-from bioeval_tui.evaluation.assertions.expressions.values import UNIT, Long, type_name
+from bioeval_tui.evaluation.assertions.expressions.values import UNIT, Limits, Long, type_name
 from bioeval_tui.text import shorten
 
 MOST_STEPS = 60_000

@@ -7,7 +7,6 @@ from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators, tree
-from bioeval_tui.evaluation.assertions.expressions.limits import Budget, Limits
 from bioeval_tui.evaluation.assertions.expressions.operators import key_of, to_text
 from bioeval_tui.evaluation.assertions.expressions.scope import CONSTANTS
 from bioeval_tui.evaluation.assertions.expressions.signatures import (
@@ -23,9 +22,11 @@ from bioeval_tui.evaluation.assertions.expressions.signatures import (
 from bioeval_tui.evaluation.assertions.expressions.types import PUBLISHED, Type
 from bioeval_tui.evaluation.assertions.expressions.values import (
     NUMBERS,
+    Budget,
     Char,
     EnumValue,
     Indexed,
+    Limits,
     MapEntry,
     Pair,
     Record,

@@ -13,14 +13,15 @@ from functools import cmp_to_key
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluation.assertions.expressions.regex import Regex
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    CELL,
     INT_MAX,
     INT_MIN,
     LONG_MAX,
     LONG_MIN,
     NUMBERS,
+    Budget,
     Char,
     ClosedRange,
     EnumValue,

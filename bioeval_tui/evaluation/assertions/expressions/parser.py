@@ -16,10 +16,9 @@ from bioeval_tui.evaluation.assertions.expressions.lexer import (
     Token,
     tokens,
 )
-from bioeval_tui.evaluation.assertions.expressions.limits import Limits
 from bioeval_tui.evaluation.assertions.expressions.signatures import nearest
 from bioeval_tui.evaluation.assertions.expressions.types import CLASSES, UNKNOWN, Type
-from bioeval_tui.evaluation.assertions.expressions.values import UNIT
+from bioeval_tui.evaluation.assertions.expressions.values import UNIT, Limits
 from bioeval_tui.text import clean_line, shorten
 
 _INFIX = 8

@@ -10,11 +10,12 @@ from typing import Any, Protocol
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
 from bioeval_tui.evaluation.assertions.expressions.evaluator import element
-from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluation.assertions.expressions.operators import equal, key_of, set_of
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    CELL,
     NUMBERS,
+    Budget,
     Char,
     ClosedRange,
     Indexed,

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.limits import Budget
 from bioeval_tui.evaluation.assertions.expressions.operators import equal, order, to_text
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.stdlib.elements import Function
@@ -18,6 +17,7 @@ from bioeval_tui.evaluation.assertions.expressions.values import (
     INT_MIN,
     LONG_MAX,
     LONG_MIN,
+    Budget,
     ClosedRange,
     Long,
     Record,

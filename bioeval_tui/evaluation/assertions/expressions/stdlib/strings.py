@@ -7,12 +7,13 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluation.assertions.expressions.operators import to_text
 from bioeval_tui.evaluation.assertions.expressions.regex import Regex, compile_pattern
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
 from bioeval_tui.evaluation.assertions.expressions.stdlib.elements import Function, not_negative
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    CELL,
+    Budget,
     Char,
     EnumValue,
     Found,

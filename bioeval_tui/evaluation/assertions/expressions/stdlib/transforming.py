@@ -9,7 +9,6 @@ from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluation.assertions.expressions.operators import (
     equal,
     key_of,
@@ -31,6 +30,8 @@ from bioeval_tui.evaluation.assertions.expressions.stdlib.elements import (
     same_kind,
 )
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    CELL,
+    Budget,
     Comparator,
     Grouping,
     MapEntry,
