@@ -17,7 +17,7 @@ from bioeval_tui.evaluation.conversation.attempts import paid, unused, with_retr
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter, Emitter
 from bioeval_tui.evaluation.conversation.observe import Observation, what_differs
-from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunPlan
+from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.conversation.prepare import (
     apply_seeds,
     apply_setups,
@@ -123,31 +123,20 @@ def end_run(
     )
 
 
-def started_fields(plan: RunPlan, who: Identities) -> dict[str, Any]:
+_RECORDED = (
+    "job_name", "job_path", "job_sha256", "agent", "evaluator", "judge", "graph", "rehearsal", "hosts", "prompts", "model",
+    "agent_is_model", "seed", "trials", "conditions", "batch_id", "git_revision", "options", "cases",
+)  # fmt: skip
+
+
+def started_fields(plan: RunPlan) -> dict[str, Any]:
     """Return the fields of `RunStarted`."""
+    same = {name: getattr(plan, name) for name in _RECORDED}
     return {
-        "job_name": plan.job_name,
-        "job_path": plan.job_path,
+        **same,
         "job": job_snapshot(plan.job),
-        "job_sha256": plan.job_sha256,
         "program_version": __version__,
-        "agent": who.agent,
-        "evaluator": who.evaluator,
-        "judge": who.judge,
-        "graph": who.graph,
-        "rehearsal": plan.rehearsal,
-        "hosts": plan.hosts,
-        "prompts": plan.prompts,
-        "model": plan.model,
-        "agent_is_model": plan.agent_is_model,
-        "seed": plan.seed,
-        "trials": plan.trials,
-        "conditions": plan.conditions,
         "concurrency": plan.shared_agent,
-        "batch_id": plan.batch_id,
-        "git_revision": plan.git_revision,
-        "options": plan.options,
-        "cases": plan.cases,
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.estimate import RunEstimate, estimate_batch, total_cost
-from bioeval_tui.evaluation.wiring.parts import prepare_run, terms_of
+from bioeval_tui.evaluation.wiring.parts import prepare_run
 from bioeval_tui.report.formats.plan_console import print_estimates
 from bioeval_tui.settings import Secret, Settings
 
@@ -123,8 +123,7 @@ def test_keys_of_the_job_set_what_the_options_leave_to_it(tmp_path: Path, settin
     runs = [prepare_run(spec, each, settings) for each in spec.runs]
     assert [(run.plan.parallel, run.keep_prompts) for run in runs] == [(True, False), (True, True)]
     assert runs[0].plan.options["requests_per_minute"] == 30
-    terms = terms_of(spec, runs, settings)
-    assert (terms.at_once, terms.requests_per_minute) == (2, 30)
+    assert [(run.plan.shared_agent, run.requests_per_minute) for run in runs] == [(2, 30), (2, 90)]
     given = replace(spec, order="random", requests_per_minute=120.0)
     run = prepare_run(given, first, settings)
     assert (run.plan.parallel, run.plan.random_order, run.requests_per_minute) == (False, True, 120)
