@@ -15,7 +15,6 @@ from bioeval_tui.evaluation.assertions.expressions.signatures import (
     PROPERTIES,
     Signature,
     bind,
-    describe,
     nearest,
     runtime_types,
 )
@@ -80,12 +79,7 @@ class Closure:
         Raises:
             ExpressionError: the value is not a Boolean.
         """
-        result = self(*values)
-        if type(result) is not bool:
-            raise ExpressionError(
-                f"this lambda must return a Boolean, not {type_name(result)}", column=self._node.column
-            )
-        return result
+        return boolean(self(*values), self._node)
 
     def with_receiver(self) -> Closure:
         """Return the lambda as one whose first value is `this`."""
@@ -248,11 +242,8 @@ class ExpressionEvaluation:
     def joined(self, node: tree.Binary, left: Value, names: Environment) -> Value:
         symbol = node.operator
         if symbol in ("&&", "||"):
-            if type(left) is not bool:
-                raise ExpressionError(
-                    f"a Boolean is required here, not {type_name(left)}", column=node.left.column
-                )
-            return left if left == (symbol == "||") else self.truth(node.right, names)
+            decided = boolean(left, node.left) == (symbol == "||")
+            return left if decided else self.truth(node.right, names)
         if symbol == "?:":
             return self.walk(node.right, names) if left is None else left
         right = self.walk(node.right, names)
@@ -274,10 +265,7 @@ class ExpressionEvaluation:
         Raises:
             ExpressionError: the value is not a Boolean.
         """
-        value = self.walk(node, names)
-        if type(value) is not bool:
-            raise ExpressionError(f"a Boolean is required here, not {type_name(value)}", column=node.column)
-        return value
+        return boolean(self.walk(node, names), node)
 
     def member(self, node: tree.Member, names: Environment) -> Value:
         target = node.target
@@ -290,7 +278,7 @@ class ExpressionEvaluation:
             return None
         found = self.property(value, node.name)
         if found is None:
-            raise _no_member(value, node.name)
+            raise _missing(value, node.name)
         return found[0]
 
     def property(self, target: Value, name: str) -> tuple[Value] | None:
@@ -315,7 +303,7 @@ class ExpressionEvaluation:
         if target is None and (meant := self.expression.of_null.get(id(node))) is not None:
             candidates = [pair for pair in candidates if pair[0] is meant]
         if not candidates:
-            raise _no_method(target, node.name)
+            raise _missing(target, node.name)
         return self.chosen(node, candidates, (target,), names)
 
     def plain_call(self, node: tree.Call, names: Environment) -> Value:
@@ -348,8 +336,7 @@ class ExpressionEvaluation:
             if _accepts(signature, places, given):
                 return signature.compute(self.budget, *receiver, *_in_order(signature, places, given))
         shown = ", ".join(type_name(value) for value in given if type(value) is not Closure)
-        wanted = " or ".join(dict.fromkeys(describe(signature, types=True) for signature, _ in candidates))
-        raise ExpressionError(f"{node.name} got {shown or 'no arguments'}; write {wanted}")
+        raise ExpressionError(f"{node.name} does not take {shown}")
 
     def argument(self, node: tree.Call, argument: tree.Argument, names: Environment) -> Value:
         value = argument.value
@@ -369,6 +356,17 @@ class ExpressionEvaluation:
             call = tree.Call(node.column, target, node.name, tuple(map(tree.Argument, places)))
             self._references[id(node), len(values)] = call
         return self.walk(call, names)
+
+
+def boolean(value: Value, node: tree.Node) -> bool:
+    """Return the node's value, which must be a Boolean.
+
+    Raises:
+        ExpressionError: it is not.
+    """
+    if type(value) is not bool:
+        raise ExpressionError(f"a Boolean is required here, not {type_name(value)}", column=node.column)
+    return value
 
 
 def is_a(value: Value, kind: Type) -> bool:
@@ -396,10 +394,7 @@ def element(target: Value, place: Value, budget: Budget) -> Value:
         if not 0 <= place < len(target):
             raise ExpressionError(f"index {place} is out of bounds for length {len(target)}")
         return Char(target[place]) if type(target) is str else target[place]
-    if target is None:
-        raise ExpressionError("null has no elements; use ?.get(…)")
-    hint = "; its properties are read with a dot" if type(target) is Record else ""
-    raise ExpressionError(f"{type_name(target)} has no index operator{hint}")
+    raise _missing(target, "get")
 
 
 def _accepts(signature: Signature, places: list[int], given: list[Value]) -> bool:
@@ -452,21 +447,7 @@ def _named(pattern: tree.Pattern, value: Value, column: int) -> dict[str, Value]
     return dict(zip(pattern, parts, strict=False))
 
 
-def _no_member(target: Value, name: str) -> ExpressionError:
-    if target is None:
-        return ExpressionError(f"null has no {name}; use ?.{name} or test for null first")
-    if type(target) is dict:
-        return ExpressionError(f'a map has no property {name}; write ["{name}"] instead of .{name}')
-    if type(target) is Record:
-        return ExpressionError(f"{target.kind} has no property {name}{nearest(name, target)}")
-    owners = sorted({str(signature.receiver) for signature in PROPERTIES.get(name, ())})
-    hint = f" (it is one of {' and '.join(owners)})" if owners else ""
-    return ExpressionError(f"{type_name(target)} has no property {name}{hint}")
-
-
-def _no_method(target: Value, name: str) -> ExpressionError:
-    if target is None:
-        return ExpressionError(f"null has no {name}; use ?.{name} or test for null first")
-    owners = sorted({str(signature.receiver) for signature in METHODS.get(name, ())})
-    shown = " and ".join(owners)
-    return ExpressionError(f"{type_name(target)} has no {name}; it works on {shown}")
+def _missing(target: Value, name: str) -> ExpressionError:
+    """Return what is wrong with a value whose type is not known when the job is loaded."""
+    hint = f"; use ?.{name} or test for null first" if target is None else ""
+    return ExpressionError(f"{type_name(target)} has no {name}{hint}")
