@@ -18,7 +18,7 @@ from bioeval_tui.evaluation.assertions.expressions import (
     scope,
 )
 from bioeval_tui.evaluation.assertions.expressions.values import LimitError
-from bioeval_tui.evaluation.assertions.tool_calls import check_tool_calls
+from bioeval_tui.evaluation.assertions.tool_calls import check_tool_calls, equal
 from bioeval_tui.evaluation.job.models import (
     Assertion,
     CypherAssertion,
@@ -88,19 +88,6 @@ def compare(observed: Any, expected: Any) -> tuple[bool, str | None]:
         kinds = f"{kind(observed)} and {kind(expected)}"
         return True, f"equal only as text ({kinds}); write the expected value with its type"
     return False, None
-
-
-def equal(left: Any, right: Any) -> bool:
-    """Compare numbers by value, lists and maps item by item, the rest by type and value."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return isinstance(left, bool) and isinstance(right, bool) and left == right
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        return left == right
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(map(equal, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
-    return type(left) is type(right) and bool(left == right)
 
 
 def spelling(value: Any) -> str:
