@@ -20,13 +20,14 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.agents.rest import read_state
 from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client
 from bioeval_tui.evaluation.http.failures import connection_error, received_text, status_error
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer
-from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, clean_value, is_html, parse_json
+from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, clean_value, is_html, is_large, parse_json
 
+NONE_HERE = frozenset({404, 405, 501})
+"""The statuses of a server that does not know a call."""
 SESSION = "{sessionId}"
 """The placeholder for the id of the session."""
 
@@ -256,3 +257,17 @@ def host_of_url(url: str) -> str:
     return clean_line(
         shown or url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200
     )
+
+
+async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:
+    """Return the object context at `url`; None if the agent has none. Raises `PeerError`."""
+    try:
+        value = await connection.object("GET", url)
+    except PeerError as error:
+        if error.status in NONE_HERE:
+            return None
+        raise
+    # The event loop, and every other conversation's clock, must not wait for a large one.
+    large = is_large(value)
+    cleaned: dict[str, Any] = await asyncio.to_thread(clean_value, value) if large else clean_value(value)
+    return cleaned

@@ -70,7 +70,7 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
 
     def result(passed: bool | None, error: str | None = None) -> CheckResult:
         return CheckResult(
-            passed, observed, expected, error=error, **({"fault": "none"} if passed is None else {})
+            passed, observed, expected, error=error, fault="none" if passed is None else "infrastructure"
         )
 
     silent = next((call.name for call in looked_at if not call.arguments_told), None)

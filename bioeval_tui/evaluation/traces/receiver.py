@@ -272,12 +272,12 @@ class SpanReceiver:
                     if self.admission is not None:
                         self.admission.keep(transport)  # only agents that were given a trace know its id
                 else:
-                    self._hold(transport, size)
+                    self._make_room(transport, size)
         finally:
             self._strangers.pop(transport, None)
         return b"".join(pieces) if known or size < _SMALLEST else None
 
-    def _hold(self, transport: asyncio.Transport, size: int) -> None:
+    def _make_room(self, transport: asyncio.Transport, size: int) -> None:
         """Note that a request without a known id has come to `size` bytes, and make room for it."""
         self._strangers[transport] = size
         while sum(self._strangers.values()) > MAX_OTLP_STRANGERS:

@@ -29,6 +29,7 @@ from bioeval_tui.evaluation.hosts import chat_url, host_of, is_loopback
 from bioeval_tui.evaluation.models.errors import hidden
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
+from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.parts import with_mode
 from bioeval_tui.grade.service import Grading
@@ -406,11 +407,9 @@ def _neo4j(settings: Settings) -> Finding:
     if not settings.neo_uri_is_set and settings.neo_password is None:
         to_do = "set NEO_URI and NEO_PASSWORD to use your agent's graph" + env_file_hint()
         return Finding("neo4j", "absent", "NEO_URI is not set", to_do)
-    from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph  # its driver loads slowly
 
     async def probe() -> None:
-        password = settings.neo_password.get_secret_value() if settings.neo_password else ""
-        graph = Neo4jGraph(settings.neo_uri, settings.neo_username, password)
+        graph = neo4j_graph(settings)
         try:
             await graph.query("RETURN 1", timeout_s=PROBE_S)
         finally:

@@ -37,15 +37,6 @@ Show = Callable[[RunState, events.RunEvent, Change], None]
 """Receives each event of a run with the state after it and the changes."""
 
 
-def start_engine(spec: EngineSpec, settings: Settings) -> FollowedRun:
-    """Start an engine process for the batch and return a view of its first run.
-
-    Raises:
-        BioevalError: what is wrong with the jobs or settings, before anything was started.
-    """
-    return start_batch(spec, settings)[0]
-
-
 def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
     """Start one engine process for the batch and return a view of each of its runs, in order.
 
