@@ -5,17 +5,18 @@
 write events that assertions, judges and reports understand, and the others clean what was received.
 """
 
-from bioeval_tui.evaluation.agents.answers import objects, parse_object
 from bioeval_tui.evaluation.agents.connection import (
     EVENT_STREAM,
     TAIL_S,
     Connection,
+    StateUrl,
     drain,
     host_of_url,
     is_stream,
+    objects,
+    parse_object,
     stream_of,
 )
-from bioeval_tui.evaluation.agents.object_context import StateUrl
 from bioeval_tui.evaluation.agents.tools import NO_RESULT, DeclaredTools
 from bioeval_tui.evaluation.http.client import Timeouts, timeouts_of
 from bioeval_tui.evaluation.http.failures import received_text

@@ -151,7 +151,7 @@ def evaluate(
             conversations run don't raise: they are in `Results.not_measured`.
     """
     request = _request(job, agent, options)
-    return _in_a_thread(lambda stop: _hold(request, stop, progress=progress))
+    return _in_a_thread(lambda stop: _evaluate(request, stop, progress=progress))
 
 
 async def evaluate_async(
@@ -163,7 +163,7 @@ async def evaluate_async(
 ) -> Results:
     """Like `evaluate`, but in the running event loop, which an async agent then shares. Cancelling the task cancels the run."""
     stop = asyncio.Event()
-    running = asyncio.ensure_future(_hold(_request(job, agent, options), stop, progress=progress))
+    running = asyncio.ensure_future(_evaluate(_request(job, agent, options), stop, progress=progress))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -198,7 +198,7 @@ def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[s
     except ClickException as error:
         raise UsageError(error.format_message()) from None
     request = replace(request_of(given["jobs"], given), agent_function=agent)
-    return {**json_report(_in_a_thread(lambda stop: _hold(request, stop, progress=False)).loaded)}
+    return {**json_report(_in_a_thread(lambda stop: _evaluate(request, stop, progress=False)).loaded)}
 
 
 def _loaded(paths: Sequence[Path], settings: Settings, *, as_recorded: bool = False) -> Results:
@@ -206,7 +206,7 @@ def _loaded(paths: Sequence[Path], settings: Settings, *, as_recorded: bool = Fa
     return Results(tuple(result.load_run(path, prices=prices, as_recorded=as_recorded) for path in paths))
 
 
-async def _hold(request: RunRequest, stop: asyncio.Event, *, progress: bool) -> Results:
+async def _evaluate(request: RunRequest, stop: asyncio.Event, *, progress: bool) -> Results:
     settings = Settings.from_environment()
     spec = spec_of(request, settings.runs_dir)
     prepared = prepare_batch(spec, settings)
@@ -220,13 +220,13 @@ def _in_a_thread(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
     """Run to the end in a thread with a loop of its own; an interrupt sets the event, and is raised at the end."""
     stop, context, loops = asyncio.Event(), contextvars.copy_context(), Future[asyncio.AbstractEventLoop]()
 
-    def hold() -> T:
+    def run() -> T:
         with asyncio.Runner(loop_factory=fair_loop) as runner:
             loops.set_result(runner.get_loop())
             return runner.run(main(stop), context=context)
 
     with ThreadPoolExecutor(1, "bioeval-tui") as threads:
-        running = threads.submit(hold)
+        running = threads.submit(run)
         try:
             while not wait({running}, LOOK_S).done:
                 pass

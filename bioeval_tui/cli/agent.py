@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import signal
 from pathlib import Path
 from typing import Any
 
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.terminal import end_with_stdin
-from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.cli.terminal import code_of_signal, end_with_stdin
+from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.graphs.identity import graph_id
 from bioeval_tui.sample.agent.service import run_sample_agent
 from bioeval_tui.settings import Settings
@@ -32,7 +31,6 @@ class PrintedAgent(TypedDict):
     "--port",
     type=click.IntRange(0, 65535),
     default=8081,
-    show_default=True,
     help="The port; 0 chooses a free one.",
 )
 @click.option(
@@ -51,7 +49,6 @@ class PrintedAgent(TypedDict):
     "--tokens-per-second",
     type=click.FloatRange(0),
     default=60.0,
-    show_default=True,
     help="Speed of streamed answers; 0 means no delay.",
 )
 @click.option("--exit-with-stdin", is_flag=True, help="Stop when standard input is closed.")
@@ -85,8 +82,7 @@ async def _serve(
     pace: float,
     exit_with_stdin: bool,
 ) -> int:
-    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    _end_on_signals(stop)
+    stop = code_of_signal()
     if exit_with_stdin:
         end_with_stdin()
     async with contextlib.AsyncExitStack() as stack:
@@ -119,10 +115,9 @@ def _say_what_is_served(url: str, graph: str) -> None:
 async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any, str, str]:
     """Return the graph (None: in memory), how to name it, and its id."""
     if neo4j:
-        from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph  # only the graph that is used
+        from bioeval_tui.evaluation.wiring.graphs import neo4j_graph  # only the graph that is used
 
-        password = settings.neo_password.get_secret_value() if settings.neo_password else ""
-        server = Neo4jGraph(settings.neo_uri, settings.neo_username, password)
+        server = neo4j_graph(settings)
         return server, server.identity, await server.graph_id()
     from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
 
@@ -136,20 +131,6 @@ async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any,
         await embedded.aclose()
         raise
     return embedded, str(embedded.path), graph_id(embedded.path)
-
-
-def _end_on_signals(stop: asyncio.Future[int]) -> None:
-    loop = asyncio.get_running_loop()
-    for number, code in ((signal.SIGTERM, ExitCode.OK), (signal.SIGINT, ExitCode.INTERRUPTED)):
-        try:
-            loop.add_signal_handler(number, _end, stop, code)
-        except NotImplementedError:  # Windows
-            signal.signal(number, lambda *_, code=code: loop.call_soon_threadsafe(_end, stop, code))
-
-
-def _end(stop: asyncio.Future[int], code: int) -> None:
-    if not stop.done():
-        stop.set_result(code)
 
 
 COMMANDS: list[click.Command] = [agent]

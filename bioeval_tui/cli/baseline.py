@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from typing_extensions import TypedDict
 
+from bioeval_tui.cli.options import JSON, TASK
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade import Registry, prepare_task
 from bioeval_tui.grade.baselines.run import KINDS, run_baselines
@@ -35,22 +36,18 @@ class PrintedBaselines(TypedDict):
     epilog="\b\nExamples:\n  bioeval-tui baseline oncology/breast-cancer --kind all --output-dir baselines\n"
     "  bioeval-tui grade baselines/oncology-breast-cancer_baselines.jsonl --output-dir results"
 )
-@click.argument("task_id", metavar="TASK")
-@click.option(
-    "--kind", type=click.Choice(CHOICES), default="simple", show_default=True, help="The kind of baseline."
-)
+@TASK
+@click.option("--kind", type=click.Choice(CHOICES), default="simple", help="The kind of baseline.")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
     default=42,
-    show_default=True,
     help="Random seed, for `random`.",
 )
 @click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("baseline_submissions"),
-    show_default=True,
     help="The folder for the submissions and their JSONL list.",
 )
 @click.option(
@@ -63,7 +60,7 @@ class PrintedBaselines(TypedDict):
 @click.option(
     "--data-dir", type=click.Path(file_okay=False, path_type=Path), help="The folder with prepared data."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@JSON
 def baseline(
     task_id: str,
     kind: str,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bioeval_tui.cli.options import with_options
+from bioeval_tui.cli.options import HEADLESS, with_options
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.installation import need_local_model
@@ -27,20 +27,16 @@ if TYPE_CHECKING:
     "--show",
     type=click.Choice(["conversation", "batch", "failure"]),
     default="conversation",
-    show_default=True,
     help="conversation: run one now. batch: recorded, a careful agent beside one that guesses. failure: a recorded run in which the agent fails.",
 )
 @click.option(
     "--pace",
     type=click.Choice(["slow", "normal", "fast"]),
     default="normal",
-    show_default=True,
     help="How fast it is shown; this does not change what is measured.",
 )
 @click.option("--loop", is_flag=True, help="Repeat the demo until you quit.")
-@click.option(
-    "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
-)
+@HEADLESS
 @click.option("--json", "as_json", is_flag=True, help="With --headless: print one JSON object.")
 @click.option("--llm", is_flag=True, help="Use models as evaluator and judge (needs OPENAI_API_KEY).")
 @click.option(

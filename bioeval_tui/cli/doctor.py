@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from bioeval_tui.cli.options import with_options
+from bioeval_tui.cli.options import JSON_LIST, with_options
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.evaluation.wiring.doctor import connections, examine
@@ -20,7 +20,7 @@ from bioeval_tui.terminal import print_json, say
 @click.command(epilog="\b\nExamples:\n  bioeval-tui doctor --json\n  bioeval-tui doctor job.yml")
 @click.argument("job", required=False, type=click.Path(path_type=Path))
 @with_options("models", "agent_url", "evaluator_model", "judge_models", "allow_hosts", "code")
-@click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+@JSON_LIST
 def doctor(job: Path | None, as_json: bool, **options: Any) -> int:
     """Check each component, and print the command that installs it if it is missing.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, need_file, options
+from bioeval_tui.cli.options import BOARD, FOLLOW, JSON, TASK, WHERE, need_file, options
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
@@ -59,24 +59,20 @@ _limits = options(
         "--time-limit",
         type=click.FloatRange(0, min_open=True),
         default=DEFAULT_TIME_LIMIT_S,
-        show_default=True,
         help="Time limit for one submission, in seconds.",
     ),
     click.option(
         "--memory-limit",
         type=click.IntRange(16),
         default=DEFAULT_MEMORY_LIMIT_MB,
-        show_default=True,
         help="Memory limit for grading one submission, in MB.",
     ),
 )
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 _look = options(
     click.option(
         "--intervals",
         type=click.Choice(["declared", "all", "none"]),
         default="declared",
-        show_default=True,
         help="Confidence intervals, by resampling test rows: declared (metrics named in config.yaml, and ProteinGym), all (also graders "
         "with code; each is called 2,000 times, or for a minute), or none.",
     ),
@@ -101,7 +97,6 @@ _GRADED = options(WHERE, BOARD, _limits, _look, JSON)
 """The options of every command that grades."""
 
 _file = click.argument("file", type=click.Path(path_type=Path))
-TASK = click.argument("task_id", metavar="TASK")
 
 
 def registry_of(given: Mapping[str, Any]) -> Registry:
@@ -192,7 +187,6 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
     "--isolate",
     type=click.Choice(["task", "submission"]),
     default="task",
-    show_default=True,
     help="What gets a process of its own: each task, whose submissions then share state, or each submission (slower).",
 )
 @click.option("--resume", is_flag=True, help="Resume an interrupted batch.")

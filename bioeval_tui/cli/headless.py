@@ -250,7 +250,7 @@ def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
     """Print the batch's calls and cost, send nothing, and return the exit code."""
     found = estimate_batch(spec, settings)
     if as_json:
-        print_json([run.to_dict() for run in found], indent=2)
+        print_json(found, indent=2)
     else:
         print_estimates(found)
     return ExitCode.OK

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from bioeval_tui import plugins
-from bioeval_tui.cli.options import OutputFile, complete_run, find_run, with_options
+from bioeval_tui.cli.options import JSON_LIST, OutputFile, complete_run, find_run, with_options
 from bioeval_tui.cli.schemas import schema_text
 from bioeval_tui.errors import ExitCode, ExpressionError, Problem, QueryError, UsageError
 from bioeval_tui.evaluation.assertions.expressions import caret, evaluate, explain, parse, scope
@@ -45,7 +45,7 @@ _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 @click.command(epilog="\b\nExamples:\n  bioeval-tui check job.yml\n  bioeval-tui check medication_reminder")
 @click.argument("jobs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @with_options("code", "cases", "sample", "seed", "cases_file")
-@click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+@JSON_LIST
 def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases: Any) -> int:
     """Check job files and their cases: keys, types, expressions and Cypher. All problems are listed at once.
 
@@ -119,7 +119,6 @@ class _TakesExpression(click.Command):
     "--condition",
     type=click.Choice(["withheld", "supplied"]),
     default="supplied",
-    show_default=True,
     help="With a recording: use this condition.",
 )
 @click.option("--cypher", help="A Cypher query for the configured graph, instead of an expression.")

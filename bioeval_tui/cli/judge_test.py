@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.options import complete_run, with_options
+from bioeval_tui.cli.options import JOB_FILE, JSON, complete_run, with_options
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.wiring.judge_test import (
@@ -67,18 +67,12 @@ class PrintedJudgeTest(TypedDict):
     "--conversations",
     type=click.IntRange(1),
     default=60,
-    show_default=True,
     help="Number of conversations to sample from all runs.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Random seed of the sample.")
+@click.option("--seed", type=int, default=1, help="Random seed of the sample.")
 @with_options("judge_models", "allow_hosts")
 @click.option("--rules", is_flag=True, help="Test the job's rules judge.")
-@click.option(
-    "--job",
-    "job_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The job file, to find its prompt [as recorded]. Required for an imported run.",
-)
+@JOB_FILE
 @click.option(
     "--fail-on-accused", is_flag=True, help="Exit with 1 if a change has a significant effect on the judge."
 )
@@ -87,7 +81,7 @@ class PrintedJudgeTest(TypedDict):
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="What --json printed earlier: also say how far the judge's scores of the sentinels have moved since.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@JSON
 def judge_test(
     run: tuple[str, ...],
     conversations: int,

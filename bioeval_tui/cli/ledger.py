@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.options import settings_for
+from bioeval_tui.cli.options import JSON, settings_for
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade.ledger import NAME, verify
 from bioeval_tui.terminal import print_json, say
@@ -40,9 +40,10 @@ def ledger() -> None:
     "--head",
     metavar="NUMBER:HASH",
     default="",
+    show_default=False,
     help="A head that this ledger printed earlier: check that the lines up to it are still the same.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@JSON
 def ledger_verify(file: Path | None, data_dir: Path | None, head: str, as_json: bool) -> int:
     """Check that no line of a ledger was changed, moved, removed or added by hand.
 

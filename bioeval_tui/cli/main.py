@@ -82,7 +82,7 @@ Examples:
     suggested=("runs",),
     epilog=EXAMPLE,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     params=[env_file_option(), plain_option()],
 )
 @click.version_option(__version__, prog_name="bioeval-tui")

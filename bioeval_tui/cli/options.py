@@ -138,6 +138,23 @@ class JsonFileCommand(click.Command):
         return super().parse_args(ctx, found)
 
 
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+TASK = click.argument("task_id", metavar="TASK")
+JSON_LIST = click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+HEADLESS = click.option(
+    "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
+)
+AS_RECORDED = click.option(
+    "--as-recorded", is_flag=True, help="Use the recorded verdicts, even if transcripts were judged again."
+)
+JOB_FILE = click.option(
+    "--job",
+    "job_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The job file, to find its prompt [as recorded]. Required for an imported run.",
+)
+
+
 def options(*several: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return several options as one decorator; help lists them in this order."""
 
@@ -268,7 +285,6 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         "--graph",
         metavar="NAME",
         default="auto",
-        show_default=True,
         help="The graph for setups and Cypher assertions: auto, embedded, neo4j, none, or a plug-in.",
     ),
     "unrestricted_setups": click.option(
@@ -280,7 +296,6 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         "--condition",
         type=click.Choice(["withheld", "supplied", "both"]),
         default="both",
-        show_default=True,
         help="Run one condition only: half the calls, but no mean of both conditions and no uplift.",
     ),
     "order": click.option(
@@ -317,7 +332,6 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         "--repeat",
         type=click.IntRange(1, 10_000),
         default=1,
-        show_default=True,
         help="Number of trials of each condition.",
     ),
     "submissions": click.option(

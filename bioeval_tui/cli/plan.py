@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bioeval_tui.cli.options import complete_run
+from bioeval_tui.cli.options import JSON, complete_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
@@ -31,7 +31,7 @@ from bioeval_tui.terminal import print_json
     type=click.FloatRange(0, 1, min_open=True),
     help="The maximum width of the confidence interval of one agent's mean.",
 )
-@click.option("--power", type=click.FloatRange(0.05, 1, min_open=True, max_open=True), default=0.8, show_default=True,
+@click.option("--power", type=click.FloatRange(0.05, 1, min_open=True, max_open=True), default=0.8,
               help="The probability of detecting a difference of that size.")  # fmt: skip
 @click.option("--from", "runs", metavar="RUN", multiple=True, shell_complete=complete_run,
               help="Estimate variances, calls, cost and time from this run. Repeat for several runs of one or both agents.")  # fmt: skip
@@ -43,16 +43,15 @@ from bioeval_tui.terminal import print_json
     type=click.FloatRange(0, 1),
     help="Assumed standard deviation between trials of one case [0.20].",
 )
-@click.option("--correlation", type=click.FloatRange(-1, 1), default=0.5, show_default=True,
+@click.option("--correlation", type=click.FloatRange(-1, 1), default=0.5,
               help="Correlation of the two agents' case means, unless runs of both are given.")  # fmt: skip
 @click.option(
     "--concurrency",
     type=click.IntRange(1),
     default=1,
-    show_default=True,
     help="Concurrent conversations, to estimate the hours.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@JSON
 def plan(
     detect: float | None,
     width: float | None,

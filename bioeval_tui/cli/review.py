@@ -36,11 +36,11 @@ from bioeval_tui.units import number
     metavar="N",
     help="Review a random sample of N judged tasks, blind.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Random seed of the sample.")
+@click.option("--seed", type=int, default=1, help="Random seed of the sample.")
 @click.option(
     "--strata", type=click.Choice(["verdict", "condition", "job"]), help="Sample in proportion to this."
 )
-@click.option("--as", "name", default="", help="Your name as a reviewer [user@host].")
+@click.option("--as", "name", default="", show_default=False, help="Your name as a reviewer [user@host].")
 def review(
     what: tuple[str, ...], blind: bool, sample: int | None, seed: int, strata: str | None, name: str
 ) -> int:

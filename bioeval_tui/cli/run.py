@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from bioeval_tui.cli.options import (
+    HEADLESS,
     OPTIONS,
     THRESHOLDS,
     JsonFileCommand,
@@ -74,9 +75,7 @@ class RunCommand(JsonFileCommand):
 )  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Show the agent's tool calls and events.")
 @click.option("--dry-run", is_flag=True, help="Print the number of calls and their cost, and send nothing.")
-@click.option(
-    "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
-)
+@HEADLESS
 @click.option(
     "--exit-with-stdin",
     is_flag=True,

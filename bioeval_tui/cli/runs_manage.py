@@ -51,8 +51,15 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Use this job's tasks and judge instead of the file's scores; then run `runs rescore`.",
 )
-@click.option("--licence", default="", help="The file's licence, if the file does not name one [unknown].")
-@click.option("--origin", default="", help="Where the file comes from: a URL, a paper [unknown].")
+@click.option(
+    "--licence",
+    default="",
+    show_default=False,
+    help="The file's licence, if the file does not name one [unknown].",
+)
+@click.option(
+    "--origin", default="", show_default=False, help="Where the file comes from: a URL, a paper [unknown]."
+)
 def import_run(
     files: tuple[Path, ...], kind: str | None, job_file: Path | None, licence: str, origin: str
 ) -> int:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 import click
 
 from bioeval_tui import plugins
-from bioeval_tui.cli.options import OutputFile, complete_run, gate_files, with_gate_files, with_thresholds
+from bioeval_tui.cli.options import (
+    AS_RECORDED,
+    JSON,
+    OutputFile,
+    complete_run,
+    gate_files,
+    with_gate_files,
+    with_thresholds,
+)
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
@@ -37,10 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bioeval_tui.report.result import RunResult
-
-AS_RECORDED = click.option(
-    "--as-recorded", is_flag=True, help="Use the recorded verdicts, even if transcripts were judged again."
-)
 
 
 def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -77,7 +81,6 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
     "--target",
     type=click.FloatRange(0, 1),
     default=TARGET,
-    show_default=True,
     help="The target score; the report shows what would reach it.",
 )
 @AS_RECORDED
@@ -98,7 +101,7 @@ def report(
 @click.argument("b", shell_complete=complete_run)
 @click.argument("more", nargs=-1, shell_complete=complete_run)
 @click.option("--texts", is_flag=True, help="Show the agent's messages turn by turn.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@JSON
 @click.option(
     "--output", type=OutputFile(path_type=Path, dir_okay=False), help="Write the JSON to this file."
 )
@@ -163,13 +166,14 @@ def _rank(names: tuple[str, ...], as_json: bool, output: Path | None, as_recorde
     "\n  bioeval-tui runs explain 7f3a --weights timing=0,tasks=3"
 )
 @click.argument("run", shell_complete=complete_run)
+@click.option("--target", type=click.FloatRange(0, 1), default=TARGET, help="The target score.")
 @click.option(
-    "--target", type=click.FloatRange(0, 1), default=TARGET, show_default=True, help="The target score."
+    "--weights",
+    default="",
+    show_default=False,
+    help="Score again with other weights, such as timing=0,tasks=3,assertions=4.",
 )
-@click.option(
-    "--weights", default="", help="Score again with other weights, such as timing=0,tasks=3,assertions=4."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@JSON
 @AS_RECORDED
 def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: bool) -> int:
     """Explain a run's scores: the parts, what each would have to be, and other weights. No model is called."""
@@ -231,7 +235,7 @@ def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
     "\n  bioeval-tui runs agreement --blind --csv --output calibration.csv"
 )
 @click.argument("run", metavar="[RUN]...", nargs=-1, shell_complete=complete_run)
-@click.option("--judge", default="", help="Only judges whose name contains this.")
+@click.option("--judge", default="", show_default=False, help="Only judges whose name contains this.")
 @click.option("--blind", is_flag=True, help="Use only blind reviews.")
 @click.option(
     "--labels",
@@ -239,14 +243,17 @@ def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
     help="A CSV file of people's labels to use instead of reviews, with a column `case` or `trial` and one for the label.",
 )
 @click.option(
-    "--column", default="", help="The column with the labels [people_score, label, score or passed]."
+    "--column",
+    default="",
+    show_default=False,
+    help="The column with the labels [people_score, label, score or passed].",
 )
 @click.option(
     "--labels-drawn",
     is_flag=True,
     help="The labelled items are a random sample, so corrected scores can be estimated from them.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@JSON
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV with a row for each task and judge.")
 @click.option("--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout].")
 def agreement(

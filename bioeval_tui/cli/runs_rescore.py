@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.options import complete_run, find_run
+from bioeval_tui.cli.options import JOB_FILE, complete_run, find_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import sender_name
@@ -45,12 +45,7 @@ class PrintedRescored(TypedDict):
     help="Allow the recorded job to send transcripts and its key to this host. Repeatable.",
 )  # fmt: skip
 @click.option("--rules", is_flag=True, help="Use the job's rules judge.")
-@click.option(
-    "--job",
-    "job_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The job file, to find its prompt [as recorded]. Required for an imported run.",
-)
+@JOB_FILE
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects with old and new scores.")
 def rescore(
     run_ids: tuple[str, ...],

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bioeval_tui.cli.options import complete_run, find_run, with_options
+from bioeval_tui.cli.options import HEADLESS, complete_run, find_run, with_options
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.wiring.resume import rerun_offer, resume_spec
 from bioeval_tui.streams import has_screen
@@ -32,9 +32,7 @@ from bioeval_tui.terminal import say
     help="Add a trial for each one that failed because of the evaluator, the judge or the infrastructure.",
 )
 @with_options("max_calls", "max_cost", "unrestricted_setups")
-@click.option(
-    "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
-)
+@HEADLESS
 @click.option("--json", "as_json", is_flag=True, help="Headless: print one JSON object.")
 def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
     """Resume an interrupted or stopped run: run only the missing conversations.

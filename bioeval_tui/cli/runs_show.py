@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bioeval_tui.cli.options import complete_run
+from bioeval_tui.cli.options import AS_RECORDED, complete_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.resume import excluded_trials
@@ -26,9 +26,7 @@ from bioeval_tui.text import plural
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object (see `bioeval-tui schema result`)."
 )
-@click.option(
-    "--as-recorded", is_flag=True, help="Use the recorded verdicts, even if transcripts were judged again."
-)
+@AS_RECORDED
 @click.option(
     "--trial", type=click.IntRange(1), help="Show this trial's parts, tasks and assertions [all, by count]."
 )

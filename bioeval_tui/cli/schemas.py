@@ -34,7 +34,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "baseline": ("cli.baseline:PrintedBaselines",),
     "check": ("list", "cli.jobs:PrintedProblem"),
     "demo": (_RESULT,),
-    "doctor": ("list", "evaluation.wiring.model_servers:Finding"),
+    "doctor": ("list", "evaluation.wiring.doctor:Finding"),
     "grade": ("cli.grade:PrintedBatch",),
     "grade-sample": ("grade.task_report:TaskReport", "cli.grade:PrintedFailure"),
     "guards": ("evaluation.guards.transcripts:Hit", "evaluation.guards.transcripts:GuardTotals"),

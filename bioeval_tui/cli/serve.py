@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from pathlib import Path
 
 import click
 
 from bioeval_tui.cli.options import complete_run
-from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.cli.terminal import code_of_signal
+from bioeval_tui.errors import UsageError
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.masking.current import rules_path
@@ -37,12 +37,11 @@ from bioeval_tui.tui.data.preferences import Preferences
     shell_complete=complete_run,
     help="Open the replay of this run in each tab.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--host", default="127.0.0.1", help="The address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    show_default=True,
     help="The port; 0 chooses a free one.",
 )
 @click.option(
@@ -56,7 +55,6 @@ from bioeval_tui.tui.data.preferences import Preferences
     "--max-sessions",
     type=click.IntRange(1, 100),
     default=4,
-    show_default=True,
     help="Maximum number of open tabs.",
 )
 def serve(
@@ -107,18 +105,7 @@ def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) 
 
 
 async def _serve(options: ServeOptions, warning: str) -> int:
-    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-    def end(code: int) -> None:
-        if not stop.done():
-            stop.set_result(code)
-
-    loop = asyncio.get_running_loop()
-    for number, code in ((signal.SIGTERM, ExitCode.OK), (signal.SIGINT, ExitCode.INTERRUPTED)):
-        try:
-            loop.add_signal_handler(number, end, code)
-        except NotImplementedError:  # Windows
-            signal.signal(number, lambda *_, code=code: loop.call_soon_threadsafe(end, code))
+    stop = code_of_signal()
     async with serving(options, lambda sentence: say(sentence, err=True)) as link:
         say(link)
         sys.stdout.flush()

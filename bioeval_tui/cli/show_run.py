@@ -14,7 +14,7 @@ from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ScreenCrashError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.spec import EngineSpec
-from bioeval_tui.evaluation.wiring.start import hosts_of, judges_see, prepare_batch, start_engine, stop_run
+from bioeval_tui.evaluation.wiring.start import hosts_of, judges_see, prepare_batch, start_batch, stop_run
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
@@ -34,7 +34,7 @@ def show_run(
     """
     need_terminal("give --headless")
     # The engine first: it starts on the other core while the screen's modules load here.
-    view = start_engine(spec, settings)
+    view = start_batch(spec, settings)[0]
     with contextlib.nullcontext() if leave_running else _ending_with_terminal(view):
         try:
             if show is None:

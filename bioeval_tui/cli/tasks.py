@@ -10,8 +10,8 @@ from typing import Any, Literal, NotRequired
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.grade import JSON, TASK, pool_of, registry_of, say_progress
-from bioeval_tui.cli.options import BOARD, WHERE
+from bioeval_tui.cli.grade import pool_of, registry_of, say_progress
+from bioeval_tui.cli.options import BOARD, JSON, JSON_LIST, TASK, WHERE
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB
@@ -27,8 +27,6 @@ from bioeval_tui.grade.task_console import (
 )
 from bioeval_tui.grade.tasks.split import PARTS, split_task
 from bioeval_tui.terminal import print_json, say
-
-_JSON_LIST = click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 
 
 class PrintedPart(TypedDict):
@@ -69,7 +67,7 @@ def tasks() -> None:
 @click.option("--difficulty", help="Only this difficulty.")
 @click.option("--prepared/--not-prepared", default=None, help="Only tasks that can (not) be graded yet.")
 @click.option("--medals/--no-medals", default=None, help="Only tasks that award (no) medals.")
-@_JSON_LIST
+@JSON_LIST
 def tasks_list(
     as_json: bool,
     tasks_dirs: tuple[Path, ...],
@@ -128,7 +126,7 @@ def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
 @click.option("--all", "everything", is_flag=True, help="All tasks that need no download.")
 @click.option("--force", is_flag=True, help="Prepare tasks again that are already prepared.")
 @WHERE
-@_JSON_LIST
+@JSON_LIST
 def tasks_prepare(
     task_ids: tuple[str, ...], everything: bool, force: bool, as_json: bool, **options: Any
 ) -> int:
@@ -175,7 +173,7 @@ def tasks_prepare(
 @tasks.command("check", epilog="\b\nExample:\n  bioeval-tui tasks check --tasks-dir biomlbench")
 @click.argument("task_ids", metavar="[TASK]...", nargs=-1)
 @WHERE
-@_JSON_LIST
+@JSON_LIST
 def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Load the config and the grader of each task (by default, of all), and list what is wrong.
 
@@ -225,7 +223,6 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
     "share",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.3,
-    show_default=True,
     help="The share of rows that become public.",
 )
 @WHERE

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import select
 import signal
 import threading
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.streams import has_screen, make_lasting_for_screens
 
 _TERMINAL = 0
@@ -26,6 +27,23 @@ def need_terminal(instead: str) -> None:
     make_lasting_for_screens()
     if hasattr(select, "poll") and os.isatty(_TERMINAL):
         threading.Thread(target=_hang_up_with_terminal, daemon=True).start()
+
+
+def code_of_signal() -> asyncio.Future[int]:
+    """Return the exit code that SIGTERM or SIGINT ends this process with, once one arrives."""
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[int] = loop.create_future()
+
+    def end(code: int) -> None:
+        if not stop.done():
+            stop.set_result(code)
+
+    for number, code in ((signal.SIGTERM, ExitCode.OK), (signal.SIGINT, ExitCode.INTERRUPTED)):
+        try:
+            loop.add_signal_handler(number, end, code)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_, code=code: loop.call_soon_threadsafe(end, code))
+    return stop
 
 
 def end_with_stdin() -> None:

@@ -51,20 +51,16 @@ def _written(ending: str, about: str) -> Callable[[_Command], _Command]:
     "--speed",
     type=click.FloatRange(0.5, 32),
     default=1.0,
-    show_default=True,
     help="Playback speed.",
 )
 @_written("cast", "Write an asciicast (version 3) with a marker for each turn, instead of playing.")
 @_written("html", "Write one HTML file that plays offline, instead of playing.")
-@_written("gif", "Write a GIF instead; needs ffmpeg.")
-@_written("mp4", "Write a video instead; needs ffmpeg.")
-@click.option("--size", default="120x40", show_default=True, help="Size of a written replay: columns x rows.")
-@click.option("--theme", default="dark", show_default=True, help="Theme of a written replay.")
+@click.option("--size", default="120x40", help="Size of a written replay: columns x rows.")
+@click.option("--theme", default="dark", help="Theme of a written replay.")
 @click.option(
     "--times",
     type=click.Choice(["reading", "recorded"]),
     default="reading",
-    show_default=True,
     help="Timing of a written replay: reading pace or recorded times.",
 )
 def replay(run_id: str, speed: float, size: str, theme: str, times: str, **written: Path | None) -> int:

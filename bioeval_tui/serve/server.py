@@ -208,12 +208,12 @@ class Server:
             self.admission.keep(request.transport)
         try:
             await tab.prepare(request)
-            await self._hold(tab, _size(request))
+            await self._run_tab(tab, _size(request))
         finally:
             del self._tabs[tab]
         return tab
 
-    async def _hold(self, tab: web.WebSocketResponse, size: tuple[int, int]) -> None:
+    async def _run_tab(self, tab: web.WebSocketResponse, size: tuple[int, int]) -> None:
         """Start a process for the tab, pass data in both directions, and end it with the tab."""
         try:
             session = await Session.start(self._options.command, DRIVER, size)

@@ -25,7 +25,7 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.engine.intents import listen, send_intent
 from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.traces.receiver import receive_spans
-from bioeval_tui.evaluation.wiring.model_servers import model_finding
+from bioeval_tui.evaluation.wiring.doctor import model_finding
 from bioeval_tui.peer_limits import MAX_INTENT, MAX_OTLP_BODY, MAX_TAB_MESSAGE
 from bioeval_tui.record.live import LiveInfo
 from bioeval_tui.record.transfer import import_file

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.evaluation.engine.batch import run_batch
+from bioeval_tui.evaluation.engine.limits import CallBudget
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.traces.joined import Traces
-from bioeval_tui.evaluation.wiring.parts import prepare_run, terms_of
+from bioeval_tui.evaluation.wiring.parts import prepare_run
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.paths import new_run_id, recording_path
 from bioeval_tui.record.reading import read_recording
@@ -112,7 +113,10 @@ async def hold(
     what = RunSpec(new_run_id(), str(job))
     asked = EngineSpec(runs=(what,), **{"seed": 7, **spec})
     prepared = prepare_run(asked, what, chosen)
-    await run_batch([prepared], chosen.runs_dir, terms=terms_of(asked, [prepared], chosen), traces=traces)
+    budget = CallBudget(asked.max_calls, asked.max_cost)
+    await run_batch(
+        [prepared], chosen.runs_dir, budget=budget, longest_pause_s=chosen.longest_wait_s, traces=traces
+    )
     path = recording_path(chosen.runs_dir, what.run_id)
     run = load_run(path)
     return WholeRun(path, list(read_recording(path).events), run.state, run_document(run))

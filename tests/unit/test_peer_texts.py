@@ -13,7 +13,7 @@ import pytest
 
 from bioeval_tui import markdown, text
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.agents.answers import parse_message, parse_object
+from bioeval_tui.evaluation.agents.connection import parse_message, parse_object
 from bioeval_tui.evaluation.evaluators import spoken
 from bioeval_tui.evaluation.guards import check
 from bioeval_tui.evaluation.guards.ledger import asked, asks_for_anything, disclosed

@@ -1,4 +1,5 @@
-"""HTTP to one agent, for one conversation: requests, their failures, and answers that stream as server-sent events.
+"""HTTP to one agent, for one conversation: requests, their failures, answers that stream as server-sent events, and the
+agent's state; all of it validated.
 
 Nothing is retried here: the conversation decides that. Every failure is a `PeerError` that says what happened and
 what was received, without the keys that went out.
@@ -12,18 +13,126 @@ import functools
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx2
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.agents.answers import parse_object
 from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client
-from bioeval_tui.evaluation.http.failures import connection_error, status_error
+from bioeval_tui.evaluation.http.failures import connection_error, received_text, status_error
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, clean_value, is_html, is_large, parse_json
+
+NONE_HERE = frozenset({404, 405, 501})
+"""The statuses of a server that does not know a call."""
+SESSION = "{sessionId}"
+"""The placeholder for the id of the session."""
+
+
+class StateUrl:
+    """Reads the object context of one conversation, without sending keys or the job's headers."""
+
+    def __init__(self, url: str | None, timeouts: Timeouts) -> None:
+        self._url = url
+        self._timeouts = timeouts
+
+    @property
+    def names_session(self) -> bool:
+        """Whether the URL contains the session's id, which the agent must then know."""
+        return self._url is not None and SESSION in self._url
+
+    async def read(self, session: str) -> dict[str, Any] | None:
+        """Return the object context; None without one. Raises `PeerError`."""
+        if self._url is None:
+            return None
+        url = filled_in(self._url, quote(session, safe=""))
+        connection = Connection((url,), self._timeouts, headers={})
+        try:
+            return await read_state(connection, url)
+        finally:
+            await connection.aclose()
+
+
+def filled_in(value: Any, session: str) -> Any:
+    """Return a JSON-like value with `{sessionId}` replaced by the session's id in every text."""
+    match value:
+        case str():
+            return value.replace(SESSION, session)
+        case dict():
+            return {key: filled_in(item, session) for key, item in value.items()}
+        case list() | tuple():
+            return [filled_in(item, session) for item in value]
+        case _:
+            return value
+
+
+def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "") -> dict[str, Any]:
+    """Return the response's JSON object. Raises `PeerError`, not retryable, if it is not one."""
+    try:
+        value = parse_json(data)
+    except ExcessiveJsonError as error:
+        raise PeerError(peer, f"{host} answered JSON {error}", received=received_text(data)) from None
+    except ValueError:
+        start = data[:200] if isinstance(data, str) else data[:200].decode("latin-1")
+        what = (
+            "HTML"
+            if "html" in content_type or is_html(start)
+            else ("nothing" if not data else "something that is not JSON")
+        )
+        raise PeerError(
+            peer,
+            f"{host} answered {what} where JSON was expected",
+            received=received_text(data),
+            unusable=True,
+        ) from None
+    if not isinstance(value, dict):
+        raise PeerError(
+            peer, f"{host} answered JSON that is not an object", received=received_text(data), unusable=True
+        )
+    return value
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a JSON list; empty for anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The content of the answer to a message."""
+
+    content: str
+    events: tuple[Mapping[str, Any], ...]
+
+
+def parse_message(host: str, value: Mapping[str, Any], session: str) -> Message:
+    """Check the response to a message and return its content, cleaned. Raises `PeerError`."""
+
+    def wrong(what: str) -> PeerError:
+        shown = json.dumps(value, ensure_ascii=False, default=str)
+        return PeerError("agent", f"{host} answered a message wrongly: {what}", received=received_text(shown))
+
+    if "sessionId" not in value:
+        raise wrong("sessionId is missing")
+    if value["sessionId"] != session:
+        raise wrong("sessionId belongs to another session")
+    message = value.get("message")
+    if not isinstance(message, dict):
+        raise wrong("message is missing" if message is None else "message is not an object")
+    content = message.get("content")
+    if not isinstance(content, str):
+        raise wrong("message.content is missing" if content is None else "message.content is not text")
+    events = value.get("events") or []
+    if not isinstance(events, list):
+        raise wrong("events is not a list")
+    kept = tuple(
+        clean_value(event) if isinstance(event, dict) else {"event": clean_value(event)} for event in events
+    )
+    return Message(clean(content), kept)
+
 
 EVENT_STREAM = "text/event-stream"
 MAX_REQUEST = 20_000_000
@@ -148,3 +257,17 @@ def host_of_url(url: str) -> str:
     return clean_line(
         shown or url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200
     )
+
+
+async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:
+    """Return the object context at `url`; None if the agent has none. Raises `PeerError`."""
+    try:
+        value = await connection.object("GET", url)
+    except PeerError as error:
+        if error.status in NONE_HERE:
+            return None
+        raise
+    # The event loop, and every other conversation's clock, must not wait for a large one.
+    large = is_large(value)
+    cleaned: dict[str, Any] = await asyncio.to_thread(clean_value, value) if large else clean_value(value)
+    return cleaned

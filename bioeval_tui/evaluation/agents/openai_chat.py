@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from bioeval_tui.evaluation.agents.object_context import SESSION, StateUrl, filled_in
+from bioeval_tui.evaluation.agents.connection import SESSION, StateUrl, filled_in
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.agents.tools import NO_RESULT, DeclaredTools
 from bioeval_tui.evaluation.hosts import chat_url

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from bioeval_tui.evaluation import python_code, spending
-from bioeval_tui.evaluation.agents.object_context import StateUrl
+from bioeval_tui.evaluation.agents.connection import StateUrl
 from bioeval_tui.evaluation.agents.python_process import FunctionProcess
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.function_calls import Conversation, FunctionCalls, FunctionError

@@ -6,7 +6,6 @@ decides that. Every failure is a `PeerError` that says what happened and what wa
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -15,13 +14,16 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.agents.answers import parse_message, parse_object
 from bioeval_tui.evaluation.agents.connection import (
     EVENT_STREAM,
+    NONE_HERE,
     Connection,
     drain,
     host_of_url,
     is_stream,
+    parse_message,
+    parse_object,
+    read_state,
     stream_of,
 )
 from bioeval_tui.evaluation.agents.terms import AgentTerms
@@ -29,12 +31,9 @@ from bioeval_tui.evaluation.http.client import Timeouts, timeouts_of
 from bioeval_tui.evaluation.http.failures import PUBLISHED_KEY
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.record.names import Role
-from bioeval_tui.text import clean, clean_line, clean_value, compact_json, is_large
+from bioeval_tui.text import clean, clean_line, clean_value, compact_json
 
 __all__ = ["RestAgent", "Timeouts", "make_agent"]
-
-NONE_HERE = frozenset({404, 405, 501})
-"""The statuses of a server that does not know a call."""
 
 
 def make_agent(terms: AgentTerms) -> RestAgent:
@@ -211,17 +210,3 @@ def below(base: str, path: str) -> str:
         return parts._replace(path=parts.path.rstrip("/") + path, fragment="").geturl()
     except ValueError:
         return base.rstrip("/") + path
-
-
-async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:
-    """Return the object context at `url`; None if the agent has none. Raises `PeerError`."""
-    try:
-        value = await connection.object("GET", url)
-    except PeerError as error:
-        if error.status in NONE_HERE:
-            return None
-        raise
-    # The event loop, and every other conversation's clock, must not wait for a large one.
-    large = is_large(value)
-    cleaned: dict[str, Any] = await asyncio.to_thread(clean_value, value) if large else clean_value(value)
-    return cleaned

@@ -8,8 +8,17 @@ from functools import lru_cache
 from typing import Any
 
 from bioeval_tui.errors import BioevalError, ExpressionError, QueryError
-from bioeval_tui.evaluation.assertions.expressions import Expression, Part, evaluate, explain, parse, scope
-from bioeval_tui.evaluation.assertions.tool_calls import check_tool_calls
+from bioeval_tui.evaluation.assertions.expressions import (
+    Expression,
+    Limits,
+    Part,
+    evaluate,
+    explain,
+    parse,
+    scope,
+)
+from bioeval_tui.evaluation.assertions.expressions.values import LimitError
+from bioeval_tui.evaluation.assertions.tool_calls import check_tool_calls, equal
 from bioeval_tui.evaluation.job.models import (
     Assertion,
     CypherAssertion,
@@ -19,6 +28,53 @@ from bioeval_tui.evaluation.job.models import (
 )
 from bioeval_tui.evaluation.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
 from bioeval_tui.text import clean_line, compact_json, shorten
+
+_LENGTHS = range(1, 9)
+"""Number of turns of the conversations on which both readings are tried."""
+_LIMITS = Limits(steps=10_000, seconds=0.05)
+"""Limits for one condition; beyond them the question stays open, so that any job is checked quickly."""
+_SIGNOFF = "So Long, and Thanks for All the Fish"
+_CONTEXT: dict[str, Any] = {"context": "", "resources": [], "functions": []}
+
+
+def depends_on_signoff(condition: Expression) -> bool:
+    """Return whether a condition has a different result if the transcript lacks the sign-off."""
+    return _differs(condition, {"signoff": False})
+
+
+def depends_on_user_times(condition: Expression) -> bool:
+    """Return whether a condition has a different result if the user's messages took no time."""
+    return _differs(condition, {"user_ms": 0})
+
+
+def _differs(condition: Expression, other: dict[str, Any]) -> bool:
+    try:
+        return any(_verdict(condition, turns) != _verdict(condition, turns, **other) for turns in _LENGTHS)
+    except LimitError:
+        return False
+
+
+def _verdict(condition: Expression, turns: int, *, signoff: bool = True, user_ms: int = 1200) -> Any:
+    """Return the condition's value for an invented conversation of `turns` turns; None if evaluating it fails."""
+    transcript = []
+    for turn in range(turns):
+        transcript += [
+            _message("user", f"Question {turn}", user_ms if turn else 0),
+            _message("assistant", "Answer", 900),
+        ]
+    if signoff:
+        transcript.append(_message("user", _SIGNOFF, user_ms))
+    evaluation = {"transcript": transcript, "done": True, "job": {"evaluator": {"signoff": _SIGNOFF}}}
+    try:
+        return evaluate(condition, scope(_CONTEXT, evaluation), _LIMITS)
+    except LimitError:
+        raise
+    except ExpressionError:
+        return None
+
+
+def _message(role: str, content: str, took_ms: int) -> dict[str, Any]:
+    return {"role": role, "content": content, "timeTakenMillis": took_ms, "events": []}
 
 
 def compare(observed: Any, expected: Any) -> tuple[bool, str | None]:
@@ -32,19 +88,6 @@ def compare(observed: Any, expected: Any) -> tuple[bool, str | None]:
         kinds = f"{kind(observed)} and {kind(expected)}"
         return True, f"equal only as text ({kinds}); write the expected value with its type"
     return False, None
-
-
-def equal(left: Any, right: Any) -> bool:
-    """Compare numbers by value, lists and maps item by item, the rest by type and value."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return isinstance(left, bool) and isinstance(right, bool) and left == right
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        return left == right
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(map(equal, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
-    return type(left) is type(right) and bool(left == right)
 
 
 def spelling(value: Any) -> str:
@@ -139,7 +182,7 @@ def check_expression(text: str, view: AssertionView) -> CheckResult:
         names = scope(context, dict(view.evaluation))
         value = evaluate(parsed(text), names)
     except ExpressionError as error:
-        return CheckResult(False, error=_said(error))
+        return CheckResult(False, error=_error_text(error))
     if not isinstance(value, bool):
         return CheckResult(
             False, value, error="the expression is not true or false; compare it with something"
@@ -220,6 +263,6 @@ def parsed(text: str) -> Expression:
     return parse(text)
 
 
-def _said(error: BioevalError) -> str:
+def _error_text(error: BioevalError) -> str:
     column = getattr(error, "column", 0)
     return clean_line(str(error)) + (f" (column {column})" if column else "")

@@ -26,8 +26,22 @@ NO_ARGUMENTS = (
     "the spans of {} do not contain its arguments; many instrumentations record them only if asked to, "
     "such as with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
 )
+NO_RESULTS = "the agent reported no results of its calls, so it is unknown whether one failed"
 _WHERE = "evaluation.functionCalls.all { "
 MOST_SHOWN = 50
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Compare numbers by value, lists and maps item by item, the rest by type and value."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return isinstance(left, bool) and isinstance(right, bool) and left == right
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return left == right
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+    return type(left) is type(right) and bool(left == right)
 
 
 def parse_where(text: str) -> Expression:
@@ -44,51 +58,68 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     transcript: Sequence[Mapping[str, Any]] = view.evaluation.get("transcript") or ()
     calls = calls_of(transcript)
     expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
-    if not (calls or _tells(view.evaluation) or _told_results(transcript)):
-        if view.agent_failed:
-            return CheckResult(None, expected=expected, error=FAILED_FIRST, fault="agent")
-        return CheckResult(None, expected=expected, error=NOT_TOLD, fault="none")
-    untraced = [turn for turn in view.untraced_turns if asked.turn in (None, "each", turn)]
-    if untraced:
-        which = f"turn{'s' if len(untraced) > 1 else ''} {', '.join(map(str, untraced))}"
-        why = f"the spans of {which} did not all come, so a call may be missing"
-        return CheckResult(None, expected=expected, error=why, fault="none")
-    last = max((at for at, one in enumerate(transcript) if one.get("role") == "assistant"), default=-1)
-    # The sign-off after the last answer is not a turn: it is not sent to the agent.
-    turns = sum(message.get("role") == "user" for message in transcript[: last + 1])
-    if isinstance(asked.turn, int):
-        place = f"turn {asked.turn}" + ("" if asked.turn <= turns else ", which did not take place")
-        scopes = [(f"{place}: ", [call for call in calls if call.turn == asked.turn])]
-    elif asked.turn == "each":
-        scopes = [
-            (f"turn {turn}: ", [call for call in calls if call.turn == turn]) for turn in range(1, turns + 1)
-        ]
-    else:
-        scopes = [("", calls)]
+    if (missing := _not_told(asked, view, calls, transcript)) is not None:
+        return CheckResult(
+            None, expected=expected, error=missing, fault="agent" if missing == FAILED_FIRST else "none"
+        )
+    scopes = _scopes(asked.turn, calls, transcript)
     looked_at = [call for _, some in scopes for call in some]
     observed = [_shown(call, asked.turn) for call in looked_at[:MOST_SHOWN]]
     if len(looked_at) > MOST_SHOWN:
         observed.append(f"… {plural(len(looked_at) - MOST_SHOWN, 'more call')}")
+
+    def result(passed: bool | None, error: str | None = None) -> CheckResult:
+        return CheckResult(
+            passed, observed, expected, error=error, fault="none" if passed is None else "infrastructure"
+        )
+
     silent = next((call.name for call in looked_at if not call.arguments_told), None)
     if silent is not None and _asks_for_arguments(asked):
-        return CheckResult(
-            None, observed, expected, error=NO_ARGUMENTS.format(clean_line(silent, 100)), fault="none"
-        )
+        return result(None, NO_ARGUMENTS.format(clean_line(silent, 100)))
     try:
         wrong = [f"{place}{what}" for place, some in scopes for what in _wrong(asked, some)]
     except ExpressionError as error:
-        return CheckResult(False, observed, expected, error=clean_line(str(error)))
+        return result(False, clean_line(str(error)))
     if wrong:
-        return CheckResult(False, observed, expected, error=clean_line("; ".join(wrong), 2_000))
+        return result(False, clean_line("; ".join(wrong), 2_000))
     if asked.no_errors and looked_at and not any(call.told for call in looked_at):
-        return CheckResult(
-            None,
-            observed,
-            expected,
-            error="the agent reported no results of its calls, so it is unknown whether one failed",
-            fault="none",
+        return result(None, NO_RESULTS)
+    return result(True)
+
+
+def _not_told(
+    asked: ToolCallsConfig,
+    view: AssertionView,
+    calls: Sequence[ToolCall],
+    transcript: Sequence[Mapping[str, Any]],
+) -> str | None:
+    """Return why it is not known which calls were made; None if it is."""
+    if not (calls or _tells(view.evaluation) or _told_results(transcript)):
+        return FAILED_FIRST if view.agent_failed else NOT_TOLD
+    untraced = [turn for turn in view.untraced_turns if asked.turn in (None, "each", turn)]
+    if not untraced:
+        return None
+    which = f"turn{'s' if len(untraced) > 1 else ''} {', '.join(map(str, untraced))}"
+    return f"the spans of {which} did not all come, so a call may be missing"
+
+
+def _scopes(
+    turn: int | str | None, calls: list[ToolCall], transcript: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, list[ToolCall]]]:
+    """Return the calls to look at together, each with where they were made: in one turn, each turn, or all."""
+    if turn is None:
+        return [("", calls)]
+    last = max((at for at, one in enumerate(transcript) if one.get("role") == "assistant"), default=-1)
+    # The sign-off after the last answer is not a turn: it is not sent to the agent.
+    turns = sum(message.get("role") == "user" for message in transcript[: last + 1])
+    wanted = range(1, turns + 1) if turn == "each" else [int(turn)]
+    return [
+        (
+            f"turn {one}{'' if one <= turns else ', which did not take place'}: ",
+            [call for call in calls if call.turn == one],
         )
-    return CheckResult(True, observed, expected)
+        for one in wanted
+    ]
 
 
 def _tells(evaluation: Mapping[str, Any]) -> bool:
@@ -208,7 +239,7 @@ def _fits(wanted: CallConfig, call: ToolCall) -> bool:
             )
         if wanted.compare == "exact" and set(made) != set(wanted.arguments):
             return False
-        if not all(key in made and _same(made[key], value) for key, value in wanted.arguments.items()):
+        if not all(key in made and equal(made[key], value) for key, value in wanted.arguments.items()):
             return False
     if wanted.where is None:
         return True
@@ -235,17 +266,6 @@ def _tried(forbidden: CallConfig, call: ToolCall) -> bool:
 @lru_cache(maxsize=512)
 def _where(text: str) -> Expression:
     return parse_where(text)
-
-
-def _same(made: Any, wanted: Any) -> bool:
-    """Compare two JSON values: 5 equals 5.0, and true is not a number."""
-    if isinstance(made, bool) or isinstance(wanted, bool):
-        return made is wanted
-    if isinstance(made, Mapping) and isinstance(wanted, Mapping):
-        return set(made) == set(wanted) and all(_same(made[key], wanted[key]) for key in wanted)
-    if isinstance(made, list | tuple) and isinstance(wanted, list | tuple):
-        return len(made) == len(wanted) and all(map(_same, made, wanted))
-    return bool(made == wanted)
 
 
 def _text(wanted: CallConfig) -> str:

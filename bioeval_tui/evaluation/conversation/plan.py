@@ -62,6 +62,11 @@ class RunPlan:
     job_path: str
     job_sha256: str
     seed: int
+    agent: str = ""
+    evaluator: str = ""
+    judge: str = ""
+    graph: str | None = None
+    """The names of the four on screens and in reports."""
     conditions: tuple[Condition, ...] = CONDITIONS
     trials: int = 1
     model: str | None = None
@@ -107,16 +112,6 @@ class RunPlan:
             random.Random(f"{self.seed}/{trial}/order").shuffle(shuffled)  # noqa: S311
             return tuple(shuffled)
         return self.conditions
-
-
-@dataclass(frozen=True, slots=True)
-class Identities:
-    """The names of the participants on screens and in reports."""
-
-    agent: str
-    evaluator: str
-    judge: str
-    graph: str | None = None
 
 
 async def _not_said() -> str | None:

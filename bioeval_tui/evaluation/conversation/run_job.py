@@ -17,7 +17,7 @@ from bioeval_tui.evaluation.conversation.attempts import paid, unused, with_retr
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter, Emitter
 from bioeval_tui.evaluation.conversation.observe import Observation, what_differs
-from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunPlan
+from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.conversation.prepare import (
     apply_seeds,
     apply_setups,
@@ -51,7 +51,7 @@ NOTHING_OBSERVED = (
 
 
 @dataclass
-class Held:
+class ConversationRecord:
     """What the run keeps of one conversation: its starting state and its score."""
 
     start: Observation | None = None
@@ -71,7 +71,7 @@ class Held:
 class Earlier:
     """What a resumed run already has: finished conversations, and how many times others were started."""
 
-    finished: Mapping[tuple[Condition, int], Held]
+    finished: Mapping[tuple[Condition, int], ConversationRecord]
     attempts: Mapping[tuple[Condition, int], int]
     clean: bool = True
     compared: frozenset[str] | None = None
@@ -123,31 +123,20 @@ def end_run(
     )
 
 
-def started_fields(plan: RunPlan, who: Identities) -> dict[str, Any]:
+_RECORDED = (
+    "job_name", "job_path", "job_sha256", "agent", "evaluator", "judge", "graph", "rehearsal", "hosts", "prompts", "model",
+    "agent_is_model", "seed", "trials", "conditions", "batch_id", "git_revision", "options", "cases",
+)  # fmt: skip
+
+
+def started_fields(plan: RunPlan) -> dict[str, Any]:
     """Return the fields of `RunStarted`."""
+    same = {name: getattr(plan, name) for name in _RECORDED}
     return {
-        "job_name": plan.job_name,
-        "job_path": plan.job_path,
+        **same,
         "job": job_snapshot(plan.job),
-        "job_sha256": plan.job_sha256,
         "program_version": __version__,
-        "agent": who.agent,
-        "evaluator": who.evaluator,
-        "judge": who.judge,
-        "graph": who.graph,
-        "rehearsal": plan.rehearsal,
-        "hosts": plan.hosts,
-        "prompts": plan.prompts,
-        "model": plan.model,
-        "agent_is_model": plan.agent_is_model,
-        "seed": plan.seed,
-        "trials": plan.trials,
-        "conditions": plan.conditions,
         "concurrency": plan.shared_agent,
-        "batch_id": plan.batch_id,
-        "git_revision": plan.git_revision,
-        "options": plan.options,
-        "cases": plan.cases,
     }
 
 
@@ -179,7 +168,7 @@ class _Run:
         self.clean = earlier.clean
         self.compared = earlier.compared
         """The parts of the starting states that were compared in every trial; None before the first."""
-        self.held: dict[tuple[Condition, int], Held] = dict(earlier.finished)
+        self.held: dict[tuple[Condition, int], ConversationRecord] = dict(earlier.finished)
         self.stopped = ""
         self.unmeasured: list[str] = []
         """Why the last conversations could not be measured, up to the first that could."""
@@ -237,9 +226,9 @@ class _Run:
                 self.stopped = why_not
                 return
             if self.control.of(condition).cancelled:
-                self.held[condition, trial] = Held(cancelled=True)
+                self.held[condition, trial] = ConversationRecord(cancelled=True)
                 return
-            await self._hold(condition, trial)
+            await self._run_conversation(condition, trial)
             lost = self.held[condition, trial].unmeasured
             self.unmeasured = [*self.unmeasured, lost] if lost else []
 
@@ -250,7 +239,7 @@ class _Run:
         why = f"{len(self.unmeasured)} conversations in a row could not be measured"
         return f"{why}, the last one: {shorten(self.unmeasured[-1], 300)}"
 
-    async def _hold(self, condition: Condition, trial: int) -> None:
+    async def _run_conversation(self, condition: Condition, trial: int) -> None:
         """Run one conversation; hold it once more if the connection to the agent broke, which nobody can blame on the agent.
 
         If it breaks at the same message again, that is the agent's failure.
@@ -268,7 +257,7 @@ class _Run:
         """
         key = (condition, trial)
         emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + attempt)
-        held = self.held[key] = Held()
+        held = self.held[key] = ConversationRecord()
         plan = self.plan.of_trial(trial)
         transcript = SpokenTranscript(plan.job, condition, trial, plan.model)
         async with contextlib.AsyncExitStack() as closing:
@@ -306,7 +295,9 @@ class _Run:
         await emitter.written()
         return None
 
-    async def _guarded(self, held: Held, condition: Condition, work: Coroutine[Any, Any, Outcome]) -> Outcome:
+    async def _guarded(
+        self, held: ConversationRecord, condition: Condition, work: Coroutine[Any, Any, Outcome]
+    ) -> Outcome:
         """Run a part of a conversation; turn an interruption into an outcome. A cancelled run stays cancelled."""
         control = self.control.of(condition)
         task = asyncio.create_task(work)
@@ -380,7 +371,7 @@ class _Conversation:
         run: _Run,
         plan: RunPlan,
         emitter: ConversationEmitter,
-        held: Held,
+        held: ConversationRecord,
         transcript: SpokenTranscript,
         closing: contextlib.AsyncExitStack,
     ) -> None:

@@ -20,7 +20,7 @@ from bioeval_tui import __version__
 from bioeval_tui.errors import BioevalError, RecordingError, exhausted
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.emitter import Emitter, Sink
-from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunPlan
+from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.conversation.run_job import Earlier, end_run, run_job, started_fields
 from bioeval_tui.evaluation.conversation.watchdog import Watchdog
 from bioeval_tui.evaluation.engine.intents import listen, what_helps
@@ -136,7 +136,6 @@ class PreparedRun:
     """One run that is ready to start. `open_parts` is entered once the recording exists, so that a failure is recorded."""
 
     plan: RunPlan
-    identities: Identities
     open_parts: Callable[[Control], AbstractAsyncContextManager[Parts]]
     warnings: tuple[str, ...] = ()
     keep_prompts: bool = True
@@ -148,18 +147,6 @@ class PreparedRun:
     """The port on which the agent's spans are received; None if they are not."""
     shares_graph: Callable[[], Awaitable[bool]] = _never
     """Called only for concurrent conversations: returns whether they share a graph."""
-
-
-@dataclass(frozen=True)
-class BatchTerms:
-    """The settings that all runs of a batch share."""
-
-    at_once: int = 1
-    requests_per_minute: float | None = None
-    max_calls: int | None = None
-    max_cost: float | None = None
-    longest_wait_s: float = LONGEST_PAUSE_S
-    """Maximum pause after a 429."""
 
 
 class Stopping(Protocol):
@@ -208,7 +195,7 @@ class _Rounds:
 class _Batch:
     """The shared parts of a batch's runs, in one event loop."""
 
-    terms: BatchTerms
+    at_once: int
     runs_dir: Path
     stop: asyncio.Event
     budget: CallBudget
@@ -239,11 +226,15 @@ async def run_batch(
     runs_dir: Path,
     *,
     stop: asyncio.Event | None = None,
-    terms: BatchTerms | None = None,
+    budget: CallBudget | None = None,
+    longest_pause_s: float = LONGEST_PAUSE_S,
     stopping: Stopping | None = None,
     traces: Traces | None = None,
 ) -> list[events.RunEnded]:
     """Run all runs and return how each started one ended; a failure of one does not end the others.
+
+    As many conversations are held at once, and as many requests sent a minute, as every run allows. After a 429, requests
+    pause for at most `longest_pause_s`.
 
     Setting `stop` cancels conversations in progress and starts no others. With `stopping`, all runs proceed trial by
     trial together until it has decided. `traces` receives the agents' spans.
@@ -251,28 +242,28 @@ async def run_batch(
     Raises:
         RecordingError: a recording cannot be written (after the other runs have ended).
     """
-    terms = terms or BatchTerms()
-    if stopping is not None and terms.at_once > 1 and await _share_a_graph(runs):
+    at_once = min(run.plan.shared_agent for run in runs)
+    per_minute = min((run.requests_per_minute for run in runs if run.requests_per_minute), default=None)
+    if stopping is not None and at_once > 1 and await _share_a_graph(runs):
         # Runs in rounds cannot wait for each other's graph.
-        terms = replace(terms, at_once=1)
+        at_once = 1
         runs = [
             replace(run, plan=replace(run.plan, shared_agent=1), warnings=(*run.warnings, ONE_AT_A_TIME))
             for run in runs
         ]
     batch = _Batch(
-        terms,
+        at_once,
         runs_dir,
         stop or asyncio.Event(),
-        CallBudget(terms.max_calls, terms.max_cost),
-        asyncio.Semaphore(terms.at_once if stopping is None else len(runs)),
-        asyncio.Semaphore(terms.at_once),
+        budget or CallBudget(),
+        asyncio.Semaphore(at_once if stopping is None else len(runs)),
+        asyncio.Semaphore(at_once),
         rounds=_Rounds(stopping, len(runs)) if stopping is not None else None,
         traces=traces,
     )
-    if terms.at_once > 1 or terms.requests_per_minute:
+    if at_once > 1 or per_minute:
         batch.paces["agent"], models = (
-            Pace(terms.at_once, terms.requests_per_minute, longest_pause_s=terms.longest_wait_s)
-            for _ in range(2)
+            Pace(at_once, per_minute, longest_pause_s=longest_pause_s) for _ in range(2)
         )
         batch.paces |= {"evaluator": models, "judge": models}
     watching = asyncio.create_task(batch.watchdog.watch())
@@ -296,7 +287,7 @@ async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
 
 async def _run_when_open(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
     """Wait until the run may be opened, and run it."""
-    apart = run.plan.parallel or batch.terms.at_once == 1
+    apart = run.plan.parallel or batch.at_once == 1
     try:
         async with contextlib.AsyncExitStack() as opened:
             if not apart and await run.shares_graph():
@@ -376,7 +367,7 @@ def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
 
 def _begin(run: PreparedRun, emitter: Emitter) -> None:
     if run.resume is None:
-        emitter.emit(events.RunStarted, **started_fields(run.plan, run.identities))
+        emitter.emit(events.RunStarted, **started_fields(run.plan))
     else:
         emitter.emit(
             events.RunResumed, program_version=__version__, trials=run.plan.trials, cases=run.plan.further

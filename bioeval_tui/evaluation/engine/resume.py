@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bioeval_tui.evaluation.conversation.observe import Observation
-from bioeval_tui.evaluation.conversation.run_job import Earlier, Held
+from bioeval_tui.evaluation.conversation.run_job import ConversationRecord, Earlier
 from bioeval_tui.evaluation.seams import GraphSnapshot
 from bioeval_tui.record import events
 from bioeval_tui.record.names import Condition
@@ -33,13 +33,13 @@ class Resumption:
 
 def resumption_of(state: RunState) -> Resumption:
     """Return where to continue the run with this state."""
-    finished: dict[tuple[Condition, int], Held] = {}
+    finished: dict[tuple[Condition, int], ConversationRecord] = {}
     attempts: dict[tuple[Condition, int], int] = {}
     for key, talk in state.conversations.items():
         attempts[key.condition, key.trial] = talk.attempt
         if is_finished(talk):
             score = talk.score.score if talk.score else None
-            finished[key.condition, key.trial] = Held(_start_of(talk), score)
+            finished[key.condition, key.trial] = ConversationRecord(_start_of(talk), score)
     earlier = Earlier(finished, attempts, state.clean, _compared(finished))
     return Resumption(earlier, state.last_seq, trials_of(state), state.ended is not None)
 
@@ -83,7 +83,7 @@ def excluded_trials(state: RunState) -> list[int]:
     )
 
 
-def _compared(finished: Mapping[tuple[Condition, int], Held]) -> frozenset[str] | None:
+def _compared(finished: Mapping[tuple[Condition, int], ConversationRecord]) -> frozenset[str] | None:
     """Return the parts of the starting states that every finished trial compared; None without a finished trial."""
     trials: dict[int, list[frozenset[str]]] = {}
     for (_, trial), held in finished.items():

@@ -170,21 +170,21 @@ class Stream:
         if not start:
             self._hidden += len(self._held)
             self._held = ""
-            return self._hold()
+            return self._withhold()
         if start[0] in "<[◁":
             # Only what is new is searched, and the longest mark before it.
             ends = list(REASONING_ENDS.finditer(self._held, max(0, self._searched - LONGEST_END)))
             self._searched = len(self._held)
             if not ends:
                 waits = (len(start) < 20 and start[1:2] not in _DIGITS) or start.startswith(("<|", "<｜"))
-                return self._hold() if waits or REASONING_BEGINS.match(start) else self._open(start)
+                return self._withhold() if waits or REASONING_BEGINS.match(start) else self._open(start)
             self._held = start = self._held[ends[-1].end() :].lstrip()
             if not start:
                 return ""
         if start[0] in "{`":
             found = _BEGUN.search(start[:400])
             if found is None:
-                return self._hold()
+                return self._withhold()
             self._state, self._held = "string", ""
             return self._in_string(start[found.end() :])
         return self._open(start)
@@ -193,7 +193,7 @@ class Stream:
         self._state, self._held = "plain", ""
         return start
 
-    def _hold(self) -> str:
+    def _withhold(self) -> str:
         if self._hidden + len(self._held) > MAX_HIDDEN:
             self.ended = "long"
         return ""

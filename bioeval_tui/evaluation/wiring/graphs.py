@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.engine.spec import EngineSpec
@@ -12,6 +12,9 @@ from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError
 from bioeval_tui.evaluation.wrapped import WrappedGraph, told_as, told_by
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
 
 ABOUT_S, MAX_ABOUT = 2.0, 100_000
 """Timeout in seconds, and maximum bytes, of an agent's description of itself."""
@@ -46,13 +49,7 @@ async def open_graph(
     if choice == "none":
         return None, "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD to the agent's Neo4j"
     if choice == "neo4j":
-        from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
-
-        password = settings.neo_password.get_secret_value() if settings.neo_password else ""
-        graph = Neo4jGraph(
-            settings.neo_uri, settings.neo_username, password, unrestricted=spec.unrestricted_setups
-        )
-        return graph, ""
+        return neo4j_graph(settings, unrestricted=spec.unrestricted_setups), ""
     if choice != "embedded":
         make: plugins.MakeGraph = plugins.load("graphs", choice)
         with told_as("graph", choice):
@@ -69,6 +66,14 @@ async def open_graph(
         return None, why_not
     private_dir(settings.data_dir)
     return EmbeddedGraph(settings.graph_file), ""
+
+
+def neo4j_graph(settings: Settings, *, unrestricted: bool = False) -> Neo4jGraph:
+    """Return the Neo4j of the settings; `unrestricted` as setups are."""
+    from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph  # its driver loads slowly
+
+    password = settings.neo_password.get_secret_value() if settings.neo_password else ""
+    return Neo4jGraph(settings.neo_uri, settings.neo_username, password, unrestricted=unrestricted)
 
 
 async def require_reachable(spec: EngineSpec, settings: Settings) -> None:

@@ -16,8 +16,7 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.limits import Rates
 from bioeval_tui.evaluation.engine.spec import EngineSpec
-from bioeval_tui.evaluation.evaluators.human import HUMAN, HumanEvaluator, TypedLines
-from bioeval_tui.evaluation.evaluators.scripted import ScriptedEvaluator
+from bioeval_tui.evaluation.evaluators.scripted import HUMAN, HumanEvaluator, ScriptedEvaluator, TypedLines
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
 from bioeval_tui.evaluation.job.models import (
     EvaluationJob,

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import secrets
 import subprocess
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.conversation.control import Control
-from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunLimits, RunPlan
-from bioeval_tui.evaluation.engine.batch import BatchTerms, PreparedRun
+from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunOptions, RunSpec
-from bioeval_tui.evaluation.evaluators.human import HUMAN
+from bioeval_tui.evaluation.evaluators.scripted import HUMAN
 from bioeval_tui.evaluation.hosts import is_loopback, without_credentials
 from bioeval_tui.evaluation.job.models import EvaluationJob, MedalAssertion
 from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE
@@ -36,18 +36,6 @@ from bioeval_tui.text import clean_line
 
 A_DAY_S = 86_400.0
 UNRESTRICTED_SETUP_S = 600.0
-
-
-def terms_of(spec: EngineSpec, prepared: Sequence[PreparedRun], settings: Settings) -> BatchTerms:
-    """Return the settings that all runs of the batch share: of what the jobs set, the smallest."""
-    rates = [run.requests_per_minute for run in prepared if run.requests_per_minute is not None]
-    return BatchTerms(
-        min(run.plan.shared_agent for run in prepared),
-        min(rates, default=None),
-        spec.max_calls,
-        spec.max_cost,
-        settings.longest_wait_s,
-    )
 
 
 def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
@@ -119,6 +107,14 @@ def assemble(
     evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
     plan = replace(
         plan,
+        agent=SAMPLE_AGENT
+        if spec.sample_agent
+        else makers.model
+        if spec.local_model
+        else makers.agent_host(),
+        evaluator=evaluator.identity,
+        judge=judge.identity,
+        graph=graphs.describe(spec, settings),
         model=makers.agent_model,
         agent_is_model=makers.pays_agent,
         parallel=spec.parallel,
@@ -131,16 +127,6 @@ def assemble(
         options=_options(spec, makers, plan),
         limits=_limits(spec, makers, settings),
     )
-    identities = Identities(
-        agent=SAMPLE_AGENT
-        if spec.sample_agent
-        else makers.model
-        if spec.local_model
-        else makers.agent_host(),
-        evaluator=evaluator.identity,
-        judge=judge.identity,
-        graph=graphs.describe(spec, settings),
-    )
     warnings += tuple(without_effect(spec, job))
     if makers.agent_model in makers.judge_models() and not spec.starts_agent:
         shown = clean_line(makers.agent_model or "")
@@ -149,7 +135,6 @@ def assemble(
         )
     return PreparedRun(
         plan,
-        identities,
         lambda control: _open_parts(spec, makers, judge, settings, control),
         warnings,
         keep_prompts=spec.keep_prompts,

@@ -14,7 +14,7 @@ import yaml
 
 from bioeval_tui.errors import JobError, RecordingError, UsageError
 from bioeval_tui.evaluation.conversation.control import Control
-from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunPlan
+from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.resume import (
     Resumption,
@@ -199,16 +199,19 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     state, started = started_run(path, as_written=True)
     job_path = Path(run.job_path)
     job = recorded_job(started, path.name)
-    plan = RunPlan(
-        run_id=started.run_id,
-        job=job,
-        job_name=started.job_name,
-        job_path=started.job_path,
-        job_sha256=started.job_sha256,
-        seed=started.seed,
-        conditions=started.conditions,
-        trials=spec.trials,
+    known = (
+        "run_id",
+        "job_name",
+        "job_path",
+        "job_sha256",
+        "seed",
+        "conditions",
+        "agent",
+        "evaluator",
+        "judge",
+        "graph",
     )
+    plan = RunPlan(job=job, trials=spec.trials, **{name: getattr(started, name) for name in known})
     # Only the last event is missing: nothing is called, so changes of the job don't matter.
     if not missing(state, spec.trials):
         return _end_alone(path, started, plan)
@@ -244,8 +247,7 @@ def _end_alone(path: Path, started: RunStarted, plan: RunPlan) -> PreparedRun:
     def nobody(control: Control) -> AbstractAsyncContextManager[Parts]:
         raise UsageError("the recording has changed; resume the run again")
 
-    who = Identities(started.agent, started.evaluator, started.judge, graph=started.graph)
-    return PreparedRun(plan, who, nobody, resume=lambda: _under_the_lock(path, started))
+    return PreparedRun(plan, nobody, resume=lambda: _under_the_lock(path, started))
 
 
 def _under_the_lock(path: Path, expected: RunStarted) -> Resumption:

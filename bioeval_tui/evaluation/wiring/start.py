@@ -14,11 +14,12 @@ from typing import Any
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
+from bioeval_tui.evaluation.engine.limits import CallBudget
 from bioeval_tui.evaluation.engine.processes import run_fairly, spawn_engine, stopping_at_signals
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.traces.joined import Traces
-from bioeval_tui.evaluation.wiring.parts import prepare_run, terms_of
+from bioeval_tui.evaluation.wiring.parts import prepare_run
 from bioeval_tui.evaluation.wiring.resume import prepare_resumed
 from bioeval_tui.record import events
 from bioeval_tui.record.paths import recording_path
@@ -34,15 +35,6 @@ SLOW_FRAME_S = 0.25
 
 Show = Callable[[RunState, events.RunEvent, Change], None]
 """Receives each event of a run with the state after it and the changes."""
-
-
-def start_engine(spec: EngineSpec, settings: Settings) -> FollowedRun:
-    """Start an engine process for the batch and return a view of its first run.
-
-    Raises:
-        BioevalError: what is wrong with the jobs or settings, before anything was started.
-    """
-    return start_batch(spec, settings)[0]
 
 
 def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
@@ -80,13 +72,12 @@ def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
     Raises:
         BioevalError: what is wrong with the jobs or settings.
     """
-    return [_prepared(spec, run, settings) for run in spec.runs]
-
-
-def _prepared(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
-    if spec.resume and recording_path(settings.runs_dir, run.run_id).exists():
-        return prepare_resumed(spec, run, settings)
-    return prepare_run(spec, run, settings)
+    return [
+        prepare_resumed(spec, run, settings)
+        if spec.resume and recording_path(settings.runs_dir, run.run_id).exists()
+        else prepare_run(spec, run, settings)
+        for run in spec.runs
+    ]
 
 
 def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
@@ -135,7 +126,6 @@ async def run_prepared(
         BioevalError: recordings cannot be written.
     """
     _make_dir(settings.runs_dir)
-    terms = terms_of(spec, prepared, settings)
     others = " (and the others)" if len(spec.runs) > 1 else ""
     advice = f"continue with `bioeval-tui runs resume {spec.runs[0].run_id}`{others}"
     async with contextlib.AsyncExitStack() as stack:
@@ -144,7 +134,13 @@ async def run_prepared(
             stack.enter_context(stopping_at_signals(partial(_interrupt, stop, on_interrupt), advice))
         traces = await _receive_spans(prepared, stack)
         return await run_batch(
-            prepared, settings.runs_dir, stop=stop, terms=terms, stopping=stopping, traces=traces
+            prepared,
+            settings.runs_dir,
+            stop=stop,
+            budget=CallBudget(spec.max_calls, spec.max_cost),
+            longest_pause_s=settings.longest_wait_s,
+            stopping=stopping,
+            traces=traces,
         )
 
 

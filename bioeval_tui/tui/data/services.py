@@ -168,7 +168,7 @@ class AppServices:
     def _start(self, request: RunRequest) -> FollowedRun:
         request = self._as_started(request)
         spec = spec_of(request, self._settings.runs_dir)
-        view: FollowedRun = self._engines.start_engine(spec, self._settings)
+        view: FollowedRun = self._engines.start_batch(spec, self._settings)[0]
         self.note(spec, view)
         return view
 

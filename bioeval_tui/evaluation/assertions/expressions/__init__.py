@@ -19,10 +19,8 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import stdlib
 from bioeval_tui.evaluation.assertions.expressions.checks import check
 from bioeval_tui.evaluation.assertions.expressions.evaluator import ExpressionEvaluation
-from bioeval_tui.evaluation.assertions.expressions.explain import Part, explain
-from bioeval_tui.evaluation.assertions.expressions.limits import LimitError, Limits
 from bioeval_tui.evaluation.assertions.expressions.parser import parse_tree
-from bioeval_tui.evaluation.assertions.expressions.results import caret, to_json
+from bioeval_tui.evaluation.assertions.expressions.results import Part, caret, explain, to_json
 from bioeval_tui.evaluation.assertions.expressions.scope import Scope, scope, shaped
 from bioeval_tui.evaluation.assertions.expressions.tree import (
     Argument,
@@ -33,6 +31,7 @@ from bioeval_tui.evaluation.assertions.expressions.tree import (
     Member,
     Node,
 )
+from bioeval_tui.evaluation.assertions.expressions.values import LimitError, Limits
 
 __all__ = [
     "Expression",

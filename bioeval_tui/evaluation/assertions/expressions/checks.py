@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.limits import Limits
+from bioeval_tui.evaluation.assertions.expressions import tree
 from bioeval_tui.evaluation.assertions.expressions.scope import (
     CONSTANTS,
     RECORDS,
@@ -28,28 +28,6 @@ from bioeval_tui.evaluation.assertions.expressions.signatures import (
     bind,
     describe,
     nearest,
-)
-from bioeval_tui.evaluation.assertions.expressions.tree import (
-    SUBJECT,
-    Argument,
-    Binary,
-    Call,
-    Declarations,
-    Expression,
-    If,
-    Index,
-    Lambda,
-    Literal,
-    Member,
-    Name,
-    Node,
-    Pattern,
-    Reference,
-    Return,
-    Template,
-    TypeOperation,
-    Unary,
-    When,
 )
 from bioeval_tui.evaluation.assertions.expressions.types import (
     ANY,
@@ -67,7 +45,7 @@ from bioeval_tui.evaluation.assertions.expressions.types import (
     substitute,
     variables,
 )
-from bioeval_tui.evaluation.assertions.expressions.values import UNIT, Long, type_name
+from bioeval_tui.evaluation.assertions.expressions.values import UNIT, Limits, Long, type_name
 from bioeval_tui.text import shorten
 
 MOST_STEPS = 60_000
@@ -147,16 +125,16 @@ class Names:
         return Names(self.types, self.receivers, {**self.facts, **facts}, self.labels) if facts else self
 
 
-def key_of(node: Node) -> str:
+def key_of(node: tree.Node) -> str:
     """Return the text of `name` or `name.property.…`, which cannot change; empty for anything else."""
     parts: list[str] = []
-    while isinstance(node, Member) or (isinstance(node, Unary) and node.operator == "!!"):
-        if isinstance(node, Member):
+    while isinstance(node, tree.Member) or (isinstance(node, tree.Unary) and node.operator == "!!"):
+        if isinstance(node, tree.Member):
             parts.append(node.name)
             node = node.target
         else:
             node = node.operand
-    if not isinstance(node, Name):
+    if not isinstance(node, tree.Name):
         return ""
     return ".".join([node.name, *reversed(parts)])
 
@@ -166,7 +144,7 @@ def merged(found: Iterable[Facts]) -> Facts:
     return {key: kind for facts in found for key, kind in facts.items()}
 
 
-def check(expression: Expression, limits: Limits, *, published: bool = False) -> Expression:
+def check(expression: tree.Expression, limits: Limits, *, published: bool = False) -> tree.Expression:
     """Return the expression with the static types of its numbers.
 
     With `published`, extensions of this program (a role as text, `type` of a resource) are rejected.
@@ -196,57 +174,57 @@ class _Check:
         self.published = published
         self.classes = PUBLISHED if published else CLASSES
         self.numbers: dict[int, type] = {}
-        self.returns: dict[int, list[tuple[Node, Type]]] = {}
+        self.returns: dict[int, list[tuple[tree.Node, Type]]] = {}
         self.known_facts: dict[tuple[int, bool], dict[str, Type]] = {}
         self.of_null: dict[int, Signature] = {}
         self._steps = 0
 
-    def infer(self, node: Node, names: Names, expected: Type | None = None) -> Type:
+    def infer(self, node: tree.Node, names: Names, expected: Type | None = None) -> Type:
         """Return the type of `node`; integer literals take the `expected` type."""
         self.step(node)
         match node:
-            case Literal():
+            case tree.Literal():
                 return self.literal(node, expected)
-            case Template(parts=parts):
+            case tree.Template(parts=parts):
                 for part in parts:
                     self.infer(part, names)
                 return STRING
-            case Name():
+            case tree.Name():
                 return self.name(node, names)
-            case Member():
+            case tree.Member():
                 return self.member(node, names)
-            case Index():
+            case tree.Index():
                 return self.index(node, names)
-            case Call():
+            case tree.Call():
                 return self.call(node, names, expected)
-            case Unary():
+            case tree.Unary():
                 return self.unary(node, names, expected)
-            case Binary():
+            case tree.Binary():
                 return self.binary(node, names, expected)
-            case TypeOperation():
+            case tree.TypeOperation():
                 return self.type_operation(node, names)
-            case If():
+            case tree.If():
                 return self.condition(node, names, expected)
-            case When():
+            case tree.When():
                 return self.when(node, names, expected)
-            case Declarations():
+            case tree.Declarations():
                 return self.block(node, names, expected)
-            case Return():
+            case tree.Return():
                 return self.returned(node, names)
-            case Lambda():
+            case tree.Lambda():
                 self.fail("a lambda can only be given to a function", node)
-            case Reference():
+            case tree.Reference():
                 self.fail("a reference can only be given to a function that takes a lambda", node)
         raise AssertionError(node)
 
-    def literal(self, node: Literal, expected: Type | None) -> Type:
+    def literal(self, node: tree.Literal, expected: Type | None) -> Type:
         if node.value is UNIT:
             return Type("Unit")
         if type(node.value) is int:
             return self.number(node, LITERAL, expected)
         return NOTHING.optional if node.value is None else Type(type_name(node.value))
 
-    def name(self, node: Name, names: Names) -> Type:
+    def name(self, node: tree.Name, names: Names) -> Type:
         if node.name in names.facts:
             return names.facts[node.name]
         if node.name in names.types:
@@ -265,18 +243,18 @@ class _Check:
         if node.name in FUNCTIONS:
             self.fail(f"{node.name} is a function: write {node.name}(…)", node)
         known = {*names.types, *FUNCTIONS, *(name for part in names.receivers for name in _properties(part))}
-        self.fail(f"unknown name {shorten(node.name, 40)}{nearest(node.name, known - {SUBJECT})}", node)
+        self.fail(f"unknown name {shorten(node.name, 40)}{nearest(node.name, known - {tree.SUBJECT})}", node)
 
-    def member(self, node: Member, names: Names) -> Type:
+    def member(self, node: tree.Member, names: Names) -> Type:
         target = node.target
-        if isinstance(target, Name) and target.name in _OWNERS and target.name not in names.types:
+        if isinstance(target, tree.Name) and target.name in _OWNERS and target.name not in names.types:
             constant = CONSTANTS.get(f"{target.name}.{node.name}")
             if constant is None:
                 known = [name.partition(".")[2] for name in CONSTANTS if name.startswith(target.name + ".")]
                 hint = nearest(node.name, known) or f"; it has {', '.join(known)}"
                 self.fail(f"{target.name} has no {shorten(node.name, 40)}{hint}", node)
             return constant[0]
-        if isinstance(target, Name) and target.name in self.classes and target.name not in names.types:
+        if isinstance(target, tree.Name) and target.name in self.classes and target.name not in names.types:
             self.fail(
                 INSTEAD.get(
                     node.name, f"{target.name} is a class, which has no {shorten(node.name, 40)} here"
@@ -308,7 +286,7 @@ class _Check:
                 return substitute(signature.result, bound, final=True)
         return None
 
-    def no_property(self, receiver: Type, node: Member) -> NoReturn:
+    def no_property(self, receiver: Type, node: tree.Member) -> NoReturn:
         name = shorten(node.name, 40)
         if receiver.nullable and self.property(receiver.required, node.name) is not None:
             self.fail(f"this may be null here; write ?.{name}, or test for null first", node)
@@ -328,7 +306,7 @@ class _Check:
         known = list(_properties(receiver))
         self.fail(f"unknown property {name} of {receiver.required}{nearest(node.name, known)}", node)
 
-    def index(self, node: Index, names: Names) -> Type:
+    def index(self, node: tree.Index, names: Names) -> Type:
         target = self.infer(node.target, names)
         if target.nullable:
             self.fail("this may be null here; write ?.get(…), or test for null first", node)
@@ -349,22 +327,22 @@ class _Check:
         hint = "; write elementAt(…)" if self.classes.as_a(target, "Set") else hint
         self.fail(f"{target} has no elements by index{hint}", node)
 
-    def unary(self, node: Unary, names: Names, expected: Type | None) -> Type:
+    def unary(self, node: tree.Unary, names: Names, expected: Type | None) -> Type:
         if node.operator == "!":
             self.boolean(node.operand, names)
             return BOOLEAN
         if node.operator == "!!":
             return self.infer(node.operand, names).required
         operand = self.infer(node.operand, names, expected)
-        if node.operator == "-" and isinstance(node.operand, Literal) and node.operand.value == 2**31:
+        if node.operator == "-" and isinstance(node.operand, tree.Literal) and node.operand.value == 2**31:
             return INT  # the smallest Int, whose digits alone are a Long
         if operand.name in ("?", "Literal", *NUMBERS) and not operand.nullable:
             return self.number(node, operand, expected)
         self.fail(f"{node.operator} works on numbers, not on {operand}", node)
 
-    def binary(self, node: Binary, names: Names, expected: Type | None) -> Type:
+    def binary(self, node: tree.Binary, names: Names, expected: Type | None) -> Type:
         spine = [node]
-        while isinstance(spine[-1].left, Binary):
+        while isinstance(spine[-1].left, tree.Binary):
             spine.append(spine[-1].left)
         left = self.infer(spine[-1].left, names, expected if spine[-1].operator == "?:" else None)
         for step in reversed(spine):  # a chain of any length, without recursion
@@ -372,7 +350,7 @@ class _Check:
             left = self.joined(step, left, names, expected if step is node else None)
         return left
 
-    def joined(self, node: Binary, left: Type, names: Names, expected: Type | None) -> Type:
+    def joined(self, node: tree.Binary, left: Type, names: Names, expected: Type | None) -> Type:
         symbol = node.operator
         if symbol in ("&&", "||"):
             self.is_boolean(left, node.left)
@@ -396,7 +374,7 @@ class _Check:
             return self.arithmetic(node, left, right)
         return BOOLEAN
 
-    def equality(self, node: Node, left: Type, right: Type) -> None:
+    def equality(self, node: tree.Node, left: Type, right: Type) -> None:
         if "Collection" in (left.name, right.name) and "Nothing" not in (left.name, right.name):
             self.fail("the values of a map are equal to nothing but themselves; write .values.toList()", node)
         text_enum = {left.name, right.name} & set(TEXT_ENUMS) and "String" in (left.name, right.name)
@@ -412,7 +390,7 @@ class _Check:
         if not self.published and _hides_role(left, right):
             self.fail(f"{left} is never equal to {right}; take the texts of the roles with .name first", node)
 
-    def order(self, node: Node, left: Type, right: Type) -> None:
+    def order(self, node: tree.Node, left: Type, right: Type) -> None:
         for one, other in ((left, right), (right, left)):
             if one.required == ANY:
                 self.fail(
@@ -430,7 +408,7 @@ class _Check:
         ):
             self.fail(f"cannot compare {left} with {right}", node)
 
-    def contains(self, node: Node, value: Type, container: Type) -> None:
+    def contains(self, node: tree.Node, value: Type, container: Type) -> None:
         if container.required == ANY:
             self.fail("a value of any type contains nothing; write in (… as List<*>)", node)
         if container.nullable:
@@ -452,9 +430,9 @@ class _Check:
         elif not self.classes.unify(Type("E"), value, {"E": elements.args[0]}):
             self.fail(f"{container} cannot contain {value}", node)
         else:
-            self.settle(node.left if isinstance(node, Binary) else node, value, elements.args[0])
+            self.settle(node.left if isinstance(node, tree.Binary) else node, value, elements.args[0])
 
-    def range(self, node: Node, left: Type, right: Type) -> Type:
+    def range(self, node: tree.Node, left: Type, right: Type) -> Type:
         if "?" in (left.name, right.name):
             return UNKNOWN
         joined = self.classes.join(left, right)
@@ -469,7 +447,7 @@ class _Check:
             return Type("LongRange" if "Long" in (left.name, right.name) else "IntRange")
         return Type(_RANGES[joined.name]) if joined.name in _RANGES else Type("ClosedRange", (joined,))
 
-    def arithmetic(self, node: Binary, left: Type, right: Type) -> Type:
+    def arithmetic(self, node: tree.Binary, left: Type, right: Type) -> Type:
         numbers = (*NUMBERS, "Literal")
         if left.name in numbers and right.name in numbers and not (left.nullable or right.nullable):
             names = [INT.name if part.name == "Literal" else part.name for part in (left, right)]
@@ -515,7 +493,7 @@ class _Check:
         added = more.args[0] if more else INT if right.name == "Literal" else right
         return Type(kind, (self.classes.join(items.args[0], added),))
 
-    def type_operation(self, node: TypeOperation, names: Names) -> Type:
+    def type_operation(self, node: tree.TypeOperation, names: Names) -> Type:
         given = self.infer(node.operand, names)
         wanted = node.type
         if node.operator in ("is", "!is"):
@@ -526,9 +504,9 @@ class _Check:
             return BOOLEAN
         return wanted.optional if node.operator == "as?" else wanted
 
-    def condition(self, node: If, names: Names, expected: Type | None) -> Type:
+    def condition(self, node: tree.If, names: Names, expected: Type | None) -> Type:
         self.boolean(node.condition, names)
-        if isinstance(node.otherwise, Literal) and node.otherwise.value is UNIT:
+        if isinstance(node.otherwise, tree.Literal) and node.otherwise.value is UNIT:
             self.fail("`if` needs an `else` to have a value", node)
         branches = [
             (part, self.infer(part, names.learn(self.facts(node.condition, truth, names)), expected))
@@ -536,7 +514,7 @@ class _Check:
         ]
         return self.either(branches)
 
-    def either(self, branches: Iterable[tuple[Node, Type]]) -> Type:
+    def either(self, branches: Iterable[tuple[tree.Node, Type]]) -> Type:
         """Return the common type of the branches."""
         found = NOTHING
         branches = list(branches)
@@ -546,12 +524,12 @@ class _Check:
             self.settle(node, kind, found)
         return found
 
-    def when(self, node: When, names: Names, expected: Type | None) -> Type:
+    def when(self, node: tree.When, names: Names, expected: Type | None) -> Type:
         key = ""
         if node.subject is not None:
             subject = self.infer(node.subject, names)
             key = node.name or key_of(node.subject)
-            names = names.bind({SUBJECT: subject, **({node.name: subject} if node.name else {})})
+            names = names.bind({tree.SUBJECT: subject, **({node.name: subject} if node.name else {})})
         branches = []
         complete = False
         for branch in node.branches:
@@ -571,16 +549,19 @@ class _Check:
             for test in branch.conditions:
                 names = names.learn(_of_subject(self.facts(test, False, names), key))
         tests = [
-            test.right for branch in node.branches for test in branch.conditions if isinstance(test, Binary)
+            test.right
+            for branch in node.branches
+            for test in branch.conditions
+            if isinstance(test, tree.Binary)
         ]
         both = {True, False} <= {
-            test.value for test in tests if isinstance(test, Literal) and type(test.value) is bool
+            test.value for test in tests if isinstance(test, tree.Literal) and type(test.value) is bool
         }
         if not complete and not (both and node.subject is not None):
             self.fail("`when` needs an `else` to have a value", node)
         return self.either(branches)
 
-    def block(self, node: Declarations, names: Names, expected: Type | None) -> Type:
+    def block(self, node: tree.Declarations, names: Names, expected: Type | None) -> Type:
         for pattern, written, value in node.statements:
             if pattern is None:
                 names = self.statement(value, names)
@@ -593,38 +574,38 @@ class _Check:
             names = names.bind(self.taken_apart(pattern, kind, value))
         return self.infer(node.result, names, expected)
 
-    def statement(self, node: Node, names: Names) -> Names:
+    def statement(self, node: tree.Node, names: Names) -> Names:
         """Check an expression whose value is not used; return the names in scope after it."""
-        if not isinstance(node, If) or not isinstance(node.otherwise, Literal):
+        if not isinstance(node, tree.If) or not isinstance(node.otherwise, tree.Literal):
             self.infer(node, names)
             return names
         self.boolean(node.condition, names)
         then = self.infer(node.then, names.learn(self.facts(node.condition, True, names)))
         return names.learn(self.facts(node.condition, False, names)) if then == NOTHING else names
 
-    def returned(self, node: Return, names: Names) -> Type:
+    def returned(self, node: tree.Return, names: Names) -> Type:
         kind = self.infer(node.value, names)
         if node.label not in names.labels:
             self.fail(f"this is not inside a lambda labelled {shorten(node.label, 40)}", node)
         self.returns.setdefault(names.labels[node.label], []).append((node.value, kind))
         return NOTHING
 
-    def facts(self, node: Node, truth: bool, names: Names) -> Facts:
+    def facts(self, node: tree.Node, truth: bool, names: Names) -> Facts:
         """Return the smart casts of names that follow from `node` being true or false."""
         known = self.known_facts.get((id(node), truth))
         if known is None:
             known = self.known_facts[id(node), truth] = self.shown(node, truth, names)
         return known
 
-    def shown(self, node: Node, truth: bool, names: Names) -> Facts:
+    def shown(self, node: tree.Node, truth: bool, names: Names) -> Facts:
         match node:
-            case Unary(operator="!", operand=operand):
+            case tree.Unary(operator="!", operand=operand):
                 return self.facts(operand, not truth, names)
-            case Binary(operator="&&" | "||" as symbol, left=left, right=right):
+            case tree.Binary(operator="&&" | "||" as symbol, left=left, right=right):
                 if (symbol == "&&") != truth:
                     return {}
                 return merged((self.facts(left, truth, names), self.facts(right, truth, names)))
-            case Binary(operator="==" | "!=" | "===" | "!==" as symbol, left=left, right=right):
+            case tree.Binary(operator="==" | "!=" | "===" | "!==" as symbol, left=left, right=right):
                 if (symbol in ("==", "===")) == truth and not _is_null(right):
                     return self.present(left, names) if not self.infer(right, names).nullable else {}
                 return (
@@ -632,18 +613,18 @@ class _Check:
                     if (symbol in ("!=", "!==")) == truth and _is_null(right)
                     else {}
                 )
-            case TypeOperation(operator="is" | "!is" as symbol, operand=operand, type=wanted):
+            case tree.TypeOperation(operator="is" | "!is" as symbol, operand=operand, type=wanted):
                 if (symbol == "is") != truth or not (key := key_of(operand)):
                     return {}
                 given = self.infer(operand, names)
                 return {key: given.required if self.classes.fits(given.required, wanted) else wanted}
-            case Call(name="isNullOrEmpty" | "isNullOrBlank", target=target) if (
+            case tree.Call(name="isNullOrEmpty" | "isNullOrBlank", target=target) if (
                 not truth and target is not None
             ):
                 return self.present(target, names)
         return {}
 
-    def present(self, node: Node, names: Names) -> Facts:
+    def present(self, node: tree.Node, names: Names) -> Facts:
         """Return the smart casts that say that `a`, or each part of `a?.b?.c`, is not null."""
         found: Facts = {}
         while True:
@@ -651,60 +632,60 @@ class _Check:
                 kind = self.infer(node, names.learn(found))
                 if kind.nullable:
                     found[key] = kind.required
-            if isinstance(node, Member | Call) and node.safe and node.target is not None:
+            if isinstance(node, tree.Member | tree.Call) and node.safe and node.target is not None:
                 node = node.target
-            elif isinstance(node, TypeOperation) and node.operator == "as?":
+            elif isinstance(node, tree.TypeOperation) and node.operator == "as?":
                 node = node.operand
             else:
                 return found
 
-    def fail(self, message: str, node: Node) -> NoReturn:
+    def fail(self, message: str, node: tree.Node) -> NoReturn:
         raise ExpressionError(shorten(message, 280), self.text, node.column)
 
-    def step(self, node: Node) -> None:
+    def step(self, node: tree.Node) -> None:
         """Count one step of the check, because nested overloads could make it take very long."""
         self._steps += 1
         if self._steps > MOST_STEPS:
             self.fail("this is too complicated to check; split it into several assertions", node)
 
-    def boolean(self, node: Node, names: Names) -> None:
+    def boolean(self, node: tree.Node, names: Names) -> None:
         """Raise unless `node` is a Boolean."""
         self.is_boolean(self.infer(node, names), node)
 
-    def is_boolean(self, kind: Type, node: Node) -> None:
+    def is_boolean(self, kind: Type, node: tree.Node) -> None:
         if kind.name == "Boolean" and kind.nullable:
             self.fail("this may be null here; compare it with == true", node)
         if kind.name not in ("Boolean", "?", "Nothing") or kind.nullable:
             self.fail(f"a Boolean is required here, not {kind}", node)
 
-    def number(self, node: Node, kind: Type, expected: Type | None) -> Type:
+    def number(self, node: tree.Node, kind: Type, expected: Type | None) -> Type:
         """Return the type of a whole number: a Long if one is expected."""
         if kind.name == "Literal" and expected is not None and expected.name == "Long":
             self.numbers[id(node)] = Long
             return expected.required
         return kind
 
-    def settle(self, node: Node, kind: Type, wanted: Type) -> None:
+    def settle(self, node: tree.Node, kind: Type, wanted: Type) -> None:
         """Turn an integer literal into a Long if its context requires one."""
         if kind.name != "Literal" or wanted.name != "Long":
             return
         match node:
-            case Literal() | Unary():
+            case tree.Literal() | tree.Unary():
                 self.numbers[id(node)] = Long
-            case If(then=then, otherwise=otherwise):
+            case tree.If(then=then, otherwise=otherwise):
                 self.settle(then, kind, wanted)
                 self.settle(otherwise, kind, wanted)
-            case When(branches=branches):
+            case tree.When(branches=branches):
                 for branch in branches:
                     self.settle(branch.value, kind, wanted)
-            case Declarations(result=result):
+            case tree.Declarations(result=result):
                 self.settle(result, kind, wanted)
 
-    def call(self, node: Call, names: Names, expected: Type | None) -> Type:
+    def call(self, node: tree.Call, names: Names, expected: Type | None) -> Type:
         """Return the type of a call, by the first signature that fits."""
         if node.target is None:
             return self.plain_call(node, names, expected)
-        if node.name == "format" and isinstance(node.target, Literal) and type(node.target.value) is str:
+        if node.name == "format" and isinstance(node.target, tree.Literal) and type(node.target.value) is str:
             odd = sorted(set(_SPECIFIER.findall(node.target.value)) - set("sSdxXofcCbBn%"))
             if odd:
                 self.fail(f"%{odd[0]} is not supported in a format; %s, %d, %x, %o, %f, %c and %b are", node)
@@ -715,7 +696,7 @@ class _Check:
             self.no_method(node, receiver)
         return result.optional if node.safe and receiver.nullable else result
 
-    def plain_call(self, node: Call, names: Names, expected: Type | None) -> Type:
+    def plain_call(self, node: tree.Call, names: Names, expected: Type | None) -> Type:
         for receiver in names.receivers:
             found = self.method(node, receiver, names, expected) if node.name in METHODS else None
             if found is not None:
@@ -723,7 +704,7 @@ class _Check:
         self.exists(node, FUNCTIONS, None)
         return self.chosen(node, [(part, {}) for part in FUNCTIONS[node.name]], names, expected)
 
-    def exists(self, node: Call, known: dict[str, list[Signature]], receiver: Type | None) -> None:
+    def exists(self, node: tree.Call, known: dict[str, list[Signature]], receiver: Type | None) -> None:
         """Raise if nothing can be called by this name."""
         if node.name in known:
             return
@@ -733,7 +714,7 @@ class _Check:
             self.fail(f"{node.name} is a property: write it without parentheses", node)
         self.fail(f"unknown function {shorten(node.name, 40)}{nearest(node.name, known)}", node)
 
-    def method(self, node: Call, receiver: Type, names: Names, expected: Type | None) -> Type | None:
+    def method(self, node: tree.Call, receiver: Type, names: Names, expected: Type | None) -> Type | None:
         """Return the type of a call on `receiver`, or None if it has no such function."""
         fitting = []
         for signature in METHODS[node.name]:
@@ -748,21 +729,23 @@ class _Check:
             return self.unknown(node, fitting, names)
         return self.chosen(node, fitting, names, expected)
 
-    def unknown(self, node: Call, fitting: list[tuple[Signature, dict[str, Type]]], names: Names) -> Type:
+    def unknown(
+        self, node: tree.Call, fitting: list[tuple[Signature, dict[str, Type]]], names: Names
+    ) -> Type:
         """Check the arguments of a call on a value of a type that is not known."""
         if not any(bind(signature, node.arguments) is not None for signature, _ in fitting):
             self.wrong_arguments(node, [signature for signature, _ in fitting])
         for argument in node.arguments:
-            if isinstance(argument.value, Lambda):
+            if isinstance(argument.value, tree.Lambda):
                 given = (UNKNOWN,) * max(1, len(argument.value.parameters))
                 self.lambda_(argument.value, given, names, node.name)
-            elif not isinstance(argument.value, Reference):
+            elif not isinstance(argument.value, tree.Reference):
                 self.infer(argument.value, names)
         return UNKNOWN
 
     def chosen(
         self,
-        node: Call,
+        node: tree.Call,
         fitting: list[tuple[Signature, dict[str, Type]]],
         names: Names,
         expected: Type | None,
@@ -791,13 +774,13 @@ class _Check:
         assert first is not None
         raise first
 
-    def wrong_arguments(self, node: Call, fitting: list[Signature]) -> NoReturn:
+    def wrong_arguments(self, node: tree.Call, fitting: list[Signature]) -> NoReturn:
         forms = dict.fromkeys(describe(signature) for signature in fitting)
         self.fail(f"{node.name} is written {' or '.join(forms)}", node)
 
     def applied(
         self,
-        node: Call,
+        node: tree.Call,
         signature: Signature,
         bound: dict[str, Type],
         places: list[int],
@@ -811,8 +794,8 @@ class _Check:
                 self.fail(f"{node.name} has {len(order) or 'no'} type arguments", node)
             bound.update(zip(order, node.types, strict=False))
         parameters = signature.parameters or ()
-        given: list[tuple[Node, Type, Type]] = []
-        lambdas: list[tuple[Argument, Type]] = []
+        given: list[tuple[tree.Node, Type, Type]] = []
+        lambdas: list[tuple[tree.Argument, Type]] = []
         hoped: dict[str, Type] = {}
         if expected is not None and not self.classes.unify(signature.result, expected, hoped):
             hoped = {}
@@ -848,13 +831,15 @@ class _Check:
             self.settle(value, kind, substitute(wanted, bound))
         return self.result(node, signature, bound, expected)
 
-    def function(self, node: Call, value: Node, wanted: Type, bound: dict[str, Type], names: Names) -> None:
+    def function(
+        self, node: tree.Call, value: tree.Node, wanted: Type, bound: dict[str, Type], names: Names
+    ) -> None:
         """Check a lambda or reference, and bind the type variables that its result determines."""
         *takes, gives = wanted.args
         fixed = set().union(*(variables(kind) for kind in takes))
         for name in fixed & bound.keys():
             bound[name] = substitute(Type(name), bound, final=True)
-        if isinstance(value, Lambda) and any(value.types):
+        if isinstance(value, tree.Lambda) and any(value.types):
             for kind, written in zip(takes, value.types, strict=False):
                 known = substitute(kind, bound)
                 fits = (
@@ -869,16 +854,16 @@ class _Check:
                 f"the types that {node.name} works on are not known here; write {node.name}<Type> …", value
             )
         inner = tuple(substitute(kind, bound, final=True) for kind in takes)
-        if isinstance(value, Reference):
+        if isinstance(value, tree.Reference):
             kind = self.referred(value, inner, names)
         else:
-            assert isinstance(value, Lambda)
+            assert isinstance(value, tree.Lambda)
             kind = self.lambda_(value, inner, names, value.label or node.name, receiver=wanted.name == "fun.")
         if gives.name == "Unit":
             return
         if gives.name == "N" and kind.name == "Literal":
             self.fail("Kotlin cannot tell which number this is; use count { … }, or write 1L or 1.0", node)
-        body = value.body if isinstance(value, Lambda) else value
+        body = value.body if isinstance(value, tree.Lambda) else value
         if gives == BOOLEAN:
             self.is_boolean(kind, body)
         elif not self.classes.unify(gives, kind, bound, fixed):
@@ -888,7 +873,7 @@ class _Check:
         self.settle(body, kind, substitute(gives, bound))
 
     def lambda_(
-        self, node: Lambda, given: tuple[Type, ...], names: Names, label: str, *, receiver: bool = False
+        self, node: tree.Lambda, given: tuple[Type, ...], names: Names, label: str, *, receiver: bool = False
     ) -> Type:
         """Return the type of a lambda's value, its parameters being of the types `given`."""
         inner = names.within(given[0]) if receiver else names
@@ -908,7 +893,7 @@ class _Check:
             kind = self.classes.join(kind, other)
         return kind
 
-    def taken_apart(self, pattern: Pattern, kind: Type, node: Node) -> dict[str, Type]:
+    def taken_apart(self, pattern: tree.Pattern, kind: Type, node: tree.Node) -> dict[str, Type]:
         """Return the names of a pattern with their types."""
         if isinstance(pattern, str):
             return {} if pattern == "_" else {pattern: kind}
@@ -927,7 +912,7 @@ class _Check:
             self.fail(f"{kind} cannot be destructured into {len(pattern)} values", node)
         return {name: part for name, part in zip(pattern, parts, strict=False) if name != "_"}
 
-    def referred(self, node: Reference, given: tuple[Type, ...], names: Names) -> Type:
+    def referred(self, node: tree.Reference, given: tuple[Type, ...], names: Names) -> Type:
         """Return the type of the value of `Owner::name` for values of the types `given`."""
         before = dict(self.numbers)  # by `id`, which a node made here does not keep
         try:
@@ -935,11 +920,11 @@ class _Check:
         finally:
             self.numbers = before
 
-    def called(self, node: Reference, given: tuple[Type, ...], names: Names) -> Type:
-        arguments = [Name(node.column, f"<{place}>") for place in range(len(given))]
+    def called(self, node: tree.Reference, given: tuple[Type, ...], names: Names) -> Type:
+        arguments = [tree.Name(node.column, f"<{place}>") for place in range(len(given))]
         inner = names.bind({part.name: kind for part, kind in zip(arguments, given, strict=True)})
         if not node.owner:
-            call = Call(node.column, None, node.name, tuple(map(Argument, arguments)))
+            call = tree.Call(node.column, None, node.name, tuple(map(tree.Argument, arguments)))
             return self.plain_call(call, inner, None)
         if node.owner not in self.classes:
             self.fail(
@@ -954,10 +939,14 @@ class _Check:
         if found is not None:
             return found
         return self.call(
-            Call(node.column, arguments[0], node.name, tuple(map(Argument, arguments[1:]))), inner, None
+            tree.Call(node.column, arguments[0], node.name, tuple(map(tree.Argument, arguments[1:]))),
+            inner,
+            None,
         )
 
-    def result(self, node: Call, signature: Signature, bound: dict[str, Type], expected: Type | None) -> Type:
+    def result(
+        self, node: tree.Call, signature: Signature, bound: dict[str, Type], expected: Type | None
+    ) -> Type:
         """Return the type of a call's result, and note which integer literals become a Long or a Double."""
         if expected is not None and signature.receiver is None:
             hoped = dict(bound)
@@ -975,7 +964,7 @@ class _Check:
             self.numbers[id(node)] = Long if given.name == "Long" else float
         return given
 
-    def no_method(self, node: Call, receiver: Type) -> NoReturn:
+    def no_method(self, node: tree.Call, receiver: Type) -> NoReturn:
         name = node.name
         if receiver.nullable and self.method_exists(node, receiver.required):
             self.fail(f"this may be null here; write ?.{name}(…), or give a default with ?:", node)
@@ -990,7 +979,7 @@ class _Check:
         owners = sorted({_plain(signature.receiver) for signature in METHODS[name]})
         self.fail(f"{receiver.required} has no {name}; it works on {' and '.join(owners)}", node)
 
-    def method_exists(self, node: Call, receiver: Type) -> bool:
+    def method_exists(self, node: tree.Call, receiver: Type) -> bool:
         """Return whether a type has a function of the call's name."""
         return any(
             self.classes.unify(signature.receiver, receiver, {})
@@ -999,17 +988,17 @@ class _Check:
         )
 
 
-def _lost(root: Node) -> Node | None:
+def _lost(root: tree.Node) -> tree.Node | None:
     """Return a branch in braces of the `if` or `when` that is the last expression: Kotlin 1.9 scripts give false."""
-    if isinstance(root, Declarations):
+    if isinstance(root, tree.Declarations):
         return _lost(root.result)
-    branches: list[Node] = []
-    if isinstance(root, If):
+    branches: list[tree.Node] = []
+    if isinstance(root, tree.If):
         branches = [root.then, root.otherwise]
-    elif isinstance(root, When):
+    elif isinstance(root, tree.When):
         branches = [branch.value for branch in root.branches]
     for branch in branches:
-        found = branch if isinstance(branch, Declarations) else _lost(branch)
+        found = branch if isinstance(branch, tree.Declarations) else _lost(branch)
         if found is not None:
             return found
     return None
@@ -1017,15 +1006,15 @@ def _lost(root: Node) -> Node | None:
 
 def _of_subject(facts: Facts, key: str) -> Facts:
     """Return the smart casts of a `when`'s subject, also for its name."""
-    return {**facts, key: facts[SUBJECT]} if key and SUBJECT in facts else facts
+    return {**facts, key: facts[tree.SUBJECT]} if key and tree.SUBJECT in facts else facts
 
 
 def _properties(kind: Type) -> Iterable[str]:
     return RECORDS.get(kind.name, ())
 
 
-def _is_null(node: Node) -> bool:
-    return isinstance(node, Literal) and node.value is None
+def _is_null(node: tree.Node) -> bool:
+    return isinstance(node, tree.Literal) and node.value is None
 
 
 def _hides_role(left: Type, right: Type) -> bool:

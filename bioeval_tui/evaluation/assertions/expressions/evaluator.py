@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.limits import Budget, Limits
+from bioeval_tui.evaluation.assertions.expressions import operators, tree
 from bioeval_tui.evaluation.assertions.expressions.operators import key_of, to_text
 from bioeval_tui.evaluation.assertions.expressions.scope import CONSTANTS
 from bioeval_tui.evaluation.assertions.expressions.signatures import (
@@ -16,38 +15,17 @@ from bioeval_tui.evaluation.assertions.expressions.signatures import (
     PROPERTIES,
     Signature,
     bind,
-    describe,
     nearest,
     runtime_types,
-)
-from bioeval_tui.evaluation.assertions.expressions.tree import (
-    SUBJECT,
-    Argument,
-    Binary,
-    Call,
-    Declarations,
-    Expression,
-    If,
-    Index,
-    Lambda,
-    Literal,
-    Member,
-    Name,
-    Node,
-    Pattern,
-    Reference,
-    Return,
-    Template,
-    TypeOperation,
-    Unary,
-    When,
 )
 from bioeval_tui.evaluation.assertions.expressions.types import PUBLISHED, Type
 from bioeval_tui.evaluation.assertions.expressions.values import (
     NUMBERS,
+    Budget,
     Char,
     EnumValue,
     Indexed,
+    Limits,
     MapEntry,
     Pair,
     Record,
@@ -69,7 +47,11 @@ class Closure:
     __slots__ = ("_environment", "_evaluation", "_label", "_node", "_receiver")
 
     def __init__(
-        self, evaluation: ExpressionEvaluation, node: Lambda | Reference, environment: Environment, label: str
+        self,
+        evaluation: ExpressionEvaluation,
+        node: tree.Lambda | tree.Reference,
+        environment: Environment,
+        label: str,
     ) -> None:
         self._evaluation = evaluation
         self._node = node
@@ -97,12 +79,7 @@ class Closure:
         Raises:
             ExpressionError: the value is not a Boolean.
         """
-        result = self(*values)
-        if type(result) is not bool:
-            raise ExpressionError(
-                f"this lambda must return a Boolean, not {type_name(result)}", column=self._node.column
-            )
-        return result
+        return boolean(self(*values), self._node)
 
     def with_receiver(self) -> Closure:
         """Return the lambda as one whose first value is `this`."""
@@ -111,7 +88,7 @@ class Closure:
 
     def _result(self, values: tuple[Value, ...]) -> Value:
         node = self._node
-        if isinstance(node, Reference):
+        if isinstance(node, tree.Reference):
             return self._evaluation.referred(node, values)
         names = dict(self._environment)
         if self._receiver:
@@ -136,26 +113,26 @@ class Returned(Exception):
 class ExpressionEvaluation:
     """One evaluation of one expression."""
 
-    def __init__(self, expression: Expression, scope: Environment, limits: Limits) -> None:
+    def __init__(self, expression: tree.Expression, scope: Environment, limits: Limits) -> None:
         self.expression = expression
         self.scope = scope
         self.budget = Budget(limits)
         self._candidates: dict[tuple[int, bool], list[Candidate]] = {}
-        self._references: dict[tuple[int, int], Call] = {}
+        self._references: dict[tuple[int, int], tree.Call] = {}
         self._walks: dict[type, Callable[[Any, Environment], Value]] = {
-            Literal: lambda node, _: node.value,
-            Template: self.template,
-            Name: self.name,
-            Member: self.member,
-            Index: self.index,
-            Call: self.call,
-            Unary: self.unary,
-            Binary: self.binary,
-            TypeOperation: self.type_operation,
-            If: self.condition,
-            When: self.when,
-            Declarations: self.block,
-            Return: self.returned,
+            tree.Literal: lambda node, _: node.value,
+            tree.Template: self.template,
+            tree.Name: self.name,
+            tree.Member: self.member,
+            tree.Index: self.index,
+            tree.Call: self.call,
+            tree.Unary: self.unary,
+            tree.Binary: self.binary,
+            tree.TypeOperation: self.type_operation,
+            tree.If: self.condition,
+            tree.When: self.when,
+            tree.Declarations: self.block,
+            tree.Return: self.returned,
         }
 
     def run(self, finish: Callable[[Value], Value]) -> Value:
@@ -173,7 +150,7 @@ class ExpressionEvaluation:
         except RecursionError:
             raise ExpressionError("nested too deeply", self.expression.text, 1) from None
 
-    def walk(self, node: Node, names: Environment) -> Value:
+    def walk(self, node: tree.Node, names: Environment) -> Value:
         """Return the value of one node; an error without a column gets the node's."""
         self.budget.step()
         try:
@@ -184,12 +161,12 @@ class ExpressionEvaluation:
         number = self.expression.numbers.get(id(node))
         return number(value) if number is not None and type(value) in NUMBERS else value
 
-    def template(self, node: Template, names: Environment) -> str:
+    def template(self, node: tree.Template, names: Environment) -> str:
         parts = [to_text(self.walk(part, names), self.budget) for part in node.parts]
         self.budget.build_text(sum(map(len, parts)))
         return "".join(parts)
 
-    def name(self, node: Name, names: Environment) -> Value:
+    def name(self, node: tree.Name, names: Environment) -> Value:
         if node.name in names:
             return names[node.name]
         for receiver in names.get(_RECEIVERS, ()):
@@ -197,30 +174,30 @@ class ExpressionEvaluation:
                 return found[0]
         raise ExpressionError(f"unknown name {node.name}{nearest(node.name, names)}")
 
-    def condition(self, node: If, names: Environment) -> Value:
+    def condition(self, node: tree.If, names: Environment) -> Value:
         chosen = node.then if self.truth(node.condition, names) else node.otherwise
         return self.walk(chosen, names)
 
-    def when(self, node: When, names: Environment) -> Value:
+    def when(self, node: tree.When, names: Environment) -> Value:
         if node.subject is not None:
             subject = self.walk(node.subject, names)
-            names = {**names, SUBJECT: subject, **({node.name: subject} if node.name else {})}
+            names = {**names, tree.SUBJECT: subject, **({node.name: subject} if node.name else {})}
         for branch in node.branches:
             if not branch.conditions or any(self.truth(test, names) for test in branch.conditions):
                 return self.walk(branch.value, names)
         raise ExpressionError("no branch of this `when` matches")
 
-    def block(self, node: Declarations, names: Environment) -> Value:
+    def block(self, node: tree.Declarations, names: Environment) -> Value:
         for pattern, _, part in node.statements:
             value = self.walk(part, names)
             if pattern is not None:
                 names = {**names, **_named(pattern, value, part.column)}
         return self.walk(node.result, names)
 
-    def returned(self, node: Return, names: Environment) -> Value:
+    def returned(self, node: tree.Return, names: Environment) -> Value:
         raise Returned(node.label, self.walk(node.value, names))
 
-    def type_operation(self, node: TypeOperation, names: Environment) -> Value:
+    def type_operation(self, node: tree.TypeOperation, names: Environment) -> Value:
         value = self.walk(node.operand, names)
         fits = is_a(value, node.type)
         if node.operator in ("is", "!is"):
@@ -231,10 +208,10 @@ class ExpressionEvaluation:
             return None
         raise ExpressionError(f"{type_name(value)} is not a {node.type}; `as?` gives null instead")
 
-    def index(self, node: Index, names: Environment) -> Value:
+    def index(self, node: tree.Index, names: Environment) -> Value:
         return element(self.walk(node.target, names), self.walk(node.place, names), self.budget)
 
-    def unary(self, node: Unary, names: Environment) -> Value:
+    def unary(self, node: tree.Unary, names: Environment) -> Value:
         if node.operator == "!":
             return not self.truth(node.operand, names)
         value = self.walk(node.operand, names)
@@ -248,9 +225,9 @@ class ExpressionEvaluation:
             raise ExpressionError(f"+ works on numbers, not on {type_name(value)}")
         return value
 
-    def binary(self, node: Binary, names: Environment) -> Value:
+    def binary(self, node: tree.Binary, names: Environment) -> Value:
         spine = [node]
-        while isinstance(spine[-1].left, Binary):
+        while isinstance(spine[-1].left, tree.Binary):
             spine.append(spine[-1].left)
         left = self.walk(spine[-1].left, names)
         for step in reversed(spine):  # a chain of any length, without recursion
@@ -262,14 +239,11 @@ class ExpressionEvaluation:
                 raise
         return left
 
-    def joined(self, node: Binary, left: Value, names: Environment) -> Value:
+    def joined(self, node: tree.Binary, left: Value, names: Environment) -> Value:
         symbol = node.operator
         if symbol in ("&&", "||"):
-            if type(left) is not bool:
-                raise ExpressionError(
-                    f"a Boolean is required here, not {type_name(left)}", column=node.left.column
-                )
-            return left if left == (symbol == "||") else self.truth(node.right, names)
+            decided = boolean(left, node.left) == (symbol == "||")
+            return left if decided else self.truth(node.right, names)
         if symbol == "?:":
             return self.walk(node.right, names) if left is None else left
         right = self.walk(node.right, names)
@@ -285,20 +259,17 @@ class ExpressionEvaluation:
             return operators.span(symbol, left, right)
         return operators.arithmetic(symbol, left, right, self.budget)
 
-    def truth(self, node: Node, names: Environment) -> bool:
+    def truth(self, node: tree.Node, names: Environment) -> bool:
         """Return the value of a node that must be a Boolean.
 
         Raises:
             ExpressionError: the value is not a Boolean.
         """
-        value = self.walk(node, names)
-        if type(value) is not bool:
-            raise ExpressionError(f"a Boolean is required here, not {type_name(value)}", column=node.column)
-        return value
+        return boolean(self.walk(node, names), node)
 
-    def member(self, node: Member, names: Environment) -> Value:
+    def member(self, node: tree.Member, names: Environment) -> Value:
         target = node.target
-        if isinstance(target, Name) and target.name not in names:
+        if isinstance(target, tree.Name) and target.name not in names:
             constant = CONSTANTS.get(f"{target.name}.{node.name}")
             if constant is not None:
                 return constant[1]
@@ -307,7 +278,7 @@ class ExpressionEvaluation:
             return None
         found = self.property(value, node.name)
         if found is None:
-            raise _no_member(value, node.name)
+            raise _missing(value, node.name)
         return found[0]
 
     def property(self, target: Value, name: str) -> tuple[Value] | None:
@@ -319,7 +290,7 @@ class ExpressionEvaluation:
                 return (signature.compute(self.budget, target),)
         return None
 
-    def call(self, node: Call, names: Environment) -> Value:
+    def call(self, node: tree.Call, names: Environment) -> Value:
         if node.target is None:
             return self.plain_call(node, names)
         target = self.walk(node.target, names)
@@ -332,16 +303,18 @@ class ExpressionEvaluation:
         if target is None and (meant := self.expression.of_null.get(id(node))) is not None:
             candidates = [pair for pair in candidates if pair[0] is meant]
         if not candidates:
-            raise _no_method(target, node.name)
+            raise _missing(target, node.name)
         return self.chosen(node, candidates, (target,), names)
 
-    def plain_call(self, node: Call, names: Environment) -> Value:
+    def plain_call(self, node: tree.Call, names: Environment) -> Value:
         for receiver in names.get(_RECEIVERS, ()):
             if candidates := self.candidates(node, METHODS, receiver):
                 return self.chosen(node, candidates, (receiver,), names)
         return self.chosen(node, self.candidates(node, FUNCTIONS, None), (), names)
 
-    def candidates(self, node: Call, known: Mapping[str, list[Signature]], target: Value) -> list[Candidate]:
+    def candidates(
+        self, node: tree.Call, known: Mapping[str, list[Signature]], target: Value
+    ) -> list[Candidate]:
         """Return the signatures that a call fits by name, number and kind of arguments, and its receiver."""
         key = (id(node), known is METHODS)
         found = self._candidates.get(key)
@@ -351,7 +324,7 @@ class ExpressionEvaluation:
         return found if known is FUNCTIONS else [pair for pair in found if type(target) in pair[0].receivers]
 
     def chosen(
-        self, node: Call, candidates: list[Candidate], receiver: tuple[Value, ...], names: Environment
+        self, node: tree.Call, candidates: list[Candidate], receiver: tuple[Value, ...], names: Environment
     ) -> Value:
         """Return the result of the first signature that takes the arguments' values.
 
@@ -363,27 +336,37 @@ class ExpressionEvaluation:
             if _accepts(signature, places, given):
                 return signature.compute(self.budget, *receiver, *_in_order(signature, places, given))
         shown = ", ".join(type_name(value) for value in given if type(value) is not Closure)
-        wanted = " or ".join(dict.fromkeys(describe(signature, types=True) for signature, _ in candidates))
-        raise ExpressionError(f"{node.name} got {shown or 'no arguments'}; write {wanted}")
+        raise ExpressionError(f"{node.name} does not take {shown}")
 
-    def argument(self, node: Call, argument: Argument, names: Environment) -> Value:
+    def argument(self, node: tree.Call, argument: tree.Argument, names: Environment) -> Value:
         value = argument.value
-        if isinstance(value, Lambda | Reference):
+        if isinstance(value, tree.Lambda | tree.Reference):
             return Closure(self, value, names, getattr(value, "label", "") or node.name)
         return self.walk(value, names)
 
-    def referred(self, node: Reference, values: tuple[Value, ...]) -> Value:
+    def referred(self, node: tree.Reference, values: tuple[Value, ...]) -> Value:
         """Return the value of `Owner::name` for these values."""
         if node.owner and len(values) == 1 and (found := self.property(values[0], node.name)) is not None:
             return found[0]
         names = {f"<{place}>": value for place, value in enumerate(values)}
         call = self._references.get((id(node), len(values)))
         if call is None:
-            places = [Name(node.column, name) for name in names]
+            places = [tree.Name(node.column, name) for name in names]
             target = places.pop(0) if node.owner else None
-            call = Call(node.column, target, node.name, tuple(map(Argument, places)))
+            call = tree.Call(node.column, target, node.name, tuple(map(tree.Argument, places)))
             self._references[id(node), len(values)] = call
         return self.walk(call, names)
+
+
+def boolean(value: Value, node: tree.Node) -> bool:
+    """Return the node's value, which must be a Boolean.
+
+    Raises:
+        ExpressionError: it is not.
+    """
+    if type(value) is not bool:
+        raise ExpressionError(f"a Boolean is required here, not {type_name(value)}", column=node.column)
+    return value
 
 
 def is_a(value: Value, kind: Type) -> bool:
@@ -411,10 +394,7 @@ def element(target: Value, place: Value, budget: Budget) -> Value:
         if not 0 <= place < len(target):
             raise ExpressionError(f"index {place} is out of bounds for length {len(target)}")
         return Char(target[place]) if type(target) is str else target[place]
-    if target is None:
-        raise ExpressionError("null has no elements; use ?.get(…)")
-    hint = "; its properties are read with a dot" if type(target) is Record else ""
-    raise ExpressionError(f"{type_name(target)} has no index operator{hint}")
+    raise _missing(target, "get")
 
 
 def _accepts(signature: Signature, places: list[int], given: list[Value]) -> bool:
@@ -444,7 +424,7 @@ def _in_order(signature: Signature, places: list[int], given: list[Value]) -> li
     return values
 
 
-def _named(pattern: Pattern, value: Value, column: int) -> dict[str, Value]:
+def _named(pattern: tree.Pattern, value: Value, column: int) -> dict[str, Value]:
     """Return the names of a pattern with their values."""
     if isinstance(pattern, str):
         return {pattern: value}
@@ -467,21 +447,7 @@ def _named(pattern: Pattern, value: Value, column: int) -> dict[str, Value]:
     return dict(zip(pattern, parts, strict=False))
 
 
-def _no_member(target: Value, name: str) -> ExpressionError:
-    if target is None:
-        return ExpressionError(f"null has no {name}; use ?.{name} or test for null first")
-    if type(target) is dict:
-        return ExpressionError(f'a map has no property {name}; write ["{name}"] instead of .{name}')
-    if type(target) is Record:
-        return ExpressionError(f"{target.kind} has no property {name}{nearest(name, target)}")
-    owners = sorted({str(signature.receiver) for signature in PROPERTIES.get(name, ())})
-    hint = f" (it is one of {' and '.join(owners)})" if owners else ""
-    return ExpressionError(f"{type_name(target)} has no property {name}{hint}")
-
-
-def _no_method(target: Value, name: str) -> ExpressionError:
-    if target is None:
-        return ExpressionError(f"null has no {name}; use ?.{name} or test for null first")
-    owners = sorted({str(signature.receiver) for signature in METHODS.get(name, ())})
-    shown = " and ".join(owners)
-    return ExpressionError(f"{type_name(target)} has no {name}; it works on {shown}")
+def _missing(target: Value, name: str) -> ExpressionError:
+    """Return what is wrong with a value whose type is not known when the job is loaded."""
+    hint = f"; use ?.{name} or test for null first" if target is None else ""
+    return ExpressionError(f"{type_name(target)} has no {name}{hint}")

@@ -13,14 +13,15 @@ from functools import cmp_to_key
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget
 from bioeval_tui.evaluation.assertions.expressions.regex import Regex
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    CELL,
     INT_MAX,
     INT_MIN,
     LONG_MAX,
     LONG_MIN,
     NUMBERS,
+    Budget,
     Char,
     ClosedRange,
     EnumValue,
@@ -108,10 +109,8 @@ def contains(container: Value, value: Value, budget: Budget) -> bool:
         case str():
             if type(value) is Regex:
                 return value.search(container, 0, budget) is not None
-            if type(value) not in (str, Char, EnumValue):
-                raise ExpressionError(f"a String contains strings, not {type_name(value)}")
             budget.read_text(len(container))
-            return str(value) in str(container)
+            return type(value) in (str, Char, EnumValue) and str(value) in str(container)
         case range():
             return type(value) in (int, Long) and int(value) in container
         case ClosedRange(start, end):
@@ -124,9 +123,7 @@ def contains(container: Value, value: Value, budget: Budget) -> bool:
             return any(equal(item, value, budget) for item in container)
         case Sequence():
             return any(equal(item, value, budget) for item in budget.each(container.elements()))
-    raise ExpressionError(
-        f"`in` works on collections, maps, ranges and strings, not on {type_name(container)}"
-    )
+    raise _unfit("in", value, container)
 
 
 def span(symbol: str, start: Value, end: Value) -> Value:

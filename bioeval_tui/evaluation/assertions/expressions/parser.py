@@ -9,39 +9,16 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from bioeval_tui.errors import ExpressionError
+from bioeval_tui.evaluation.assertions.expressions import tree
 from bioeval_tui.evaluation.assertions.expressions.lexer import (
     KEYWORDS_NOT_SUPPORTED,
     RESERVED,
     Token,
     tokens,
 )
-from bioeval_tui.evaluation.assertions.expressions.limits import Limits
 from bioeval_tui.evaluation.assertions.expressions.signatures import nearest
-from bioeval_tui.evaluation.assertions.expressions.tree import (
-    SUBJECT,
-    Argument,
-    Binary,
-    Branch,
-    Call,
-    Declarations,
-    Expression,
-    If,
-    Index,
-    Lambda,
-    Literal,
-    Member,
-    Name,
-    Node,
-    Pattern,
-    Reference,
-    Return,
-    Template,
-    TypeOperation,
-    Unary,
-    When,
-)
 from bioeval_tui.evaluation.assertions.expressions.types import CLASSES, UNKNOWN, Type
-from bioeval_tui.evaluation.assertions.expressions.values import UNIT
+from bioeval_tui.evaluation.assertions.expressions.values import UNIT, Limits
 from bioeval_tui.text import clean_line, shorten
 
 _INFIX = 8
@@ -82,7 +59,7 @@ _INSTEAD = {
 }
 
 
-def parse_tree(text: str, limits: Limits | None = None) -> Expression:
+def parse_tree(text: str, limits: Limits | None = None) -> tree.Expression:
     """Return the tree of `text`. Names and types are checked later, by `checks.check`.
 
     Raises:
@@ -96,9 +73,9 @@ def parse_tree(text: str, limits: Limits | None = None) -> Expression:
     parser = _Parser(text, tokens(text), limits.depth, 0)
     root = parser.block("end")
     parser.finish()
-    if isinstance(root, Literal) and root.value is UNIT:
+    if isinstance(root, tree.Literal) and root.value is UNIT:
         raise ExpressionError("the expression is empty", text, 1)
-    return Expression(text, root)
+    return tree.Expression(text, root)
 
 
 class _Parser:
@@ -166,7 +143,7 @@ class _Parser:
             )
         self.unexpected()
 
-    def nested(self, parse: Callable[[], Node], *, enclosed: bool) -> Node:
+    def nested(self, parse: Callable[[], tree.Node], *, enclosed: bool) -> tree.Node:
         """Parse one level deeper, within the limit."""
         self.depth += 1
         if self.depth > self.depth_limit:
@@ -178,10 +155,10 @@ class _Parser:
             self.depth -= 1
             self.enclosed = before
 
-    def block(self, end: str) -> Node:
+    def block(self, end: str) -> tree.Node:
         """Parse `val` declarations and expressions up to `end`; the last one is the value."""
         start = self.token.column
-        statements: list[tuple[Pattern | None, Type | None, Node]] = []
+        statements: list[tuple[tree.Pattern | None, Type | None, tree.Node]] = []
         while True:
             while self.accept(";"):
                 pass
@@ -191,13 +168,13 @@ class _Parser:
                 self.finish()
             statements.append(self.statement())
         if not statements:
-            return Literal(start, UNIT)
+            return tree.Literal(start, UNIT)
         pattern, _, last = statements[-1]
         if pattern is not None:
             self.fail("after the last `val` an expression must follow, which is the value")
-        return last if len(statements) == 1 else Declarations(start, tuple(statements[:-1]), last)
+        return last if len(statements) == 1 else tree.Declarations(start, tuple(statements[:-1]), last)
 
-    def statement(self) -> tuple[Pattern | None, Type | None, Node]:
+    def statement(self) -> tuple[tree.Pattern | None, Type | None, tree.Node]:
         if not self.word("val"):
             return None, None, self.expression()
         self.take()
@@ -207,7 +184,7 @@ class _Parser:
         self.expect("=", "after the name")
         return pattern, kind, self.expression()
 
-    def pattern(self) -> tuple[Pattern | None, Type | None]:
+    def pattern(self) -> tuple[tree.Pattern | None, Type | None]:
         """Parse a name or `(a, b)`, and the type if one is written."""
         if self.accept("("):
             names = self.names()
@@ -230,23 +207,23 @@ class _Parser:
                 break
         return ()
 
-    def expression(self, least: int = 0) -> Node:
+    def expression(self, least: int = 0) -> tree.Node:
         left = self.nested(self.prefix, enclosed=self.enclosed)
         while (operator := self.operator()) is not None and operator[1] > least:
             left = self.joined(left, *operator)
         return left
 
-    def joined(self, left: Node, word: str, precedence: int) -> Node:
+    def joined(self, left: tree.Node, word: str, precedence: int) -> tree.Node:
         token = self.take()
         if word in ("is", "!is", "as"):
             if word == "as" and self.symbol("?"):
                 self.take()
                 word = "as?"
-            return TypeOperation(token.column, word, left, self.type())
+            return tree.TypeOperation(token.column, word, left, self.type())
         right = self.nested(lambda: self.expression(precedence), enclosed=self.enclosed)
         if precedence == _INFIX:
-            return Call(token.column, left, word, (Argument(right),))
-        return Binary(token.column, word, left, right)
+            return tree.Call(token.column, left, word, (tree.Argument(right),))
+        return tree.Binary(token.column, word, left, right)
 
     def operator(self) -> tuple[str, int] | None:
         token = self.token
@@ -263,17 +240,17 @@ class _Parser:
             return token.value, _PRECEDENCE[token.value]
         return (token.value, _INFIX) if token.value in INFIX_FUNCTIONS else None
 
-    def prefix(self) -> Node:
+    def prefix(self) -> tree.Node:
         token = self.token
         if not self.symbol("-", "+", "!", "!!"):
             return self.postfix()
         self.take()
         operand = self.nested(self.prefix, enclosed=self.enclosed)
         if token.value == "!!":  # two negations, which the lexer reads as one symbol
-            return Unary(token.column, "!", Unary(token.column + 1, "!", operand))
-        return Unary(token.column, token.value, operand)
+            return tree.Unary(token.column, "!", tree.Unary(token.column + 1, "!", operand))
+        return tree.Unary(token.column, token.value, operand)
 
-    def postfix(self) -> Node:
+    def postfix(self) -> tree.Node:
         node = self.primary()
         links = 0
         while True:
@@ -285,10 +262,10 @@ class _Parser:
                 self.take()
                 place = self.nested(self.expression, enclosed=True)
                 self.expect("]", "after the index")
-                node = Index(token.column, node, place)
+                node = tree.Index(token.column, node, place)
             elif continues and self.symbol("!!"):
                 self.take()
-                node = Unary(token.column, "!!", node)
+                node = tree.Unary(token.column, "!!", node)
             elif continues and self.symbol("("):
                 self.fail("only functions can be called")
             else:
@@ -297,7 +274,7 @@ class _Parser:
             if links > self.depth_limit:
                 self.fail(f"more than {self.depth_limit} calls in a row", token)
 
-    def member(self, target: Node) -> Node:
+    def member(self, target: tree.Node) -> tree.Node:
         safe = self.take().value == "?."
         token = self.take()
         if token.kind != "name":
@@ -305,15 +282,15 @@ class _Parser:
             self.fail("expected a name after the dot", token)
         types = self.type_arguments()
         if self.calls():
-            return Call(token.column, target, token.value, self.arguments(), safe, types)
-        return Member(token.column, target, token.value, safe)
+            return tree.Call(token.column, target, token.value, self.arguments(), safe, types)
+        return tree.Member(token.column, target, token.value, safe)
 
     def calls(self) -> bool:
         return self.is_labelled() or ((self.enclosed or not self.token.first) and self.symbol("(", "{"))
 
-    def arguments(self) -> tuple[Argument, ...]:
+    def arguments(self) -> tuple[tree.Argument, ...]:
         """Parse `(…)`, `(…) { … }` or `{ … }`."""
-        given: list[Argument] = []
+        given: list[tree.Argument] = []
         if self.accept("("):
             while not self.symbol(")"):
                 given.append(self.argument())
@@ -321,7 +298,7 @@ class _Parser:
                     self.expect(",", "or ) after the argument")
             self.take()
         if self.is_labelled() or (self.symbol("{") and (self.enclosed or not self.token.first)):
-            given.append(Argument(self.nested(self.function, enclosed=False), trailing=True))
+            given.append(tree.Argument(self.nested(self.function, enclosed=False), trailing=True))
         return tuple(given)
 
     def is_labelled(self) -> bool:
@@ -329,18 +306,18 @@ class _Parser:
         following = [token.value for token in self.given[self.at + 1 : self.at + 3]]
         return self.token.kind == "name" and not self.token.first and following == ["@", "{"]
 
-    def argument(self) -> Argument:
+    def argument(self) -> tree.Argument:
         token = self.token
         after = self.given[min(self.at + 1, len(self.given) - 1)]
         if token.kind == "name" and after.kind == "symbol" and after.value == "=":
             self.at += 2
-            return Argument(self.nested(self.expression, enclosed=True), name=token.value)
-        return Argument(self.nested(self.expression, enclosed=True))
+            return tree.Argument(self.nested(self.expression, enclosed=True), name=token.value)
+        return tree.Argument(self.nested(self.expression, enclosed=True))
 
-    def primary(self) -> Node:
+    def primary(self) -> tree.Node:
         token = self.token
         if token.kind == "literal":
-            return Literal(self.take().column, token.value)
+            return tree.Literal(self.take().column, token.value)
         if token.kind == "template":
             return self.template()
         if self.accept("("):
@@ -360,11 +337,11 @@ class _Parser:
             self.unexpected()
         return self.named()
 
-    def named(self) -> Node:
+    def named(self) -> tree.Node:
         """Parse what begins with a name: a name, a call, `Type::member`; packages are skipped."""
         token = self.take()
         if not token.quoted and token.value in _WORDS:
-            return Literal(token.column, _WORDS[token.value])
+            return tree.Literal(token.column, _WORDS[token.value])
         if token.value in ("java", "javax") and self.symbol("."):
             self.fail("the classes of Java are not available; compare texts, numbers and lists", token)
         if token.value in ("kotlin", "Math") and self.symbol("."):
@@ -379,19 +356,19 @@ class _Parser:
                 self.fail("write x.roundToLong(), or x.roundToInt() for an Int", token)
         if token.value == "String" and self.symbol(".") and self.given[self.at + 1].value == "format":
             self.at += 2
-            template, *rest = self.arguments() or [Argument(Literal(token.column, ""))]
-            return Call(token.column, template.value, "format", tuple(rest))
+            template, *rest = self.arguments() or [tree.Argument(tree.Literal(token.column, ""))]
+            return tree.Call(token.column, template.value, "format", tuple(rest))
         if self.accept("::"):
             return self.reference(token, token.value)
         types = self.type_arguments()
         if self.calls():
-            return Call(token.column, None, token.value, self.arguments(), False, types)
-        return Name(token.column, token.value)
+            return tree.Call(token.column, None, token.value, self.arguments(), False, types)
+        return tree.Name(token.column, token.value)
 
-    def reference(self, token: Token, owner: str) -> Node:
+    def reference(self, token: Token, owner: str) -> tree.Node:
         if self.token.kind != "name" or self.word(*RESERVED):
             self.fail(_INSTEAD["::"], token)
-        return Reference(token.column, owner, self.take().value)
+        return tree.Reference(token.column, owner, self.take().value)
 
     def type_arguments(self) -> tuple[Type, ...]:
         """Parse `<String, Int?>` if it comes next, before the arguments of a call; otherwise consume nothing."""
@@ -449,21 +426,21 @@ class _Parser:
         self.depth -= 1
         return found
 
-    def template(self) -> Node:
+    def template(self) -> tree.Node:
         token = self.take()
-        parts: list[Node] = []
+        parts: list[tree.Node] = []
         for part in token.value:
             if isinstance(part, str):
-                parts.append(Literal(token.column, part))
+                parts.append(tree.Literal(token.column, part))
                 continue
             inner = _Parser(self.text, part, self.depth_limit, self.depth + 1)
             if inner.token.kind == "end":
                 inner.fail("this template is empty")
             parts.append(inner.expression())
             inner.finish()
-        return Template(token.column, tuple(parts))
+        return tree.Template(token.column, tuple(parts))
 
-    def condition(self) -> Node:
+    def condition(self) -> tree.Node:
         token = self.take()
         self.expect("(", "after if")
         condition = self.nested(self.expression, enclosed=True)
@@ -474,22 +451,22 @@ class _Parser:
             pass
         if not self.word("else"):
             self.at = before
-            return If(token.column, condition, then, Literal(token.column, UNIT))
+            return tree.If(token.column, condition, then, tree.Literal(token.column, UNIT))
         self.take()
-        return If(token.column, condition, then, self.branch())
+        return tree.If(token.column, condition, then, self.branch())
 
-    def branch(self) -> Node:
+    def branch(self) -> tree.Node:
         if not self.symbol("{"):
             return self.nested(self.expression, enclosed=self.enclosed)
         self.take()
         start = self.token.column
         inner = self.nested(lambda: self.block("}"), enclosed=False)
         self.close("the branch")
-        return inner if isinstance(inner, Declarations) else Declarations(start, (), inner)
+        return inner if isinstance(inner, tree.Declarations) else tree.Declarations(start, (), inner)
 
-    def when(self) -> Node:
+    def when(self) -> tree.Node:
         token = self.take()
-        subject: Node | None = None
+        subject: tree.Node | None = None
         name = ""
         if self.accept("("):
             if self.word("val"):
@@ -501,19 +478,19 @@ class _Parser:
             subject = self.nested(self.expression, enclosed=True)
             self.expect(")", "after the subject")
         self.expect("{", "to open the branches")
-        branches: list[Branch] = []
+        branches: list[tree.Branch] = []
         before, self.enclosed = self.enclosed, False
         while not self.symbol("}"):
             conditions = self.conditions(subject is not None)
             self.expect("->", "after the condition")
-            branches.append(Branch(conditions, self.branch()))
+            branches.append(tree.Branch(conditions, self.branch()))
             while self.accept(";"):
                 pass
         self.enclosed = before
         self.take()
-        return When(token.column, subject, name, tuple(branches))
+        return tree.When(token.column, subject, name, tuple(branches))
 
-    def conditions(self, has_subject: bool) -> tuple[Node, ...]:
+    def conditions(self, has_subject: bool) -> tuple[tree.Node, ...]:
         """Parse the part before `->`: nothing for `else`, otherwise the alternative tests."""
         if self.word("else"):
             self.take()
@@ -524,15 +501,15 @@ class _Parser:
             if not self.accept(","):
                 return tuple(found)
 
-    def test(self) -> Node:
+    def test(self) -> tree.Node:
         """Parse `5`, `in 1..3` or `is String`, tested on the subject."""
         token = self.token
-        subject = Name(token.column, SUBJECT)
+        subject = tree.Name(token.column, tree.SUBJECT)
         if self.word("in", "is") or self.symbol("!in", "!is"):
             return self.joined(subject, token.value, _PRECEDENCE["in"])
-        return Binary(token.column, "==", subject, self.nested(self.expression, enclosed=False))
+        return tree.Binary(token.column, "==", subject, self.nested(self.expression, enclosed=False))
 
-    def returned(self) -> Node:
+    def returned(self) -> tree.Node:
         token = self.take()
         if not self.symbol("@"):
             self.fail(
@@ -543,9 +520,9 @@ class _Parser:
         if label.kind != "name":
             self.fail("expected the name of the function whose lambda ends here", label)
         value = self.nested(self.expression, enclosed=self.enclosed)
-        return Return(token.column, label.value, value)
+        return tree.Return(token.column, label.value, value)
 
-    def function(self) -> Node:
+    def function(self) -> tree.Node:
         label = ""
         if self.is_labelled():
             label = self.take().value
@@ -554,7 +531,7 @@ class _Parser:
         parameters, types = self.parameters()
         body = self.block("}")
         self.close("the lambda")
-        return Lambda(token.column, parameters, body, types, label)
+        return tree.Lambda(token.column, parameters, body, types, label)
 
     def close(self, what: str) -> None:
         if not self.symbol("}"):
@@ -563,10 +540,10 @@ class _Parser:
             self.fail(f"expected }} to close {what}")
         self.take()
 
-    def parameters(self) -> tuple[tuple[Pattern, ...], tuple[Type | None, ...]]:
+    def parameters(self) -> tuple[tuple[tree.Pattern, ...], tuple[Type | None, ...]]:
         """Parse `a, (b, c) ->` if it comes next; otherwise consume nothing."""
         start = self.at
-        found: list[Pattern] = []
+        found: list[tree.Pattern] = []
         types: list[Type | None] = []
         while True:
             pattern, kind = self.pattern()

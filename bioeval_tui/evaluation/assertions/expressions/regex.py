@@ -15,8 +15,14 @@ from typing import Any
 import regex
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.limits import CELL, Budget, LimitError
-from bioeval_tui.evaluation.assertions.expressions.values import Found, from_units, to_units
+from bioeval_tui.evaluation.assertions.expressions.values import (
+    CELL,
+    Budget,
+    Found,
+    LimitError,
+    from_units,
+    to_units,
+)
 
 _LINE_ENDS = r"\n\r\x85\u2028\u2029"
 _BLANK = r" \t\xA0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000"

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.limits import Budget, Limits
 from bioeval_tui.evaluation.assertions.expressions.operators import set_of
 from bioeval_tui.evaluation.assertions.expressions.types import (
     DOUBLE,
@@ -27,7 +26,9 @@ from bioeval_tui.evaluation.assertions.expressions.values import (
     INT_MIN,
     LONG_MAX,
     LONG_MIN,
+    Budget,
     EnumValue,
+    Limits,
     Long,
     Record,
     Value,

@@ -1,27 +1,102 @@
-"""The values of expressions, and their type names in messages.
-
-| Kotlin | here |
-|---|---|
-| Int, Long, Double, Boolean, null | `int`, `Long`, `float`, `bool`, `None` |
-| String, Char | `str` (UTF-16 code units, as Kotlin counts them), `Char` |
-| List, Set, Map | `list`, `OrderedSet`, `dict` with keys made by `operators.key_of` |
-| IntRange, LongRange and progressions | `range` |
-| LongRange, CharRange and ranges of doubles and texts | `ClosedRange` |
-| Sequence | `Sequence`, which is evaluated again each time |
-| Pair, Triple, Map.MapEntry, IndexedValue | `Pair`, `Triple`, `MapEntry`, `Indexed` |
-| objects (a resource, a message), enums, Unit | `Record`, `EnumValue`, `UNIT` |
-
-Values are never changed once built. Nothing here calls methods of foreign objects: only exact types of
-this table are looked at.
-"""
+"""The values of expressions, their type names in messages, and the limits on what one evaluation builds."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
+
+CELL = 96
+"""Bytes counted for each element of a collection."""
+
+_CHARACTERS_PER_STEP = 512
+_STEPS_PER_LOOK_AT_THE_CLOCK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on one expression. Lengths in characters, time in seconds, memory in bytes."""
+
+    text_length: int = 10_000
+    depth: int = 60
+    steps: int = 150_000
+    seconds: float = 0.4
+    memory: int = 12_000_000
+
+
+class LimitError(ExpressionError):
+    """An expression exceeds its limit of steps, time, memory or nesting."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """The remaining part of `limits` during one evaluation. Every method raises `LimitError` when it is used up."""
+
+    limits: Limits = field(default_factory=Limits)
+    steps: int = 0
+    memory: int = 0
+    _deadline: float = 0.0
+    _until_clock: int = _STEPS_PER_LOOK_AT_THE_CLOCK
+
+    def __post_init__(self) -> None:
+        self._deadline = time.thread_time() + self.limits.seconds
+
+    def step(self, count: int = 1) -> None:
+        """Count `count` steps of work.
+
+        Raises:
+            LimitError: the steps or the time are used up.
+        """
+        self.steps += count
+        if self.steps > self.limits.steps:
+            raise LimitError(f"takes more than {self.limits.steps:,} steps")
+        self._until_clock -= count
+        if self._until_clock < 0:
+            self._until_clock = _STEPS_PER_LOOK_AT_THE_CLOCK
+            if time.thread_time() > self._deadline:
+                raise LimitError(f"takes longer than {self.limits.seconds:g} s")
+
+    def seconds_left(self) -> float:
+        """Return the remaining time, for work with its own deadline."""
+        return max(0.001, self._deadline - time.thread_time())
+
+    def hold(self, size: int) -> None:
+        """Count `size` bytes that are about to be built.
+
+        Raises:
+            LimitError: the memory is used up.
+        """
+        self.memory += size
+        if self.memory > self.limits.memory:
+            raise LimitError(f"builds more than {self.limits.memory // 1_000_000} MB of values")
+
+    def read_text(self, length: int) -> None:
+        """Count the work of one pass over `length` characters."""
+        self.step(1 + length // _CHARACTERS_PER_STEP)
+
+    def build_text(self, length: int) -> None:
+        """Count a text of `length` characters that is about to be built."""
+        self.hold(2 * length)
+        self.read_text(length)
+
+    def each(self, values: Iterable[Any]) -> Iterator[Any]:
+        """Yield from `values`, one step each."""
+        for value in values:
+            self.step()
+            yield value
+
+    def collect(self, values: Iterable[Any]) -> list[Any]:
+        """Return `values` as a list, counting steps and memory while it grows."""
+        result = []
+        for value in values:
+            self.step()
+            self.hold(CELL)
+            result.append(value)
+        return result
+
 
 Value = Any
 """One of the types of the table above."""

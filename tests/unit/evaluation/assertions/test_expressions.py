@@ -18,8 +18,8 @@ from bioeval_tui.evaluation.assertions.expressions import (
     parse,
     scope,
 )
-from bioeval_tui.evaluation.assertions.expressions.limits import Budget
 from bioeval_tui.evaluation.assertions.expressions.regex import compile_pattern
+from bioeval_tui.evaluation.assertions.expressions.values import Budget
 
 EMPTY = scope(None, {})
 

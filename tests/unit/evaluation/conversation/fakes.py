@@ -12,7 +12,7 @@ from typing import Any
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.emitter import Emitter
-from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.conversation.run_job import run_job, started_fields
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.job.models import Assertion, EvaluationJob
@@ -213,7 +213,7 @@ class Stage:
 
     async def run(self, **options: Any) -> RunState:
         plan = RunPlan(
-            "20260101-000000-abcd", self.job, "job", "job.yml", "0" * 64,
+            "20260101-000000-abcd", self.job, "job", "job.yml", "0" * 64, agent="agent", evaluator="evaluator", judge="judge",
             **({"seed": 1, "limits": RunLimits(agent_retries=WITHOUT_WAITS, model_retries=WITHOUT_WAITS)} | self.options | options),
         )  # fmt: skip
         given: dict[str, Any] = {
@@ -225,7 +225,7 @@ class Stage:
         }
         parts = Parts(**(given | self.parts))
         emitter = Emitter(plan.run_id, self.sink)
-        emitter.emit(RunStarted, **started_fields(plan, Identities("agent", "evaluator", "judge")))
+        emitter.emit(RunStarted, **started_fields(plan))
         await run_job(plan, parts, emitter, self.control)
         return apply_all(RunState(), self.sink.events)
 

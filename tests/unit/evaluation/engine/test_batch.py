@@ -16,8 +16,9 @@ import pytest
 
 from bioeval_tui.errors import RecordingError, UnavailableError
 from bioeval_tui.evaluation.conversation.control import Control
-from bioeval_tui.evaluation.conversation.plan import Identities, Parts, RunLimits, RunPlan
-from bioeval_tui.evaluation.engine.batch import BatchTerms, PreparedRun, run_batch
+from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.engine.batch import PreparedRun, run_batch
+from bioeval_tui.evaluation.engine.limits import CallBudget
 from bioeval_tui.evaluation.engine.resume import Resumption, missing, resumption_of
 from bioeval_tui.evaluation.seams import CheckResult, PeerError
 from bioeval_tui.portable import lock
@@ -42,10 +43,10 @@ class Stages:
 
     def run(self, number: int = 0, **changes: Any) -> PreparedRun:
         run_id = f"20260101-00000{number}-abcd"
-        plan = {"trials": 1, "shared_agent": 1, "limits": FAST, **changes.pop("plan", {})}
+        names = {"agent": "agent", "evaluator": "evaluator", "judge": "judge"}
+        plan = {**names, "trials": 1, "shared_agent": 1, "limits": FAST, **changes.pop("plan", {})}
         return PreparedRun(
             RunPlan(run_id, job(), f"job{number}", "job.yml", "0" * 64, seed=1, **plan),
-            Identities("agent", "evaluator", "judge"),
             changes.pop("open_parts", lambda control: self._parts(run_id)),
             **changes,
         )
@@ -94,7 +95,7 @@ async def test_runs_are_sequential_unless_concurrency_is_allowed(stages: Stages)
 
 async def test_concurrency_limits_the_conversations_in_progress(stages: Stages) -> None:
     runs = [stages.run(n, plan={"trials": 4, "shared_agent": 3}) for n in range(3)]
-    await run_batch(runs, stages.folder, terms=BatchTerms(at_once=3))
+    await run_batch(runs, stages.folder)
     assert stages.most == 3
     for n in range(3):
         state = stages.state(n)
@@ -108,7 +109,7 @@ async def test_runs_that_share_a_graph_are_sequential_and_say_so(stages: Stages)
         return True
 
     runs = [stages.run(n, plan={"trials": 2, "shared_agent": 4}, shares_graph=shared) for n in range(2)]
-    await run_batch(runs, stages.folder, terms=BatchTerms(at_once=4))
+    await run_batch(runs, stages.folder)
     assert stages.most == 1
     state = stages.state(1)
     assert state.started is not None
@@ -135,8 +136,9 @@ async def test_an_existing_recording_is_never_overwritten_and_the_other_runs_con
 
 
 async def test_after_max_calls_no_call_is_made_and_the_run_can_be_resumed(stages: Stages) -> None:
-    terms = BatchTerms(max_calls=4)
-    (ended,) = await run_batch([stages.run(plan={"trials": 3})], stages.folder, terms=terms)
+    (ended,) = await run_batch(
+        [stages.run(plan={"trials": 3})], stages.folder, budget=CallBudget(max_calls=4)
+    )
     assert ended.status == "cancelled"
     assert "calls made" in ended.detail
     state = stages.state()
@@ -173,7 +175,7 @@ async def test_self_inflicted_429s_are_waited_for_and_cost_the_agent_nothing(
 
     stages.agent = busy
     runs = [stages.run(plan={"trials": 2, "shared_agent": 2})]
-    (ended,) = await run_batch(runs, stages.folder, terms=BatchTerms(at_once=2))
+    (ended,) = await run_batch(runs, stages.folder)
     assert ended.status == "completed"
     for talk in stages.state().conversations.values():
         assert len(talk.request_failures) == 9, "recorded"
@@ -395,9 +397,7 @@ class AfterRounds:
 @pytest.mark.parametrize("at_once", [1, 4])
 async def test_a_batch_stops_after_the_same_trials_once_it_is_decided(stages: Stages, at_once: int) -> None:
     runs = [stages.run(n, plan={"trials": 9, "shared_agent": at_once}) for n in range(3)]
-    ended = await run_batch(
-        runs, stages.folder, terms=BatchTerms(at_once=at_once), stopping=AfterRounds(2, 3)
-    )
+    ended = await run_batch(runs, stages.folder, stopping=AfterRounds(2, 3))
     assert [(end.status, end.trials) for end in ended] == [("completed", 2)] * 3
     assert all(None not in end.scores.values() for end in ended)
     for n in range(3):
@@ -415,7 +415,7 @@ async def test_a_batch_whose_runs_share_a_graph_is_decided_one_conversation_at_a
 
     plan = {"trials": 9, "shared_agent": 4}
     runs = [stages.run(n, plan=plan, shares_graph=shared) for n in range(2)]
-    ended = await run_batch(runs, stages.folder, terms=BatchTerms(at_once=4), stopping=AfterRounds(2, 2))
+    ended = await run_batch(runs, stages.folder, stopping=AfterRounds(2, 2))
     assert [(end.status, end.trials) for end in ended] == [("completed", 2)] * 2
     assert stages.most == 1
     assert any("order: parallel" in warning.message for warning in stages.state(1).warnings)

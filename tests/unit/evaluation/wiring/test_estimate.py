@@ -9,8 +9,8 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
-from bioeval_tui.evaluation.wiring.estimate import RunEstimate, estimate_batch, total_cost
-from bioeval_tui.evaluation.wiring.parts import prepare_run, terms_of
+from bioeval_tui.evaluation.wiring.estimate import PrintedEstimate, estimate_batch, total_cost
+from bioeval_tui.evaluation.wiring.parts import prepare_run
 from bioeval_tui.report.formats.plan_console import print_estimates
 from bioeval_tui.settings import Secret, Settings
 
@@ -29,7 +29,7 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(openai_api_key=Secret("k"), data_dir_override=str(tmp_path))
 
 
-def estimates(tmp_path: Path, settings: Settings, text: str = JOB, **spec: object) -> list[RunEstimate]:
+def estimates(tmp_path: Path, settings: Settings, text: str = JOB, **spec: object) -> list[PrintedEstimate]:
     path = tmp_path / "job.yml"
     path.write_text(text, encoding="utf-8")
     runs = (RunSpec("20260101-000000-abcd", str(path)),)
@@ -38,8 +38,8 @@ def estimates(tmp_path: Path, settings: Settings, text: str = JOB, **spec: objec
 
 def test_a_dry_run_counts_the_most_calls_that_a_run_can_take(tmp_path: Path, settings: Settings) -> None:
     (run,) = estimates(tmp_path, settings, trials=4)
-    assert run.conversations == 8
-    calls = {role.role: role.calls for role in run.roles}
+    assert run["conversations"] == 8
+    calls = {name: role["most_calls"] for name, role in run["roles"].items()}
     # 10 messages: the greeting, 4 more of the evaluator (each mended once), 5 answers; 3 repeats, each asked twice
     assert calls == {"agent": 8 * 5, "evaluator": 8 * 4 * 2, "judge 1": 8 * 6, "judge 2": 8 * 6}
 
@@ -50,7 +50,7 @@ def test_a_dry_run_shows_what_the_job_asks_of_each_model(
     own = "chatbot: bot, protocol: openai, seed: 4, extraBody: {top_k: 3}"
     text = JOB.replace("chatbot: bot", own).replace("repeats: 3", 'repeats: 3, maxTokens: 90, stop: ["\\n"]')
     found = estimates(tmp_path, settings, text)
-    assert {name: role["options"] for name, role in found[0].to_dict()["roles"].items()} == {
+    assert {name: role["options"] for name, role in found[0]["roles"].items()} == {
         "agent": {"seed": 4, "extraBody": {"top_k": 3}},
         "evaluator": {"temperature": 0.5},
         "judge 1": {"temperature": 0.0, "maxTokens": 90, "stop": ["\n"]},
@@ -88,16 +88,16 @@ def test_an_option_without_effect_is_named_before_and_in_the_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (run,) = estimates(tmp_path, settings, SCRIPTED, **option)
-    assert says in run.warnings  # which a run records and shows, too
+    assert says in run["warnings"]  # which a run records and shows, too
     print_estimates([run])
     assert f"note: {says}" in capsys.readouterr().out
     (run,) = estimates(tmp_path, settings, SCRIPTED)
-    assert says not in run.warnings
+    assert says not in run["warnings"]
 
 
 def test_a_cost_needs_a_price_and_a_total_needs_every_price(tmp_path: Path, settings: Settings) -> None:
     (run,) = estimates(tmp_path, settings)
-    costs = {role.role: role.cost for role in run.roles}
+    costs = {name: role["most_cost"] for name, role in run["roles"].items()}
     assert costs["agent"] is None
     assert costs["judge 1"] is not None
     assert costs["judge 2"] is not None
@@ -107,7 +107,9 @@ def test_a_cost_needs_a_price_and_a_total_needs_every_price(tmp_path: Path, sett
     (openai,) = estimates(
         tmp_path, settings, JOB.replace("chatbot: bot", "chatbot: bot, protocol: openai, model: own")
     )
-    assert total_cost([openai]) == pytest.approx(sum(role.cost or 0 for role in openai.roles))
+    assert total_cost([openai]) == pytest.approx(
+        sum(role["most_cost"] or 0 for role in openai["roles"].values())
+    )
 
 
 def test_keys_of_the_job_set_what_the_options_leave_to_it(tmp_path: Path, settings: Settings) -> None:
@@ -123,8 +125,7 @@ def test_keys_of_the_job_set_what_the_options_leave_to_it(tmp_path: Path, settin
     runs = [prepare_run(spec, each, settings) for each in spec.runs]
     assert [(run.plan.parallel, run.keep_prompts) for run in runs] == [(True, False), (True, True)]
     assert runs[0].plan.options["requests_per_minute"] == 30
-    terms = terms_of(spec, runs, settings)
-    assert (terms.at_once, terms.requests_per_minute) == (2, 30)
+    assert [(run.plan.shared_agent, run.requests_per_minute) for run in runs] == [(2, 30), (2, 90)]
     given = replace(spec, order="random", requests_per_minute=120.0)
     run = prepare_run(given, first, settings)
     assert (run.plan.parallel, run.plan.random_order, run.requests_per_minute) == (False, True, 120)
@@ -139,7 +140,7 @@ def test_every_host_is_listed_including_that_of_the_knowledge_service(
     tmp_path: Path, settings: Settings
 ) -> None:
     (run,) = estimates(tmp_path, settings, JOB + "seeds: [{text: about the patient}]\n")
-    assert run.hosts == ("127.0.0.1:1", "api.openai.com", "localhost:8080")
+    assert run["hosts"] == ["127.0.0.1:1", "api.openai.com", "localhost:8080"]
 
 
 def test_the_options_of_a_run_are_recorded_without_credentials(tmp_path: Path, settings: Settings) -> None:

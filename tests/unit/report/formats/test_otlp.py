@@ -13,7 +13,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
 from bioeval_tui.bundled.otlp.writing import write_runs
-from bioeval_tui.evaluation.traces.decoding import decode
+from bioeval_tui.evaluation.traces.receiver import decode
 from bioeval_tui.record import events
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.record.state import RunState, apply_all

@@ -5,28 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from itertools import dropwhile, islice, pairwise, takewhile
-from typing import Any
+from typing import Any, Protocol
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.assertions.expressions import operators
 from bioeval_tui.evaluation.assertions.expressions.evaluator import element
-from bioeval_tui.evaluation.assertions.expressions.limits import Budget
-from bioeval_tui.evaluation.assertions.expressions.operators import equal, set_of
+from bioeval_tui.evaluation.assertions.expressions.operators import equal, key_of, set_of
 from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
-from bioeval_tui.evaluation.assertions.expressions.stdlib.sequences import (
-    Function,
-    each,
-    listed,
-    many,
-    not_negative,
-    part,
-    raw,
-    same_kind,
-)
 from bioeval_tui.evaluation.assertions.expressions.values import (
+    CELL,
     NUMBERS,
+    Budget,
+    Char,
     ClosedRange,
     Indexed,
+    Long,
+    MapEntry,
+    MapKey,
     OrderedSet,
     Pair,
     Sequence,
@@ -34,7 +29,90 @@ from bioeval_tui.evaluation.assertions.expressions.values import (
     from_units,
     to_units,
     type_name,
+    value_of,
 )
+
+Map = dict[str | MapKey, Value]
+
+
+class Function(Protocol):
+    """A lambda of the expression."""
+
+    def __call__(self, *values: Value) -> Value:
+        """Return the value of its body."""
+
+    def test(self, *values: Value) -> bool:
+        """Return the value of its body, which must be a Boolean."""
+
+
+def raw(value: Value) -> Iterable[Value]:
+    """Return the elements of a collection or range, the characters of a text, the entries of a map.
+
+    Raises:
+        ExpressionError: the value cannot be iterated.
+    """
+    match value:
+        case list() | OrderedSet() | range():
+            return value
+        case str():
+            return map(Char, value)
+        case dict():
+            return (MapEntry(value_of(key), item) for key, item in value.items())
+        case Sequence():
+            return value.elements()
+        case ClosedRange(Char() as start, end):
+            return (Char(chr(code)) for code in range(ord(start), ord(end) + 1))
+        case ClosedRange(Long() as start, end):
+            return map(Long, range(start, end + 1))
+    raise ExpressionError(f"{type_name(value)} cannot be iterated")
+
+
+def each(budget: Budget, value: Value) -> Iterator[Value]:
+    """Yield the elements of `value`, one step each."""
+    return budget.each(raw(value))
+
+
+def listed(budget: Budget, value: Value) -> list[Value]:
+    """Return the elements as a list; a list is returned as it is."""
+    return value if type(value) is list else budget.collect(raw(value))
+
+
+def many(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
+    """Apply `make` to the elements of `value`: return a sequence for a sequence, otherwise a list."""
+    if type(value) is Sequence:
+        return Sequence(lambda: budget.each(make()))
+    return budget.collect(make())
+
+
+def same_kind(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
+    """Apply `make` to the elements of `value`: return a text for a text, otherwise the same as `many`."""
+    found = many(budget, value, make)
+    return "".join(found) if isinstance(value, str) else found
+
+
+def map_of(budget: Budget, entries: Iterable[Value]) -> Map:
+    """Return the map of the entries; of two with the same key, the later value."""
+    result: Map = {}
+    for entry in budget.each(entries):
+        budget.hold(2 * CELL)
+        result[key_of(entry.key, budget)] = entry.value
+    return result
+
+
+def part(budget: Budget, value: Value, start: int, end: int) -> Any:
+    """Return the elements of a list, range or text from `start` up to but excluding `end`; both must be within bounds."""
+    if isinstance(value, str):
+        budget.build_text(max(0, end - start))
+        return value[start:end]
+    return budget.collect(value[start:end])
+
+
+def not_negative(count: int, name: str) -> int:
+    """Return `count`, or raise the error of Kotlin for a negative one."""
+    if count < 0:
+        raise ExpressionError(f"{name} is {count}, but must not be negative")
+    return count
+
 
 _NONE = object()
 
