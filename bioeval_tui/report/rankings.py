@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing_extensions import TypedDict
 
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.report import rows
 from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.sentences import rank_words, sentence
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
-from bioeval_tui.report.summary import Summary
+from bioeval_tui.report.summary import Summary, condition_title
 from bioeval_tui.units import number
 
 
@@ -51,7 +50,7 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
     return [
         ConditionRanking(
             condition,
-            rows.condition_title(runs, condition),
+            condition_title(runs, condition),
             rank({summary.label: _scores(summary, condition) for summary in summaries}),
         )
         for condition in CONDITIONS
@@ -61,10 +60,9 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
 
 def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
-    for run, talk in rows.talks(summary.runs, condition):
-        sample = rows.score_sample(run, talk)
-        if sample is not None and sample.value is not None:
-            found.setdefault(rows.common_case(run, talk), []).append(sample.value)
+    for talk in (talk for run in summary.runs for talk in run.conversations_in(condition)):
+        if talk.score is not None:
+            found.setdefault(talk.common_case, []).append(talk.score)
     return found
 
 

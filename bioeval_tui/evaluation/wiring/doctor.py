@@ -26,12 +26,10 @@ from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.model_servers import (
     PROBE_S,
+    Finding as Finding,
     model_finding,
     on_this_machine,
     unreachable,
-)
-from bioeval_tui.evaluation.wiring.model_servers import (
-    Finding as Finding,
 )
 from bioeval_tui.evaluation.wiring.parts import with_mode
 from bioeval_tui.grade.service import Grading

@@ -11,8 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui import __version__
-from bioeval_tui import score as composite
+from bioeval_tui import __version__, score as composite
 from bioeval_tui.errors import InputError, RecordingError
 from bioeval_tui.peer_limits import MAX_LINE
 from bioeval_tui.record import events

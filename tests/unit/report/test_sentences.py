@@ -13,8 +13,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from bioeval_tui.report import advice, conclusion, gains, sentences
-from bioeval_tui.report import findings as of
+from bioeval_tui.report import advice, conclusion, findings as of, gains, sentences
 from bioeval_tui.report.findings import Finding, NextFinding
 from bioeval_tui.report.sentences import interval_words, next_step, sentence
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
