@@ -43,7 +43,6 @@ MAY_WRITE = {
     "record/recorder.py": "appends to a recording, locked",
     "record/transfer.py": "copies a recording of any size in pieces, locked while it is being written; put in place when it is whole",
     "bundled/inspect/writing.py": "a zip file in memory",
-    "report/formats/replays.py": "what ffmpeg reads, in a folder of its own",
 }
 
 _PRINTING_NAMES = {"print", "pprint"}

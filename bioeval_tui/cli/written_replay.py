@@ -1,4 +1,4 @@
-"""`runs replay --cast`, `--html`, `--gif` and `--mp4`: a replay in a file."""
+"""`runs replay --cast` and `--html`: a replay in a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.replay import reading_times, replay_times
 from bioeval_tui.report.files import write_private
-from bioeval_tui.report.formats.replays import asciicast, player, require_ffmpeg, write_video
+from bioeval_tui.report.formats.replays import asciicast, player
 from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
@@ -21,7 +21,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.casting import LAST_S, replay_frames
 from bioeval_tui.tui.data.services import AppServices
 
-Written = Literal["cast", "html", "gif", "mp4"]
+Written = Literal["cast", "html"]
 LEAST, MOST = (40, 12), (300, 100)
 
 
@@ -44,8 +44,6 @@ def write_replay(
     known = BioevalApp(services, "runs").theme_names
     if theme not in known:
         raise UsageError(f"--theme {clean_line(theme, 60)}: unknown theme; choose {', '.join(known)}")
-    if "gif" in files or "mp4" in files:
-        require_ffmpeg()
     for file in files.values():
         if not file.absolute().parent.is_dir():
             raise UsageError(f"{file}: cannot be written: there is no folder {file.absolute().parent}")
@@ -61,10 +59,8 @@ def write_replay(
     for kind, file in files.items():
         if kind == "cast":
             write_private(file, asciicast(frames, cells, f"{job}: {sentence}", LAST_S))
-        elif kind == "html":
-            write_private(file, player(frames, job, sentence))
         else:
-            write_video(file, kind, frames, LAST_S)
+            write_private(file, player(frames, job, sentence))
         say(f"wrote {clean_line(str(file), 300)}", err=True)
     return ExitCode.OK
 
