@@ -25,6 +25,6 @@ from bioeval_tui.evaluation.seams import (
     Violation as Violation,
 )
 from bioeval_tui.evaluation.traces.joined import traceparent as traceparent
-from bioeval_tui.record.importing.formats import ImportFormat as ImportFormat
+from bioeval_tui.record.importing.looking import ImportFormat as ImportFormat
 from bioeval_tui.record.names import Condition as Condition, Peer as Peer, Role as Role
 from bioeval_tui.report.formats.registry import Format as Format

@@ -12,11 +12,11 @@ from typing import Any, Literal
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report import findings as of
-from bioeval_tui.report.advice import advice
 from bioeval_tui.report.costs import Spent
 from bioeval_tui.report.findings import RunNote
-from bioeval_tui.report.judged_again import verdicts_replaced
+from bioeval_tui.report.plans import advice
 from bioeval_tui.report.result import ConversationResult, RunResult
+from bioeval_tui.report.reviews import verdicts_replaced
 from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
 from bioeval_tui.report.statistics.differences import (
     FOUND_AT,

@@ -106,7 +106,7 @@ def _of_run(run: RunResult, talks: Sequence[ConversationState]) -> dict[Peer, Pe
         m for talk in held for m in talk.messages
         if m.role == "user" and m.done and not m.operator and (m.message > 1 or m.tokens_in is not None)
     ]  # fmt: skip
-    given = [run.recorded_verdict(talk) for talk in talks]
+    given = [run.recorded_verdict(talk.key) for talk in talks]
     given += [talk.verdict for talk in abandoned]
     verdicts = [
         verdict for verdict in given

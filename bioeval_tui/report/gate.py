@@ -17,11 +17,11 @@ from typing_extensions import TypedDict
 
 from bioeval_tui import score, units
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.files import write_private
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import findings as of
-from bioeval_tui.report.files import write_private
 from bioeval_tui.report.findings import GateFinding
 from bioeval_tui.report.formats.registry import format_of
 from bioeval_tui.report.result import ConversationResult, RunResult, conversations_of

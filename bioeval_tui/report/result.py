@@ -66,9 +66,8 @@ from bioeval_tui.report.findings import (
 )
 from bioeval_tui.report.formats.registry import TARGET
 from bioeval_tui.report.gains import Loss, gains, lost_points
-from bioeval_tui.report.judged_again import JudgedAgain, judged_again, verdicts_replaced
 from bioeval_tui.report.manner import RunManner, manners
-from bioeval_tui.report.reviews import Review, reviews_of
+from bioeval_tui.report.reviews import JudgedAgain, Review, judged_again, reviews_of, verdicts_replaced
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
 from bioeval_tui.report.statistics.estimates import Proportion, Sample
 from bioeval_tui.report.statistics.latency import LatencySummary
@@ -450,10 +449,10 @@ class RunResult:
         """Return the run with people's scores and faults instead of the judge's, if there are any."""
         return replace(self, state=with_reviews(self.state, self.people))
 
-    def recorded_verdict(self, talk: ConversationState) -> TranscriptScored | None:
-        """Return the recorded verdict."""
-        again = self.judged_again.get(talk.key)
-        return again.recorded_verdict if again is not None else talk.verdict
+    def recorded_verdict(self, key: ConversationKey) -> TranscriptScored | None:
+        """Return the recorded verdict on a conversation."""
+        again = self.judged_again.get(key)
+        return again.recorded_verdict if again is not None else self.state.conversations[key].verdict
 
     @property
     def could_stop(self) -> bool:
@@ -774,7 +773,7 @@ class RunResult:
     @cached_property
     def people_would_say(self) -> tuple[of.PeopleWouldSay, ...]:
         """What people would say about the judge's verdicts; empty unless they reviewed a sample."""
-        return people_say(self.path, self.condition_title) if self.sampled else ()
+        return people_say(self) if self.sampled else ()
 
     @cached_property
     def people_say(self) -> tuple[str, ...]:

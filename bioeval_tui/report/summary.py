@@ -1,4 +1,4 @@
-"""Summary of one agent's runs: by condition, never pooled; the uplift is paired by trial."""
+"""The summary of one agent's runs, by condition, never pooled, with the uplift paired by trial; and the ranks of several."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from typing_extensions import TypedDict
+
+from bioeval_tui import units
 from bioeval_tui.evaluation.guards.ledger import asks_for_anything
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
 from bioeval_tui.report.costs import Spent, spent
+from bioeval_tui.report.findings import RanksBasis
+from bioeval_tui.report.sentences import rank_words, sentence
 from bioeval_tui.report.statistics.differences import Difference, corrected, difference, differences
 from bioeval_tui.report.statistics.estimates import (
     Estimate,
@@ -23,10 +28,12 @@ from bioeval_tui.report.statistics.estimates import (
     proportion,
 )
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
+from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
 from bioeval_tui.score import rubric_score
 
 if TYPE_CHECKING:
     from bioeval_tui.report.result import ConversationResult, RunResult
+
 
 ALL_ITEMS = "all items"
 """The tag of all items of a rubric: the rubric's own score, without timing and assertions."""
@@ -331,3 +338,100 @@ def _pair(
         withheld, supplied = (run.conversation(name, trial) for name in CONDITIONS)
         return sample_of(withheld) if withheld else None, sample_of(supplied) if supplied else None
     return left_out, left_out
+
+
+# Ranks of several agents
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionRanking:
+    """The agents in one condition, the best mean first, compared on jobs or on cases."""
+
+    condition: Condition
+    title: str
+    """What the jobs call it, else `facts withheld`."""
+    ranking: AgentRanking
+
+    @property
+    def note(self) -> str:
+        """The basis of the ranks, in one sentence."""
+        return sentence(RanksBasis(self.ranking.cases, self.ranking.left_out, FEWEST_CASES))
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Agent, mean over the common cases, and its ranks as text."""
+        return [
+            (one.name, units.number(one.mean if self.ranking.cases else None), rank_words(one))
+            for one in self.ranking.ranks
+        ]
+
+    def of(self, name: str) -> AgentRank:
+        """Return an agent's rank."""
+        return next(one for one in self.ranking.ranks if one.name == name)
+
+
+def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
+    """Return the ranks of the agents in each condition that all of them ran; none for a single agent."""
+    if len(summaries) < 2:
+        return []
+    runs = [run for summary in summaries for run in summary.runs]
+    return [
+        ConditionRanking(
+            condition,
+            condition_title(runs, condition),
+            rank({summary.label: _scores(summary, condition) for summary in summaries}),
+        )
+        for condition in CONDITIONS
+        if all(summary.of(condition) is not None for summary in summaries)
+    ]
+
+
+def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for talk in (talk for run in summary.runs for talk in run.conversations_in(condition)):
+        if talk.score is not None:
+            found.setdefault(talk.common_case, []).append(talk.score)
+    return found
+
+
+class PrintedRank(TypedDict):
+    """One agent's place, and the best and worst that it may have."""
+
+    agent: str
+    mean: float | None
+    place: int
+    best: int
+    worst: int
+
+
+class PrintedRanking(TypedDict):
+    """The agents in one condition, the best mean first."""
+
+    condition: Condition
+    cases: int
+    left_out: int
+    note: str
+    agents: list[PrintedRank]
+
+
+def ranking_dicts(found: Sequence[ConditionRanking]) -> list[PrintedRanking]:
+    """Return rankings for JSON."""
+    return [
+        {
+            "condition": one.condition,
+            "cases": one.ranking.cases,
+            "left_out": one.ranking.left_out,
+            "note": one.note,
+            "agents": [
+                {
+                    "agent": each.name,
+                    "mean": each.mean,
+                    "place": each.place,
+                    "best": each.best,
+                    "worst": each.worst,
+                }
+                for each in one.ranking.ranks
+            ],
+        }
+        for one in found
+    ]

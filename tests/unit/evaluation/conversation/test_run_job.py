@@ -296,7 +296,11 @@ async def test_nobody_is_to_blame_for_calls_that_the_agent_does_not_report() -> 
     talk = state.conversation("withheld")
     assert talk is not None
     assert talk.score is not None
-    assert (talk.score.score, talk.fault, result_of(state).conversation("withheld", 1).excluded) == (None, "none", "not measured")
+    assert (talk.score.score, talk.fault, result_of(state).conversation("withheld", 1).excluded) == (
+        None,
+        "none",
+        "not measured",
+    )
     assert "assertion not measured: the agent reported no results of its calls" in talk.score.reason
     assert [check.fault for check in talk.final_checks.values()] == ["none"]
 
