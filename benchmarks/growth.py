@@ -79,8 +79,7 @@ def turns(sizes: tuple[int, ...]) -> Iterator[Measure]:
 
 def replay(sizes: tuple[int, ...]) -> Iterator[Measure]:
     """Read and fold a recording of so many events."""
-    from replay import measure as replayed
-    from replay import write
+    from replay import measure as replayed, write
 
     def measure(path: Path) -> float:
         return replayed("ours", path, 1)[0]
@@ -126,8 +125,7 @@ def _table_used(size: int, repetition: int) -> list[float]:
 
 def grading(sizes: tuple[int, ...]) -> Iterator[Measure]:
     """Grade a batch of so many submissions of 100 rows on two workers that are warm."""
-    from grading import World
-    from grading import throughput as graded
+    from grading import World, throughput as graded
 
     def measure(world: Any, size: int) -> float:
         # The plain loop has no part in this: it grades ten.

@@ -219,8 +219,7 @@ def _by_kind(held: Counter[str]) -> dict[str, int]:
 
 def _run(arguments: list[str]) -> tuple[int, list[float], list[str]]:
     """Run the command line here; return the tasks that were left, memory after each conversation, and complaints."""
-    from bioeval_tui.cli import headless
-    from bioeval_tui.cli import main as cli
+    from bioeval_tui.cli import headless, main as cli
     from bioeval_tui.record import events
 
     memory: list[float] = []

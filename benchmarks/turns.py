@@ -65,8 +65,7 @@ def run(url: str, folder: Path, turns: int, trials: int, at_once: int) -> dict[s
 
 def inside(arguments: list[str]) -> None:
     """Be the program, with one more task on its event loop that measures how late it runs."""
-    from bioeval_tui.cli import headless
-    from bioeval_tui.cli import main as cli
+    from bioeval_tui.cli import headless, main as cli
     from bioeval_tui.evaluation.engine import batch
 
     late: list[float] = []

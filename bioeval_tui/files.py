@@ -20,7 +20,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from bioeval_tui.errors import StorageError
+from bioeval_tui.errors import StorageError, UsageError
+from bioeval_tui.terminal import print_document, say
 from bioeval_tui.text import clean_line
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -210,3 +211,28 @@ def sync_all() -> None:
     """Wait until everything that was written is on the disk: one wait for any number of files (not on Windows)."""
     if hasattr(os, "sync"):
         os.sync()
+
+
+def write_private(path: Path, document: str | bytes) -> None:
+    """Write `document` to `path` (mode 0600), replacing the old file only once everything is written.
+
+    Raises:
+        UsageError: the folder is missing.
+        StorageError: the folder cannot be written, or the disk is full.
+    """
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: cannot be written: the folder {path.parent} does not exist")
+    write_whole(path, document, mode=0o600)
+
+
+def write_or_print(document: str | bytes, output: Path | None) -> None:
+    """Write to a file and say so on stderr; without one print to stdout.
+
+    Raises:
+        UsageError, StorageError: as `write_private`.
+    """
+    if output is None:
+        print_document(document)
+        return
+    write_private(output, document)
+    say(f"wrote {clean_line(str(output), 300)}", err=True)

@@ -7,89 +7,55 @@ A reader recognises a file by its `FileLook`, reads it in pieces with `members` 
 `ToldConversation`s, whose messages `messages_of` and `chat` make; it raises `InputError` for what it cannot read.
 """
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.record.events import Case, EndReason, Fault
-from bioeval_tui.record.importing.chat import ROLES, calls_of, chat, chat_messages, chat_pieces
-from bioeval_tui.record.importing.conversations import (
-    ChatRole,
-    GivenScore,
-    Header,
-    Output,
-    ToldCall,
-    ToldConversation,
-    ToldMessage,
-    ToldPiece,
-    in_unit,
-    messages_of,
-    milliseconds,
-    moment,
-    object_at,
-    objects,
-    text_of,
-    whole_number,
+from bioeval_tui.errors import InputError as InputError
+from bioeval_tui.record.events import Case as Case, EndReason as EndReason, Fault as Fault
+from bioeval_tui.record.importing.chat import (
+    ROLES as ROLES,
+    calls_of as calls_of,
+    chat as chat,
+    chat_messages as chat_messages,
+    chat_pieces as chat_pieces,
 )
-from bioeval_tui.record.importing.json_reading import LARGEST, lines, members
-from bioeval_tui.record.importing.looking import BadZipFile, FileLook, ZipFile, is_zipfile
-from bioeval_tui.record.names import CONDITIONS, SPEAKERS
-from bioeval_tui.record.spans import AgentSpan
-from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
-from bioeval_tui.record.tool_calls import paired
-from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.frames import to_arrow
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.result import ConversationResult, RunResult
-from bioeval_tui.report.rows import talks
-from bioeval_tui.report.statistics.estimates import grouped
-from bioeval_tui.report.words import reason_of
-from bioeval_tui.text import compact_json
-
-__all__ = [
-    "CONDITIONS",
-    "LARGEST",
-    "ROLES",
-    "SPEAKERS",
-    "AgentSpan",
-    "Asked",
-    "BadZipFile",
-    "Case",
-    "ChatRole",
-    "ConversationKey",
-    "ConversationResult",
-    "ConversationState",
-    "EndReason",
-    "Fault",
-    "FileLook",
-    "GivenScore",
-    "Header",
-    "InputError",
-    "LoadedRun",
-    "MessageState",
-    "Output",
-    "RunResult",
-    "ToldCall",
-    "ToldConversation",
-    "ToldMessage",
-    "ToldPiece",
-    "ZipFile",
-    "calls_of",
-    "chat",
-    "chat_messages",
-    "chat_pieces",
-    "compact_json",
-    "grouped",
-    "in_unit",
-    "is_zipfile",
-    "lines",
-    "members",
-    "messages_of",
-    "milliseconds",
-    "moment",
-    "object_at",
-    "objects",
-    "paired",
-    "reason_of",
-    "talks",
-    "text_of",
-    "to_arrow",
-    "whole_number",
-]  # fmt: skip
+from bioeval_tui.record.importing.conversations import (
+    ChatRole as ChatRole,
+    GivenScore as GivenScore,
+    Header as Header,
+    Output as Output,
+    ToldCall as ToldCall,
+    ToldConversation as ToldConversation,
+    ToldMessage as ToldMessage,
+    ToldPiece as ToldPiece,
+    in_unit as in_unit,
+    messages_of as messages_of,
+    milliseconds as milliseconds,
+    moment as moment,
+    object_at as object_at,
+    objects as objects,
+    text_of as text_of,
+    whole_number as whole_number,
+)
+from bioeval_tui.record.importing.json_reading import LARGEST as LARGEST, lines as lines, members as members
+from bioeval_tui.record.importing.looking import (
+    BadZipFile as BadZipFile,
+    FileLook as FileLook,
+    ZipFile as ZipFile,
+    is_zipfile as is_zipfile,
+)
+from bioeval_tui.record.names import CONDITIONS as CONDITIONS, SPEAKERS as SPEAKERS
+from bioeval_tui.record.spans import AgentSpan as AgentSpan
+from bioeval_tui.record.state import (
+    ConversationKey as ConversationKey,
+    ConversationState as ConversationState,
+    MessageState as MessageState,
+)
+from bioeval_tui.record.tool_calls import paired as paired
+from bioeval_tui.report.formats.registry import Asked as Asked
+from bioeval_tui.report.frames import to_arrow as to_arrow
+from bioeval_tui.report.result import (
+    ConversationResult as ConversationResult,
+    RunResult as RunResult,
+    talks as talks,
+)
+from bioeval_tui.report.statistics.estimates import grouped as grouped
+from bioeval_tui.report.words import reason_of as reason_of
+from bioeval_tui.text import compact_json as compact_json

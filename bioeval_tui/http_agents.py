@@ -6,36 +6,35 @@ write events that assertions, judges and reports understand, and the others clea
 """
 
 from bioeval_tui.evaluation.agents.connection import (
-    EVENT_STREAM,
-    TAIL_S,
-    Connection,
-    StateUrl,
-    drain,
-    host_of_url,
-    is_stream,
-    objects,
-    parse_object,
-    stream_of,
+    EVENT_STREAM as EVENT_STREAM,
+    TAIL_S as TAIL_S,
+    Connection as Connection,
+    StateUrl as StateUrl,
+    drain as drain,
+    host_of_url as host_of_url,
+    is_stream as is_stream,
+    objects as objects,
+    parse_object as parse_object,
+    stream_of as stream_of,
 )
-from bioeval_tui.evaluation.agents.tools import NO_RESULT, DeclaredTools
-from bioeval_tui.evaluation.http.client import Timeouts, timeouts_of
-from bioeval_tui.evaluation.http.failures import received_text
-from bioeval_tui.peer_limits import MAX_DEPTH, MAX_ROUNDS, MAX_VALUES
-from bioeval_tui.record.spans import LENGTH_LIMIT
-from bioeval_tui.record.tool_calls import call_event, parse_arguments, request_of, result_event, result_of
+from bioeval_tui.evaluation.agents.tools import NO_RESULT as NO_RESULT, DeclaredTools as DeclaredTools
+from bioeval_tui.evaluation.http.client import Timeouts as Timeouts, timeouts_of as timeouts_of
+from bioeval_tui.evaluation.http.failures import received_text as received_text
+from bioeval_tui.peer_limits import MAX_DEPTH as MAX_DEPTH, MAX_ROUNDS as MAX_ROUNDS, MAX_VALUES as MAX_VALUES
+from bioeval_tui.record.spans import LENGTH_LIMIT as LENGTH_LIMIT
+from bioeval_tui.record.tool_calls import (
+    call_event as call_event,
+    parse_arguments as parse_arguments,
+    request_of as request_of,
+    result_event as result_event,
+    result_of as result_of,
+)
 from bioeval_tui.text import (
-    clean,
-    clean_line,
-    clean_value,
-    count_of,
-    excess_of,
-    shorten,
-    size_of,
+    clean as clean,
+    clean_line as clean_line,
+    clean_value as clean_value,
+    count_of as count_of,
+    excess_of as excess_of,
+    shorten as shorten,
+    size_of as size_of,
 )
-
-__all__ = [
-    "EVENT_STREAM", "LENGTH_LIMIT", "MAX_DEPTH", "MAX_ROUNDS", "MAX_VALUES", "NO_RESULT", "TAIL_S", "Connection",
-    "DeclaredTools", "StateUrl", "Timeouts", "call_event", "clean", "clean_line", "clean_value", "count_of", "drain",
-    "excess_of", "host_of_url", "is_stream", "objects", "parse_arguments", "parse_object", "received_text", "request_of",
-    "result_event", "result_of", "shorten", "size_of", "stream_of", "timeouts_of",
-]  # fmt: skip

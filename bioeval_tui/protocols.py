@@ -1,36 +1,30 @@
 """What a plug-in imports: what its agent or file format says of itself and is called with, the protocols of `bioeval_tui.evaluation.seams`, their types, and the current `traceparent`."""
 
-from bioeval_tui.agent_protocols import AgentProtocol
-from bioeval_tui.evaluation.agents.terms import AgentTerms
+from bioeval_tui.agent_protocols import AgentProtocol as AgentProtocol
+from bioeval_tui.evaluation.agents.terms import AgentTerms as AgentTerms
 from bioeval_tui.evaluation.seams import (
-    Agent,
-    AssertionView,
-    CheckResult,
-    Delta,
-    Evaluator,
-    EvaluatorView,
-    Evidence,
-    Generation,
-    GraphSnapshot,
-    Judge,
-    JudgeView,
-    KnowledgeGraph,
-    PeerError,
-    Reply,
-    Rows,
-    TaskVerdict,
-    TranscriptMessage,
-    Utterance,
-    Verdict,
-    Violation,
+    Agent as Agent,
+    AssertionView as AssertionView,
+    CheckResult as CheckResult,
+    Delta as Delta,
+    Evaluator as Evaluator,
+    EvaluatorView as EvaluatorView,
+    Evidence as Evidence,
+    Generation as Generation,
+    GraphSnapshot as GraphSnapshot,
+    Judge as Judge,
+    JudgeView as JudgeView,
+    KnowledgeGraph as KnowledgeGraph,
+    PeerError as PeerError,
+    Reply as Reply,
+    Rows as Rows,
+    TaskVerdict as TaskVerdict,
+    TranscriptMessage as TranscriptMessage,
+    Utterance as Utterance,
+    Verdict as Verdict,
+    Violation as Violation,
 )
-from bioeval_tui.evaluation.traces.joined import traceparent
-from bioeval_tui.record.importing.formats import ImportFormat
-from bioeval_tui.record.names import Condition, Peer, Role
-from bioeval_tui.report.formats.registry import Format
-
-__all__ = [
-    "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Condition", "Delta", "Evaluator", "EvaluatorView", "Evidence",
-    "Format", "Generation", "GraphSnapshot", "ImportFormat", "Judge", "JudgeView", "KnowledgeGraph", "Peer", "PeerError", "Reply", "Role",
-    "Rows", "TaskVerdict", "TranscriptMessage", "Utterance", "Verdict", "Violation", "traceparent",
-]  # fmt: skip
+from bioeval_tui.evaluation.traces.joined import traceparent as traceparent
+from bioeval_tui.record.importing.looking import ImportFormat as ImportFormat
+from bioeval_tui.record.names import Condition as Condition, Peer as Peer, Role as Role
+from bioeval_tui.report.formats.registry import Format as Format

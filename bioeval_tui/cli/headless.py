@@ -42,10 +42,8 @@ from bioeval_tui.report.formats.comparison_console import print_rankings
 from bioeval_tui.report.formats.console import ProgressLines, print_score_card, say
 from bioeval_tui.report.formats.plan_console import print_estimates
 from bioeval_tui.report.gate import Gate, GateRules, print_checks
-from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.result import RunResult, result_of
-from bioeval_tui.report.rows import condition_title
-from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.summary import condition_title, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import keep_exit_code

@@ -13,6 +13,7 @@ from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, settings_f
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.files import write_or_print
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Outcome, Registry, load_outcomes
 from bioeval_tui.grade.batch.run import uncertainties
 from bioeval_tui.grade.console import long_work, medal_table, row_table
@@ -20,7 +21,6 @@ from bioeval_tui.grade.reports import Loaded
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.agents import Standings, entries_of, standings
-from bioeval_tui.report.files import write_or_print
 from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, agent_rows, medals_dicts
 from bioeval_tui.report.formats.registry import choose, names
 from bioeval_tui.report.reviews import marks_at

@@ -58,7 +58,7 @@ def review(
     if sample is None:
         return _show(settings, what, reviewer=name, blind=blind)
     paths = list(dict.fromkeys(find_recording(text, settings.runs_dir) for text in what))
-    drawn = draw(paths, sample, seed, strata)
+    drawn = draw([load_run(path) for path in paths], sample, seed, strata)
     if not has_screen():
         for path, item in drawn:
             say(f"{path.stem} {item.condition} {item.trial} {item.task}")

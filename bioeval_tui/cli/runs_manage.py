@@ -18,7 +18,7 @@ from bioeval_tui.evaluation.engine.attach import sender_name
 from bioeval_tui.evaluation.engine.intents import RECORD_TO, send_intent
 from bioeval_tui.evaluation.job.loading import job_snapshot, load_job
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
-from bioeval_tui.record.importing import formats as import_formats
+from bioeval_tui.record.importing import looking
 from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.live import read_live
 from bioeval_tui.record.times import parse_time
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
-    "--format", "kind", type=click.Choice(import_formats.names()),
+    "--format", "kind", type=click.Choice(looking.names()),
     help="Its format [by content]. "
-    + plugins.told("importers", import_formats.known()) + ".",
+    + plugins.told("importers", looking.known()) + ".",
 )  # fmt: skip
 @click.option(
     "--job",

@@ -23,20 +23,19 @@ from bioeval_tui.cli.options import (
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
+from bioeval_tui.files import write_or_print, write_private
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.paths import overlay_path, recording_path
 from bioeval_tui.report import explanation
 from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
 from bioeval_tui.report.comparison import compare as compare_runs
 from bioeval_tui.report.correction import corrections
-from bioeval_tui.report.files import write_or_print, write_private
 from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, print_agreement
 from bioeval_tui.report.formats.comparison_console import print_comparison, print_rankings
 from bioeval_tui.report.formats.registry import TARGET, Asked, Format, choose, known, names, write_runs
 from bioeval_tui.report.gate import Gate, GateRules, print_checks, with_people
-from bioeval_tui.report.rankings import ranking_dicts, rankings
 from bioeval_tui.report.result import load_run
-from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_document, print_json, say
@@ -281,8 +280,8 @@ def agreement(
         raise UsageError("--column and --labels-drawn need --labels FILE")
     if labels is not None and not run:
         raise UsageError("--labels needs the runs that were labelled: name them")
-    paths = _paths(run)
-    items, problems = rated_tasks(paths, blind=blind, every=True)
+    runs = [load_run(path) for path in _paths(run)]
+    items, problems = rated_tasks(runs, blind=blind, every=True)
     if labels is not None:
         items = with_labels(items, labels, column)
     if not any(item.people for item in items):
@@ -290,7 +289,7 @@ def agreement(
         say(f"no {what} yet; add some with `bioeval-tui review RUN`", err=True)
         return ExitCode.NOT_MEASURED
     report = agreement_report(items, problems, judge=judge)
-    corrected = corrections(paths, items, drawn=labels_drawn)
+    corrected = corrections(runs, items, drawn=labels_drawn)
     corrected = [each for each in corrected if judge.lower() in each.judge.judge.lower()]
     if judge and not report.judges:
         raise UsageError(f"no judge of these tasks has a name that contains {judge!r}")

@@ -17,8 +17,8 @@ from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.formats.agreement import PrintedChange, change_dict, change_words
 from bioeval_tui.report.formats.console import print_judged_again
-from bioeval_tui.report.judged_again import PrintedJudging, judged_again_dicts
 from bioeval_tui.report.result import load_run
+from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 from bioeval_tui.terminal import print_json, say
 
 
@@ -88,7 +88,7 @@ def rescore(
             code = ExitCode.NOT_MEASURED
         run = load_run(rescorer.path)
         if as_json:
-            closer = change_dict(change(rated_tasks([rescorer.path])[0]))
+            closer = change_dict(change(rated_tasks([run])[0]))
             shown = judged_again_dicts(run.judged_again)
             printed.append(
                 {
@@ -103,7 +103,7 @@ def rescore(
             print_judged_again(run, plain_console())
     if as_json:
         print_json(printed, indent=2)
-    elif (found_closer := change(rated_tasks(paths)[0])) is not None:
+    elif (found_closer := change(rated_tasks(map(load_run, paths))[0])) is not None:
         for line in ("", *change_words(found_closer)):
             say(line)
     return code

@@ -49,7 +49,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "run-dry-run": ("list", "evaluation.wiring.estimate:PrintedEstimate"),
     "runs-agreement": ("report.formats.agreement:PrintedAgreement",),
     "runs-compare": (_REPORT + "PrintedComparison",),
-    "runs-compare-several": ("list", "report.rankings:PrintedRanking"),
+    "runs-compare-several": ("list", "report.summary:PrintedRanking"),
     "runs-explain": ("report.explanation:PrintedExplanation",),
     "runs-gate": (_REPORT + "PrintedReport",),
     "runs-list": ("list", "cli.runs_list:PrintedRun"),

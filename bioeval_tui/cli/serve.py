@@ -19,7 +19,7 @@ from bioeval_tui.serve.server import ServeOptions, serving
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
-from bioeval_tui.tui.data.preferences import Preferences
+from bioeval_tui.tui.data.services import Preferences
 
 
 @click.command(

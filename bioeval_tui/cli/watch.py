@@ -53,7 +53,10 @@ def _written(ending: str, about: str) -> Callable[[_Command], _Command]:
     default=1.0,
     help="Playback speed.",
 )
-@_written("cast", "Write an asciicast (version 3) with a marker for each turn, instead of playing.")
+@_written(
+    "cast",
+    "Write an asciicast (version 3) with a marker for each turn, instead of playing; agg makes a GIF of it.",
+)
 @_written("html", "Write one HTML file that plays offline, instead of playing.")
 @click.option("--size", default="120x40", help="Size of a written replay: columns x rows.")
 @click.option("--theme", default="dark", help="Theme of a written replay.")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.files import write_private
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.replay import reading_times, replay_times
-from bioeval_tui.report.files import write_private
 from bioeval_tui.report.formats.replays import asciicast, player
 from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings

@@ -12,11 +12,9 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    Task as ProgressTask,
     TextColumn,
     TimeRemainingColumn,
-)
-from rich.progress import (
-    Task as ProgressTask,
 )
 from rich.table import Table
 from rich.text import Text

@@ -1,7 +1,9 @@
 """The names that events, seams and screens share: conditions, peers and roles. Imports nothing heavy."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Condition = Literal["withheld", "supplied"]
 CONDITIONS: tuple[Condition, ...] = ("withheld", "supplied")
@@ -29,3 +31,20 @@ def with_served(identity: str, served: dict[str, list[str]]) -> str:
     models, times, repeats = identity.partition(" × ")
     told = [asked_and_served(model, served.get(model, ())) for model in models.split(", ")]
     return "; ".join(told) + times + repeats
+
+
+class TurnMark(NamedTuple):
+    """A position in a replay: a turn of a conversation, after `given` events and `at_s` recorded seconds.
+
+    Turn 0 is the beginning; without a condition, any other turn is the end. `failed` is true if an assertion failed
+    since the previous position.
+    """
+
+    condition: Condition | None
+    trial: int
+    turn: int
+    given: int
+    at_s: float
+    failed: bool = False
+    passed: float | None = None
+    """The share of the conversation's assertions, by weight, that held by then; None if none was measured."""

@@ -22,8 +22,7 @@ from bioeval_tui.record.events import (
     SeedApplied,
     SetupApplied,
 )
-from bioeval_tui.record.names import Condition
-from bioeval_tui.record.turn_mark import TurnMark
+from bioeval_tui.record.names import Condition, TurnMark
 from bioeval_tui.score import passed_share
 
 FRAME_S = 1 / 30

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import TypedDict
 
-from bioeval_tui import score as composite
-from bioeval_tui import units
+from bioeval_tui import score as composite, units
 from bioeval_tui.record.cases import counts_in, judged, judged_in
 from bioeval_tui.record.events import Reviewed, TaskScored, TranscriptScored, job_number
 from bioeval_tui.record.state import PASSED, ConversationKey

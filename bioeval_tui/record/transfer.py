@@ -22,8 +22,7 @@ from bioeval_tui.files import put_new, storage_error, sync_folder, write_whole
 from bioeval_tui.peer_limits import MAX_LINE, MAX_OVERLAY
 from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
-from bioeval_tui.record.importing.formats import FORMATS, OWN, ImportFormat, known, names
-from bioeval_tui.record.importing.looking import FileLook
+from bioeval_tui.record.importing.looking import FORMATS, OWN, FileLook, ImportFormat, known, names
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
 from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import append_reviews

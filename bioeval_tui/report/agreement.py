@@ -10,16 +10,14 @@ from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import Reviewed, TranscriptScored
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.record.overlay import Overlay, judgings, read_overlay
-from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
-from bioeval_tui.report.rows import task_titles
+from bioeval_tui.record.state import ConversationKey
+from bioeval_tui.report.reviews import recorded_prompts
 from bioeval_tui.report.statistics.agreement import (
     Agreement,
     JudgeAgreement,
@@ -32,6 +30,10 @@ from bioeval_tui.report.statistics.agreement import (
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.text import clean_line, plural
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.state import ConversationState
+    from bioeval_tui.report.result import RunResult
 
 NO_PROMPT = "no prompt"
 
@@ -161,26 +163,18 @@ class AgreementReport:
 
 
 def rated_tasks(
-    paths: Iterable[Path], *, blind: bool = False, every: bool = False
+    runs: Iterable[RunResult], *, blind: bool = False, every: bool = False
 ) -> tuple[list[RatedTask], list[str]]:
     """Return the tasks of these runs that people scored, and the damaged lines of the files.
 
     With `blind`, only scores given before the judge's was seen count. With `every`, tasks without people's scores
     are included.
-
-    Raises:
-        RecordingError: a recording or overlay cannot be read.
     """
     found: list[RatedTask] = []
     problems: list[str] = []
-    for path in paths:
-        overlay = read_overlay(path)
-        problems += [str(problem) for problem in overlay.problems]
-        if every or any(isinstance(event, Reviewed) for event in overlay.events):
-            recording = read_recording(path)
-            problems += [str(problem) for problem in recording.problems]
-            state = apply_all(RunState(), recording.events)
-            found += _of_run(path.stem, state, overlay, blind=blind, every=every)
+    for run in runs:
+        problems += map(str, run.problems)
+        found += _of_run(run, blind=blind, every=every)
     return found, problems
 
 
@@ -283,52 +277,53 @@ def change(items: Sequence[RatedTask]) -> AgreementChange | None:
     )
 
 
-def _of_run(run_id: str, state: RunState, overlay: Overlay, *, blind: bool, every: bool) -> list[RatedTask]:
-    folded = reviews.fold_reviews(overlay.events, state)
-    later = judgings(state, overlay)
-    found = []
-    rated: dict[reviews.TaskKey, Mapping[str, Reviewed]] = dict(folded.tasks)
+def _of_run(run: RunResult, *, blind: bool, every: bool) -> list[RatedTask]:
+    given: dict[reviews.TaskKey, Mapping[str, Reviewed]] = dict(run.people.tasks)
+    verdicts = {talk.key: _verdicts(run, talk) for talk in run.talks}
     if every:
-        for place, held in state.conversations.items():
-            # The first judge may have failed.
-            for verdict in (held.verdict, *(judging.verdict for judging in later.get(place, []))):
-                for scored in verdict.tasks if verdict else ():
-                    rated.setdefault(reviews.TaskKey(place, scored.task), {})
-    for (key, task), opinions in sorted(rated.items()):
+        # The first judge may have failed.
+        judged = [
+            (key, task) for key, many in verdicts.items() for verdict, _ in many for task in verdict.tasks
+        ]
+        for key, scored in judged:
+            given.setdefault(reviews.TaskKey(key, scored.task), {})
+    found = []
+    for (key, task), opinions in sorted(given.items()):
         people = {name: entry for name, entry in opinions.items() if entry.blind or not blind}
-        talk = state.conversations.get(key)
+        talk = run.conversation(*key)
         if talk is None or not (people or every):
             continue
-        verdicts = [(talk.verdict, _recorded_prompts(state))] if talk.verdict else []
-        verdicts += [(judging.verdict, judging.verdict.prompts) for judging in later.get(key, [])]
-        judges: dict[JudgeId, float] = {}
-        panels: set[str] = set()
-        latest = None
-        for verdict, prompts in verdicts:
-            scores = _scores(verdict, prompts, task)
-            judges |= scores
-            if len(scores) > 1:
-                panels.add(next(iter(scores)).judge)
-            if verdict is not talk.verdict:
-                latest = next(iter(scores.values()), latest)
+        scores = [(verdict, _scores(verdict, prompts, task)) for verdict, prompts in verdicts[key]]
+        recorded = run.recorded_verdict(key)
+        own = (next(iter(scored.values())) for verdict, scored in scores if verdict is recorded and scored)
+        later = [
+            next(iter(scored.values())) for verdict, scored in scores if verdict is not recorded and scored
+        ]
         found.append(
             RatedTask(
-                run_id=run_id,
-                job=clean_line(state.started.job_name, 80) if state.started else "unknown",
+                run_id=run.path.stem,
+                job=clean_line(run.started.job_name, 80),
                 key=key,
                 task=task,
-                title=_title(state, talk, task),
-                pass_above=reviews.pass_above(state, key.trial, task),
+                title=clean_line(run.task_titles(trial=key.trial).get(task, "")),
+                pass_above=reviews.pass_above(run.state, key.trial, task),
                 people=people,
-                judges=judges,
-                recorded=next(iter(_scores(talk.verdict, {}, task).values()), None) if talk.verdict else None,
-                latest=latest,
-                panels=frozenset(panels),
+                judges={name: score for _, scored in scores for name, score in scored.items()},
+                recorded=next(own, None),
+                latest=later[-1] if later else None,
+                panels=frozenset(next(iter(scored)).judge for _, scored in scores if len(scored) > 1),
                 case=talk.case.name if talk.case is not None else "",
                 case_trial=talk.case.trial if talk.case is not None else 1,
             )
         )
     return found
+
+
+def _verdicts(run: RunResult, talk: ConversationState) -> list[tuple[TranscriptScored, Mapping[str, str]]]:
+    """Return every verdict on a conversation with its prompts, the recorded one first."""
+    if again := run.judged_again.get(talk.key):
+        return [(row.verdict, row.prompts) for row in again.rows]
+    return [(talk.verdict, recorded_prompts(run.state))] if talk.verdict else []
 
 
 def _scores(verdict: TranscriptScored, prompts: Mapping[str, str], task: int) -> dict[JudgeId, float]:
@@ -347,18 +342,6 @@ def _scores(verdict: TranscriptScored, prompts: Mapping[str, str], task: int) ->
     if len(members) > 1:
         found |= {JudgeId(name, prompt): median(values) for name, values in members.items()}
     return found
-
-
-def _recorded_prompts(state: RunState) -> dict[str, str]:
-    scorer = state.job.get("scorer")
-    if state.started is None or not isinstance(scorer, dict) or scorer.get("kind") == "rules":
-        return {}
-    name = str(scorer.get("prompt", ""))
-    return {name: state.started.prompts[name]} if name in state.started.prompts else {}
-
-
-def _title(state: RunState, talk: ConversationState, task: int) -> str:
-    return clean_line(task_titles(state, talk.key.trial).get(task, ""))
 
 
 def _judge_pair(name: JudgeId, items: Sequence[RatedTask]) -> RatedPair:

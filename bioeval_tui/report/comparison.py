@@ -12,12 +12,11 @@ from typing import Any, Literal
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report import findings as of
-from bioeval_tui.report import rows
-from bioeval_tui.report.advice import advice
 from bioeval_tui.report.costs import Spent
 from bioeval_tui.report.findings import RunNote
-from bioeval_tui.report.judged_again import verdicts_replaced
+from bioeval_tui.report.plans import advice
 from bioeval_tui.report.result import ConversationResult, RunResult
+from bioeval_tui.report.reviews import verdicts_replaced
 from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
 from bioeval_tui.report.statistics.differences import (
     FOUND_AT,
@@ -27,6 +26,7 @@ from bioeval_tui.report.statistics.differences import (
     differences,
 )
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion, Sample, estimate, grouped
+from bioeval_tui.report.summary import condition_title
 from bioeval_tui.score import Composite, contributions, reweighted
 from bioeval_tui.text import clean_line
 from bioeval_tui.units import day
@@ -379,7 +379,7 @@ def _condition(a: RunResult, b: RunResult, condition: Condition, without_times: 
         averages = _means(pairs)
     return ConditionComparison(
         condition=condition,
-        title=rows.condition_title([a, b], condition),
+        title=condition_title([a, b], condition),
         a=estimate([score(talk) for talk in a.conversations_in(condition)]),
         b=estimate([score(talk) for talk in b.conversations_in(condition)]),
         score=difference(differences(_pairs(a, b, condition, score))),

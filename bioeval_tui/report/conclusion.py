@@ -9,22 +9,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.record.state import ConversationState, RunState
-from bioeval_tui.report import findings as of
-from bioeval_tui.report import rows, sentences
+from bioeval_tui.report import findings as of, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Outcome
-from bioeval_tui.report.gains import gains
-from bioeval_tui.report.loading import LoadedRun, from_state
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.score import contributions, penalty_of
 from bioeval_tui.uncertainty import FEWEST
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.result import ConversationResult, RunResult
 
 Standing = Literal["good", "bad", "unsure", "plain"]
 
@@ -80,11 +79,8 @@ class Conclusion:
 NEVER_STARTED = Conclusion(of.NeverStarted())
 
 
-def conclude(state: RunState) -> Conclusion:
+def conclude(run: RunResult) -> Conclusion:
     """Return a run's conclusion, or why it has none."""
-    run = from_state(state)
-    if run is None:
-        return NEVER_STARTED
     found = _without_end(run)
     if found is not None:
         return Conclusion(found)
@@ -92,14 +88,14 @@ def conclude(state: RunState) -> Conclusion:
     if found is not None:
         return Conclusion(found, run.started.rehearsal)
     about = _about_facts(run)
-    own = isinstance(about, _EFFECTS) and rows.has_own_criteria(run)
+    own = isinstance(about, _EFFECTS) and run.has_own_criteria
     return Conclusion(about, run.started.rehearsal, own)
 
 
-def conclude_batch(runs: Sequence[LoadedRun]) -> Conclusion:
+def conclude_batch(runs: Sequence[RunResult]) -> Conclusion:
     """Return which model of several did best on the same jobs, or that none is distinguishable; of one run its own."""
     if len(runs) == 1:
-        return conclude(runs[0].state)
+        return runs[0].conclusion
     return Conclusion(_about_models(runs), all(run.started.rehearsal for run in runs))
 
 
@@ -123,40 +119,46 @@ def conclude_grading(report: TaskReport) -> Conclusion:
     )
 
 
-def _without_end(run: LoadedRun) -> ConclusionFinding | None:
+def _without_end(run: RunResult) -> ConclusionFinding | None:
     """Return why a run has no result as a whole; None if it was completed."""
-    ended, talks = run.state.ended, run.state.conversations.values()
+    ended, talks = run.ended, run.conversations
     planned = len(run.started.conditions) * run.started.trials
     if ended is None:
-        return of.StillUnfinished(sum(1 for talk in talks if talk.score is not None), planned)
+        return of.StillUnfinished(sum(talk.is_scored for talk in talks), planned)
     if ended.status == "cancelled":
-        return of.WasCancelled(ended.detail, sum(map(_has_score, talks)), planned)
+        return of.WasCancelled(ended.detail, sum(talk.score is not None for talk in talks), planned)
     return of.CouldNotStart(ended.detail) if ended.status == "failed" else None
 
 
-def _missing_score(run: LoadedRun) -> ConclusionFinding | None:
+def _missing_score(run: RunResult) -> ConclusionFinding | None:
     """Return why a condition has no score at all; None if each has at least one."""
-    unscored = [talk for talk in run.talks if not _has_score(talk)]
-    scored = {talk.key.condition for talk in run.talks if _has_score(talk)}
-    first = next((talk for talk in unscored if talk.key.condition not in scored), None)
+    unscored = [talk for talk in run.conversations if talk.score is None]
+    scored = {talk.condition for talk in run.conversations if talk.score is not None}
+    first = next((talk for talk in unscored if talk.condition not in scored), None)
     if first is None:
         return None
-    if first.ended is None or first.score is None:
+    if first.ended is None or not first.is_scored:
         return of.NothingScored(_place(run, first))
-    if first.ended.reason == "agent_failed" and not (first.latencies_ms or first.blocked_answers):
+    if first.ended.reason == "agent_failed" and not first.answered:
         return _absent_agent(first)
     if first.ended.reason == "evaluator_failed":
-        return _failed_evaluator(run, unscored, first.score.reason)
-    if first.verdict is not None and first.verdict.error:
-        failed = [talk for talk in unscored if talk.verdict is not None and talk.verdict.error]
-        return of.JudgeFailures(of.Breakdown(_places(run, failed), first.verdict.error))
-    reasons = {talk.score.reason for talk in unscored if talk.score}
-    if not scored and len(reasons) == 1 and len(run.talks) > 1:
+        spoilt = _ended_by(unscored, "evaluator_failed")
+        # The user's message was void twice; a mark ends no conversation.
+        void = [talk for talk in spoilt if any(slip.outcome == "not sent" for slip in talk.violations)]
+        others = [talk for talk in spoilt if talk not in void]
+        return of.EvaluatorFailures(
+            _breakdown(run, void, first.reason), _breakdown(run, others, first.reason)
+        )
+    if first.judge_error:
+        failed = [talk for talk in unscored if talk.judge_error]
+        return of.JudgeFailures(of.Breakdown(_places(run, failed), first.judge_error))
+    reasons = {talk.reason for talk in unscored if talk.is_scored}
+    if not scored and len(reasons) == 1 and len(run.conversations) > 1:
         return of.NoScoreAnywhere(_cause_of(first))
     return of.NoScoreThere(_place(run, first), _cause_of(first))
 
 
-def _absent_agent(talk: ConversationState) -> ConclusionFinding:
+def _absent_agent(talk: ConversationResult) -> ConclusionFinding:
     """Return whether an agent that never answered was reached."""
     tried = [failure for failure in talk.request_failures if failure.peer == "agent"]
     if tried and all(failure.unreachable for failure in tried):
@@ -164,71 +166,50 @@ def _absent_agent(talk: ConversationState) -> ConclusionFinding:
     return of.NoConversation(_cause_of(talk))
 
 
-def _failed_evaluator(
-    run: LoadedRun, unscored: Sequence[ConversationState], reason: str
-) -> of.EvaluatorFailures:
-    spoilt = _ended_by(unscored, "evaluator_failed")
-    void = [talk for talk in spoilt if _left_role(talk)]
-    others = [talk for talk in spoilt if talk not in void]
-    return of.EvaluatorFailures(_breakdown(run, void, reason), _breakdown(run, others, reason))
-
-
-def _left_role(talk: ConversationState) -> bool:
-    """Return whether a conversation ended because the user's message was void twice; a mark ends none."""
-    return any(violation.outcome == "not sent" for violation in talk.violations)
-
-
-def _cause_of(talk: ConversationState) -> str:
+def _cause_of(talk: ConversationResult) -> str:
     """Return why a conversation has no score. What ended it is no reason unless the score says so."""
-    reason = talk.score.reason if talk.score else ""
     detail = talk.ended.detail if talk.ended else ""
-    return detail if detail and detail in reason else reason
+    return detail if detail and detail in talk.reason else talk.reason
 
 
-def _broken_by_agent(run: LoadedRun) -> of.AgentBroke | None:
+def _broken_by_agent(run: RunResult) -> of.AgentBroke | None:
     """Return how the agent ended a conversation early, which explains its score better than any assertion."""
-    failed = _breakdown(run, _ended_by(run.talks, "agent_failed"))
-    late = _breakdown(run, _ended_by(run.talks, "timed_out"))
+    failed = _breakdown(run, _ended_by(run.conversations, "agent_failed"))
+    late = _breakdown(run, _ended_by(run.conversations, "timed_out"))
     if failed is None and late is None:
         return None
-    return of.AgentBroke(failed, late, _scores(run), _penalties(run))
-
-
-def _penalties(run: LoadedRun) -> tuple[of.SideScore, ...]:
-    """Return what failed requests take from the scores; nothing of several trials."""
-    if run.started.trials > 1:
-        return ()
-    found = []
-    for talk in run.talks:
-        taken = -contributions(talk.score.parts, talk.score.penalty)["penalty"] if talk.score else 0.0
-        if taken:
-            found.append(of.SideScore(_side(run, talk.key.condition), taken))
-    return tuple(found)
+    taken: list[of.SideScore] = []
+    if run.started.trials == 1:
+        lost = (
+            (talk, -contributions(talk.parts, talk.penalty)["penalty"])
+            for talk in run.conversations
+            if talk.is_scored
+        )
+        taken = [of.SideScore(_side(run, talk.condition), points) for talk, points in lost if points]
+    return of.AgentBroke(failed, late, _scores(run), tuple(taken))
 
 
 # What the facts do
 
 
-def _about_facts(run: LoadedRun) -> ConclusionFinding:
-    state, trials = run.state, run.started.trials
-    if state.only_condition:
-        return _one_condition(run, state.only_condition)
-    scores = _scores(run)
-    if not state.clean:
-        return of.UncleanStart(scores, state.why_not_clean, bool(state.clean_unknown))
-    uplift = summarise_runs([run])[0].uplift
+def _about_facts(run: RunResult) -> ConclusionFinding:
+    trials, scores, uplift = run.started.trials, _scores(run), run.summary.uplift
+    if run.only_condition:
+        return _one_condition(run, run.only_condition)
+    if not run.clean:
+        return of.UncleanStart(scores, run.why_not_clean, bool(run.state.clean_unknown))
     if uplift is None or uplift.mean is None:
         return of.NoPairOfScores(scores)
-    if not state.job.get("facts"):
+    if not run.state.job.get("facts"):
         return of.NoFactsInJob(scores, trials)
-    given = {fact.fact for talk in run.talks if talk.key.condition == "supplied" for fact in talk.facts}
+    given = {fact.fact for talk in run.conversations_in("supplied") for fact in talk.facts}
     if not given:
         return of.NoFactGiven(scores, trials)
     return _effect(run, uplift, given)
 
 
-def _one_condition(run: LoadedRun, only: Condition) -> of.OneCondition:
-    score = next(found for found in summarise_runs([run])[0].conditions if found.condition == only).score
+def _one_condition(run: RunResult, only: Condition) -> of.OneCondition:
+    score = next(found for found in run.summary.conditions if found.condition == only).score
     return of.OneCondition(
         of.SideScore(_side(run, only), score.mean),
         of.Trials(len(score.points), run.started.trials),
@@ -238,7 +219,7 @@ def _one_condition(run: LoadedRun, only: Condition) -> of.OneCondition:
     )
 
 
-def _effect(run: LoadedRun, uplift: Difference, given: Collection[int]) -> ConclusionFinding:
+def _effect(run: RunResult, uplift: Difference, given: Collection[int]) -> ConclusionFinding:
     """Return what knowing the facts changes, as far as the trials with both scores can show it."""
     assert uplift.mean is not None
     trials = of.Trials(len(uplift.estimate.points), run.started.trials)
@@ -260,7 +241,7 @@ def _effect(run: LoadedRun, uplift: Difference, given: Collection[int]) -> Concl
 
 
 def _too_few(
-    run: LoadedRun, uplift: Difference, trials: of.Trials, facts: tuple[str, ...]
+    run: RunResult, uplift: Difference, trials: of.Trials, facts: tuple[str, ...]
 ) -> of.TooFewForEffect:
     assert uplift.mean is not None
     cases = None if uplift.of_trials else uplift.units
@@ -272,17 +253,11 @@ def _too_few(
     return of.TooFewForEffect(facts, _scores(run), trials, cases, needed, alike, cause, penalty)
 
 
-def _paired_means(run: LoadedRun) -> tuple[of.SideScore, of.SideScore]:
+def _paired_means(run: RunResult) -> tuple[of.SideScore, of.SideScore]:
     """Return both conditions' means over the trials that have both scores."""
-    pairs = [
-        [
-            talk.score.score if talk and talk.score else None
-            for talk in rows.trial_talks(run.state, trial).values()
-        ]
-        for trial in run.trials
-        if rows.has_pair(run, trial)
-    ]
-    both = zip(*(pair for pair in pairs if None not in pair), strict=True)
+    both = zip(
+        *((one.score, two.score) for one, two in _scored_pairs(run) if run.has_pair(one.trial)), strict=True
+    )
     withheld, supplied = (
         of.SideScore(_side(run, condition), fmean(values))
         for condition, values in zip(CONDITIONS, both, strict=True)
@@ -290,45 +265,47 @@ def _paired_means(run: LoadedRun) -> tuple[of.SideScore, of.SideScore]:
     return withheld, supplied
 
 
-def _cause(run: LoadedRun, by: float) -> of.Cause | None:
+def _cause(run: RunResult, by: float) -> of.Cause | None:
     """Return the check with the highest weight that fails in the lower condition and passes in the other, in every trial.
 
     `by` is the difference that the facts make. None without such a check.
     """
-    if run.started.cases or round(by, 2) == 0:
+    pairs = _scored_pairs(run)
+    if run.started.cases or round(by, 2) == 0 or not pairs:
         return None  # the cause in one case does not explain the others
-    low, high = CONDITIONS if by > 0 else CONDITIONS[::-1]
-    scored = [_scored(rows.trial_talks(run.state, trial)) for trial in run.trials]
-    pairs = [(both[low], both[high]) for both in scored if both.keys() == set(CONDITIONS)]
-    if not pairs:
-        return None
+    low: Condition = "withheld" if by > 0 else "supplied"
+    if low == "supplied":
+        pairs = [(worse, better) for better, worse in pairs]
     turned = set.intersection(
         *(_checks(worse, passed=False) & _checks(better, passed=True) for worse, better in pairs)
     )
     among = len(pairs) < run.started.trials
-    for gain in gains(run.state, pairs[0][0]):
+    for gain in pairs[0][0].gains:
         if (gain.kind, gain.index) in turned and (gain.kind == "assertion" or gain.kind == "task"):
             return of.Cause(gain.kind, gain.title, low, len(pairs), among)
     return None
 
 
-def _scored(talks: rows.Talks) -> dict[Condition, ConversationState]:
-    return {name: talk for name, talk in talks.items() if talk and _has_score(talk)}
+def _scored_pairs(run: RunResult) -> list[tuple[ConversationResult, ConversationResult]]:
+    """Return the conversations without and with the facts of each trial that has both scores."""
+    both = (
+        (run.conversation("withheld", trial), run.conversation("supplied", trial)) for trial in run.trials
+    )
+    return [
+        (one, two) for one, two in both if one and two and one.score is not None and two.score is not None
+    ]
 
 
-def _checks(talk: ConversationState, *, passed: bool) -> set[tuple[str, int]]:
+def _checks(talk: ConversationResult, *, passed: bool) -> set[tuple[str, int]]:
     """Return the assertions and tasks that passed, or those that failed, as `Gain` numbers them."""
     status = "passed" if passed else "failed"
     found = {("assertion", index) for index, check in talk.final_checks.items() if check.status == status}
-    tasks = talk.verdict.tasks if talk.verdict else ()
-    return found | {("task", task.task) for task in tasks if task.outcome == status}
+    return found | {("task", task.task) for task in talk.tasks if task.outcome == status}
 
 
-def _penalty(run: LoadedRun) -> of.Penalty | None:
+def _penalty(run: RunResult) -> of.Penalty | None:
     """Return how much of the difference comes from failed requests; None if both conditions had the same number."""
-    failures = {
-        name: sum(talk.failures for talk in run.talks if talk.key.condition == name) for name in CONDITIONS
-    }
+    failures = {name: sum(talk.failures for talk in run.conversations_in(name)) for name in CONDITIONS}
     more = max(CONDITIONS, key=lambda name: failures[name])
     low, high = sorted(failures.values())
     if low == high:
@@ -336,18 +313,17 @@ def _penalty(run: LoadedRun) -> of.Penalty | None:
     return of.Penalty(penalty_of(high) - penalty_of(low), high, _side(run, more))
 
 
-def _best_gain(run: LoadedRun, condition: Condition) -> of.Gain | None:
+def _best_gain(run: RunResult, condition: Condition) -> of.Gain | None:
     """Return what would raise the first conversation's score most; the gains of one case do not apply to the others."""
     if run.started.cases:
         return None
-    held = (gains(run.state, talk) for talk in run.talks if talk.key.condition == condition)
-    return next((found[0] for found in held if found), None)
+    return next((talk.gains[0] for talk in run.conversations_in(condition) if talk.gains), None)
 
 
 # Which model is best
 
 
-def _about_models(runs: Sequence[LoadedRun]) -> ConclusionFinding:
+def _about_models(runs: Sequence[RunResult]) -> ConclusionFinding:
     summaries = summarise_runs(runs)
     means = {found.label: mean for found in summaries if (mean := _overall(found)) is not None}
     if not means:
@@ -419,10 +395,10 @@ def _apart(other: Summary, best: Summary) -> Difference:
     return difference(differences(pairs))
 
 
-def _trial_sample(run: LoadedRun, trial: int) -> Sample | None:
+def _trial_sample(run: RunResult, trial: int) -> Sample | None:
     """Return the mean score of a trial's conditions; without a value if one of them has none."""
-    held = [rows.score_sample(run, run.state.conversation(c, trial)) for c in run.started.conditions]
-    known = [sample for sample in held if sample is not None]
+    held = [run.conversation(name, trial) for name in run.started.conditions]
+    known = [talk.sample for talk in held if talk is not None]
     missing = next((sample for sample in known if sample.value is None), None)
     if missing is not None or len(known) < len(held) or not known:
         return missing
@@ -438,36 +414,32 @@ def _overall(summary: Summary) -> float | None:
 # Parts of findings
 
 
-def _has_score(talk: ConversationState) -> bool:
-    return talk.score is not None and talk.score.score is not None
-
-
-def _ended_by(talks: Iterable[ConversationState], reason: EndReason) -> list[ConversationState]:
+def _ended_by(talks: Iterable[ConversationResult], reason: EndReason) -> list[ConversationResult]:
     return [talk for talk in talks if talk.ended and talk.ended.reason == reason]
 
 
-def _side(run: LoadedRun, condition: Condition) -> of.Side:
-    return of.Side(condition, run.state.condition_title(condition))
+def _side(run: RunResult, condition: Condition) -> of.Side:
+    return of.Side(condition, run.condition_title(condition))
 
 
-def _scores(run: LoadedRun) -> tuple[of.SideScore, ...]:
+def _scores(run: RunResult) -> tuple[of.SideScore, ...]:
     """Return the mean score of each condition."""
-    means = {found.condition: found.score.mean for found in summarise_runs([run])[0].conditions}
-    return tuple(of.SideScore(_side(run, name), means.get(name)) for name in rows.run_conditions(run.state))
+    means = {found.condition: found.score.mean for found in run.summary.conditions}
+    return tuple(of.SideScore(_side(run, name), means.get(name)) for name in run.conditions)
 
 
-def _place(run: LoadedRun, talk: ConversationState) -> of.Place:
+def _place(run: RunResult, talk: ConversationResult) -> of.Place:
     trial = talk.trial_words if run.started.trials > 1 else ""
     turn = talk.messages[-1].turn if talk.messages else None
-    return of.Place(_side(run, talk.key.condition), trial, turn)
+    return of.Place(_side(run, talk.condition), trial, turn)
 
 
-def _places(run: LoadedRun, talks: Iterable[ConversationState]) -> of.Places:
-    return of.Places(tuple(_place(run, talk) for talk in talks), len(run.state.conversations))
+def _places(run: RunResult, talks: Iterable[ConversationResult]) -> of.Places:
+    return of.Places(tuple(_place(run, talk) for talk in talks), len(run.conversations))
 
 
 def _breakdown(
-    run: LoadedRun, talks: Sequence[ConversationState], otherwise: str = ""
+    run: RunResult, talks: Sequence[ConversationResult], otherwise: str = ""
 ) -> of.Breakdown | None:
     """Return where and why these conversations failed; None without any."""
     if not talks:

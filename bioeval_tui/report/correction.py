@@ -8,12 +8,12 @@ because skipping hard tasks is a choice.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import Drawn, ReviewsDrawn
@@ -30,6 +30,9 @@ from bioeval_tui.report.statistics.prediction_powered import (
 )
 from bioeval_tui.text import compact_json, plural
 from bioeval_tui.units import number, number3
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.result import RunResult
 
 Strata = Literal["verdict", "condition", "job"]
 STRATA: tuple[Strata, ...] = ("verdict", "condition", "job")
@@ -66,7 +69,7 @@ class Correction:
         return f"ten more reviews: ±{number3(self.found.width / 2)} → ±{number3(self.found.width_after_ten_more / 2)}"
 
 
-def draw(paths: Sequence[Path], n: int, seed: int, by: str | None = None) -> list[tuple[Path, Drawn]]:
+def draw(runs: Sequence[RunResult], n: int, seed: int, by: str | None = None) -> list[tuple[Path, Drawn]]:
     """Sample judged tasks for review, store the sample in the runs' overlays, and return it in the order to review.
 
     The same runs and seed give the same draw, which is then not written twice.
@@ -76,7 +79,7 @@ def draw(paths: Sequence[Path], n: int, seed: int, by: str | None = None) -> lis
         RecordingError: a recording or overlay cannot be read or written.
     """
     strata = next((name for name in STRATA if name == by), None)
-    items = {_name(item): item for item in rated_tasks(paths, every=True)[0] if item.judges}
+    items = {_name(item): item for item in rated_tasks(runs, every=True)[0] if item.judges}
     if not items:
         raise UsageError("these runs have no judged task to sample")
     stratum_of = {name: _stratum(item, strata) for name, item in items.items()}
@@ -90,7 +93,7 @@ def draw(paths: Sequence[Path], n: int, seed: int, by: str | None = None) -> lis
     identity = hashlib.sha256(
         compact_json([n, seed, strata, sorted(stratum_of.items())]).encode()
     ).hexdigest()[:16]
-    by_id = {path.stem: path for path in paths}
+    by_id = {run.path.stem: run.path for run in runs}
     places = {name: place for place, name in enumerate(drawn, start=1)}
     for run_id, path in by_id.items():
         own = [(name, item) for name, item in items.items() if item.run_id == run_id]
@@ -121,7 +124,7 @@ def last_draw(path: Path) -> ReviewsDrawn | None:
 
 
 def corrections(
-    paths: Sequence[Path], items: Sequence[RatedTask], *, drawn: bool = False
+    runs: Sequence[RunResult], items: Sequence[RatedTask], *, drawn: bool = False
 ) -> list[Correction]:
     """Return for each judge an estimate of what people would say about all of its verdicts in these runs.
 
@@ -131,7 +134,7 @@ def corrections(
     Raises:
         RecordingError: an overlay cannot be read.
     """
-    found_draw, why = (None, "") if drawn else _draw_of(paths, items)
+    found_draw, why = (None, "") if drawn else _draw_of(runs, items)
     names = dict.fromkeys(name for item in items for name in item.judges)
     found = []
     for name in names:
@@ -148,16 +151,14 @@ def corrections(
     return found
 
 
-def people_say(path: Path, title_of: Callable[[str], str]) -> tuple[PeopleWouldSay, ...]:
+def people_say(run: RunResult) -> tuple[PeopleWouldSay, ...]:
     """Return what people would say about the verdicts that count in a run: in each condition or, with few reviews, in both.
 
-    `title_of` gives the title of a condition.
-
     Raises:
-        RecordingError: the recording or its overlay cannot be read.
+        RecordingError: the overlay cannot be read.
     """
-    items = rated_tasks([path], every=True)[0]
-    drawn, why = _draw_of([path], items)
+    items = rated_tasks([run], every=True)[0]
+    drawn, why = _draw_of([run], items)
     counted = _counted(items, drawn)
     scored = [(item, item.recorded if item.latest is None else item.latest) for item in items]
     known = [(item, score) for item, score in scored if score is not None]
@@ -172,7 +173,7 @@ def people_say(path: Path, title_of: Callable[[str], str]) -> tuple[PeopleWouldS
     held = [name for name in CONDITIONS if any(item.key.condition == name for item, _ in known)]
     each = [
         estimated(
-            title_of(name),
+            run.condition_title(name),
             [(item, score) for item, score in known if item.key.condition == name],
         )
         for name in held
@@ -182,11 +183,11 @@ def people_say(path: Path, title_of: Callable[[str], str]) -> tuple[PeopleWouldS
     return (estimated("", known),)
 
 
-def progress(paths: Sequence[Path]) -> str:
+def progress(runs: Sequence[RunResult]) -> str:
     """Return the progress of a sample's reviews, and the effect of the next ten, as a short text."""
-    items = rated_tasks(paths, every=True)[0]
-    drawn = [each for path in paths if (last := last_draw(path)) for each in last.items]
-    found = [each for each in corrections(paths, items) if each.what == "score"]
+    items = rated_tasks(runs, every=True)[0]
+    drawn = [each for run in runs if (last := last_draw(run.path)) for each in last.items]
+    found = [each for each in corrections(runs, items) if each.what == "score"]
     if not found:
         return f"0 of {len(drawn)} drawn are reviewed"
     best = max(found, key=lambda each: each.found.reviews if each.found else 0)
@@ -201,9 +202,9 @@ class _Draw:
     strata: Strata | None
 
 
-def _draw_of(paths: Sequence[Path], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
+def _draw_of(runs: Sequence[RunResult], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
     """Return the draw that the runs share, or why they share none."""
-    draws = [last_draw(path) for path in paths]
+    draws = [last_draw(run.path) for run in runs]
     known = [each for each in draws if each is not None]
     if not known:
         return (
@@ -211,9 +212,9 @@ def _draw_of(paths: Sequence[Path], items: Sequence[RatedTask]) -> tuple[_Draw |
             "the reviews are not a random sample; draw one with `bioeval-tui review RUN --sample 100`",
         )
     same = len({each.draw for each in known}) == 1 and len(known) == len(draws)
-    if not same or set(known[0].runs) != {path.stem for path in paths}:
-        runs = " ".join(known[0].runs)
-        return None, f"the reviews were drawn from these runs together: {runs}; name exactly these"
+    if not same or set(known[0].runs) != {run.path.stem for run in runs}:
+        named = " ".join(known[0].runs)
+        return None, f"the reviews were drawn from these runs together: {named}; name exactly these"
     if sum(bool(item.judges) for item in items) != sum(each.population for each in known):
         return None, "the runs' verdicts have changed since the reviews were drawn; draw again"
     places = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
@@ -17,7 +17,9 @@ from bioeval_tui.record.events import AnswersUnused, TranscriptScored
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.report.loading import LoadedRun
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.result import RunResult
 
 NO_MODEL = {"evaluator": ("scripted", "human"), "scorer": ("rules",)}
 """The kinds of evaluator and judge that call no model and cost nothing."""
@@ -73,7 +75,7 @@ class Spent:
         return next(found for found in self.peers if found.peer == peer)
 
 
-def spent(runs: Iterable[LoadedRun], condition: Condition | None = None) -> Spent:
+def spent(runs: Iterable[RunResult], condition: Condition | None = None) -> Spent:
     """Add up the tokens and cost of the conversations, or of one condition's, with the recorded verdicts but not later ones."""
     held = [(run, [talk for talk in run.talks if condition in (None, talk.key.condition)]) for run in runs]
     each = [_of_run(run, talks) for run, talks in held if talks]
@@ -95,7 +97,7 @@ def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
     )
 
 
-def _of_run(run: LoadedRun, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
+def _of_run(run: RunResult, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
     abandoned = [attempt for talk in talks for attempt in talk.attempts if attempt is not talk]
     held = [*talks, *abandoned]
     answers = [m for talk in held for m in talk.messages if m.role == "assistant" and m.done]
@@ -104,7 +106,7 @@ def _of_run(run: LoadedRun, talks: Sequence[ConversationState]) -> dict[Peer, Pe
         m for talk in held for m in talk.messages
         if m.role == "user" and m.done and not m.operator and (m.message > 1 or m.tokens_in is not None)
     ]  # fmt: skip
-    given = [run.recorded_verdict(talk) for talk in talks]
+    given = [run.recorded_verdict(talk.key) for talk in talks]
     given += [talk.verdict for talk in abandoned]
     verdicts = [
         verdict for verdict in given
@@ -136,14 +138,14 @@ def _unused(talk: ConversationState, peer: Peer) -> list[AnswersUnused]:
     return [AnswersUnused(**told, peer=peer, answers=count, uncounted=count)]
 
 
-def _agent(run: LoadedRun, answers: Asked) -> PeerCost:
+def _agent(run: RunResult, answers: Asked) -> PeerCost:
     if not run.state.agent_is_model:
         return _unknown("agent", answers, "the agent does not report its cost")
     host = run.started.hosts[0] if run.started.hosts else ""
     return _priced(run, "agent", answers, [run.started.model], host)
 
 
-def _evaluator(run: LoadedRun, lines: Asked) -> PeerCost:
+def _evaluator(run: RunResult, lines: Asked) -> PeerCost:
     kind = run.kind_of("evaluator")
     if kind in NO_MODEL["evaluator"]:
         return PeerCost("evaluator", None, None, 0.0)
@@ -153,7 +155,7 @@ def _evaluator(run: LoadedRun, lines: Asked) -> PeerCost:
     return _priced(run, "evaluator", lines, [model], _models_host(run, "evaluator"))
 
 
-def _judge(run: LoadedRun, verdicts: Asked) -> PeerCost:
+def _judge(run: RunResult, verdicts: Asked) -> PeerCost:
     kind = run.kind_of("scorer")
     if kind in NO_MODEL["scorer"]:
         return PeerCost("judge", None, None, 0.0)
@@ -164,7 +166,7 @@ def _judge(run: LoadedRun, verdicts: Asked) -> PeerCost:
     return _priced(run, "judge", verdicts, models, _models_host(run, "judge"))
 
 
-def _models_host(run: LoadedRun, role: str) -> str:
+def _models_host(run: RunResult, role: str) -> str:
     """Return the host of a role's model. Recordings of 0.1 have one host for both."""
     options = run.started.options
     named = options.get(f"{role}_host") or options.get("models_host")
@@ -172,7 +174,7 @@ def _models_host(run: LoadedRun, role: str) -> str:
     return named if isinstance(named, str) else hosts[min(1, len(hosts) - 1)] if hosts else ""
 
 
-def _priced(run: LoadedRun, peer: Peer, asked: Asked, models: Sequence[Any], host: str) -> PeerCost:
+def _priced(run: RunResult, peer: Peer, asked: Asked, models: Sequence[Any], host: str) -> PeerCost:
     prices: list[Price] = []
     for model in models:
         price = run.prices.of(str(model) if model else None, host)

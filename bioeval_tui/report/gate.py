@@ -17,19 +17,18 @@ from typing_extensions import TypedDict
 
 from bioeval_tui import score, units
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.files import write_private
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import findings as of
-from bioeval_tui.report import rows
-from bioeval_tui.report.files import write_private
 from bioeval_tui.report.findings import GateFinding
 from bioeval_tui.report.formats.registry import format_of
 from bioeval_tui.report.result import ConversationResult, RunResult, conversations_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
 from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
 from bioeval_tui.report.statistics.latency import percentile
-from bioeval_tui.report.summary import by_job, groups
+from bioeval_tui.report.summary import by_job, conditions_of, groups, task_tries
 from bioeval_tui.text import plural
 
 MOST_EXCLUDED = 0.10
@@ -312,7 +311,7 @@ def _under(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     values = {
         condition: estimate([sample for run in runs for sample in _planned(run, condition)])
-        for condition in rows.conditions(runs)
+        for condition in conditions_of(runs)
     }
     found = []
     for name, bar in rules.under.items():
@@ -332,7 +331,7 @@ def _of_parts(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     found = []
     for rule in rules.parts:
-        asked = [condition for condition in rows.conditions(runs) if rule.condition in (None, condition)]
+        asked = [condition for condition in conditions_of(runs) if rule.condition in (None, condition)]
         counts = [name for name in asked if _has(runs, rule, name)]
         for condition in counts or asked:
             samples = [
@@ -383,8 +382,8 @@ def _pass_k(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     found = []
     for k, bar in rules.pass_k:
-        for condition in rows.conditions(runs):
-            tries = rows.task_tries(runs, condition)
+        for condition in conditions_of(runs):
+            tries = task_tries(runs, condition)
             result = pass_k(tries, k)
             most = min((task.trials for task in tries), default=0)
             value = None if result.undefined else result.value
@@ -400,7 +399,7 @@ def _slow(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     found = []
     for rule in rules.slower:
-        for condition in rows.conditions(runs):
+        for condition in conditions_of(runs):
             if rule.condition not in (None, condition):
                 continue
             held = [talk for _, talk in conversations_of(runs, condition) if not talk.excluded]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.record.state import ConversationState
-from bioeval_tui.report import rows
 from bioeval_tui.report.findings import MannerBasis
-from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.statistics.realism import (
     REFERENCES,
@@ -22,8 +19,12 @@ from bioeval_tui.report.statistics.realism import (
     UserTranscript,
     realism,
 )
+from bioeval_tui.report.summary import condition_title
 from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import number1, share
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.result import ConversationResult, RunResult
 
 LABELS = {
     "words_per_turn": "words per turn",
@@ -111,15 +112,15 @@ class RunManner:
         )
 
 
-def manners(runs: Sequence[LoadedRun]) -> list[RunManner]:
+def manners(runs: Sequence[RunResult]) -> list[RunManner]:
     """Return how the simulated user speaks in each condition; nothing without messages, or if it follows a script."""
     found = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in CONDITIONS:
-        transcripts = [_transcript(run, talk, condition) for run, talk in rows.talks(runs, condition)]
+        transcripts = [_transcript(run, talk) for run in runs for talk in run.conversations_in(condition)]
         told = realism(transcripts)
         if told.words_per_turn.value is not None:
-            title, count = rows.condition_title(runs, condition), told.words_per_turn.conversations
+            title, count = condition_title(runs, condition), told.words_per_turn.conversations
             found.append(RunManner(condition, title, count, tuple(_rows(told)), REFERENCES[0]))
     return found
 
@@ -128,7 +129,7 @@ def _rows(told: Realism) -> list[MannerRow]:
     return [MannerRow(name, getattr(told, name), REFERENCES[0].bands.get(name)) for name in LABELS]
 
 
-def _transcript(run: LoadedRun, talk: ConversationState, condition: Condition) -> UserTranscript:
+def _transcript(run: RunResult, talk: ConversationResult) -> UserTranscript:
     """Return the sent messages without the greeting, which is drawn from the job."""
     greeting = run.started.source is None
     sent = [
@@ -141,7 +142,7 @@ def _transcript(run: LoadedRun, talk: ConversationState, condition: Condition) -
     target = run.state.job.get("target")
     names = {message.speaker for message in talk.messages}
     names |= {str(target[key]) for key in ("user", "chatbot") if isinstance(target, dict) and target.get(key)}
-    told = tuple(map(str, facts)) if condition == "supplied" else ()
+    told = tuple(map(str, facts)) if talk.condition == "supplied" else ()
     evaluator = run.state.job.get("evaluator")
     found: Collection[int] | None
     if not greeting:

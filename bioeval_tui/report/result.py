@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from bioeval_tui import score as composite
-from bioeval_tui.errors import RecordingError
+from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.evaluation.prices import Prices, shipped_prices
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import (
+    RESULT_REASONS,
     Case,
     ConversationEnded,
     EndReason,
@@ -28,15 +29,23 @@ from bioeval_tui.record.events import (
     ScorePart,
     SubmissionGraded,
     TaskScored,
+    TranscriptScored,
     Warned,
 )
 from bioeval_tui.record.names import Condition, Peer, Role
 from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.reviews import ReviewedScores, fold_reviews
+from bioeval_tui.record.reviews import (
+    ReviewedScores,
+    Reviews,
+    TaskKey,
+    fold_reviews,
+    reviewed_scores,
+    score_of,
+    with_reviews,
+)
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState, apply_all
-from bioeval_tui.report import findings as of
-from bioeval_tui.report import rows
+from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.conclusion import Conclusion, conclude
 from bioeval_tui.report.correction import people_say
@@ -57,14 +66,12 @@ from bioeval_tui.report.findings import (
 )
 from bioeval_tui.report.formats.registry import TARGET
 from bioeval_tui.report.gains import Loss, gains, lost_points
-from bioeval_tui.report.judged_again import judged_again, verdicts_replaced
-from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.manner import RunManner, manners
-from bioeval_tui.report.reviews import reviews_of
+from bioeval_tui.report.reviews import JudgedAgain, Review, judged_again, reviews_of, verdicts_replaced
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
 from bioeval_tui.report.statistics.estimates import Proportion, Sample
 from bioeval_tui.report.statistics.latency import LatencySummary
-from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.report.summary import ConditionSummary, Summary, assertion_share, summarise_runs
 from bioeval_tui.report.words import (
     answer_notes,
     ending,
@@ -142,7 +149,7 @@ class ConversationResult:
     agent (`failures`), `violations` of the user's rules, what the user did wrong (`user_faults`), graded `submissions`, the `record` of an imported one, and its `case`.
     """
 
-    def __init__(self, run: LoadedRun, talk: ConversationState) -> None:
+    def __init__(self, run: RunResult, talk: ConversationState) -> None:
         """Take over what was recorded; what follows from it is computed when it is first asked for."""
         self._run, self._talk = run, talk
         self.condition, self.trial = talk.key
@@ -180,7 +187,7 @@ class ConversationResult:
         """What failed requests take from its score."""
         self.average_ms = talk.score.average_latency_ms if talk.score else None
         """The agent's mean response time."""
-        self.excluded = rows.why_excluded(talk)
+        self.excluded = _why_excluded(talk)
         """Why it does not count, in one or two words: whose fault, cancelled, or not finished; empty if it counts."""
         self.end_reason: EndReason | None = talk.ended.reason if talk.ended else None
         self.ending = ending(talk.ended) if talk.ended else ""
@@ -251,7 +258,7 @@ class ConversationResult:
     @cached_property
     def gains(self) -> tuple[Gain, ...]:
         """What would raise its score, the largest gain first."""
-        return tuple(gains(self._run.state, self._talk))
+        return tuple(gains(self))
 
     @cached_property
     def steps(self) -> tuple[tuple[int, float], ...]:
@@ -261,22 +268,38 @@ class ConversationResult:
     @cached_property
     def sample(self) -> Sample:
         """Its composite score as statistics take it."""
-        sample = rows.score_sample(self._run, self._talk)
-        assert sample is not None
-        return sample
+        job, case = self._run.started.job_name, self.case.name if self.case else ""
+        return Sample(job, self.score, self.excluded, case, stopped=self._run.could_stop)
 
     @property
     def common_case(self) -> str:
         """The unit on which agents are compared: the job, one of its cases, or a case of an imported set."""
-        return rows.common_case(self._run, self._talk)
-
-    def task_sample(self, number: int) -> Sample | None:
-        """Return the score of a task as statistics take it; None if the task does not count in its condition."""
-        return rows.task_sample(self._run, self._talk, number)
+        if self.sample.case and self._run.started.source is None:
+            return f"{self.sample.job} {self.sample.case}"
+        return self.sample.case or self.sample.job
 
     def task(self, number: int) -> TaskScored | None:
         """Return the judge's verdict on a task, if the conversation counts as a result."""
-        return rows.task_of(self._talk, number)
+        if self.judge_error or self.end_reason not in RESULT_REASONS:
+            return None
+        return next((task for task in self.tasks if task.task == number), None)
+
+    def task_sample(self, number: int) -> Sample | None:
+        """Return the score of a task as statistics take it; None if the task does not count in its condition.
+
+        A task of a conversation without a composite does not count either, even if it was judged (for example without the graph).
+        """
+        if number not in self._run.task_titles(self.condition, self.trial):
+            return None
+        task = self.task(number)
+        if task is None or not task.measured or self.excluded:
+            return replace(self.sample, value=None, reason=self.excluded or "judge")
+        return replace(self.sample, value=task.score)
+
+    @property
+    def target_ms(self) -> float:
+        """The job's target for the average response time; 0 if it has none."""
+        return self._run.target_ms
 
     @property
     def job(self) -> Mapping[str, Any]:
@@ -285,7 +308,7 @@ class ConversationResult:
 
     def losses(self, most: int) -> tuple[Loss, ...]:
         """Return why it lost points: the reasons behind its largest gains, at most so many."""
-        return lost_points(self._talk, self.gains[:most])
+        return lost_points(self, self.gains[:most])
 
     @property
     def why_no_verdict(self) -> str:
@@ -310,10 +333,19 @@ class ConversationResult:
         return next((message.message for message in self.answers if message.turn == turn), None)
 
     @property
-    def slowest(self) -> int | None:
-        """The number of the agent's message that took longest."""
-        found = rows.slowest(self._talk)
-        return found.message if found else None
+    def slowest_answer(self) -> MessageState | None:
+        """The agent's message that took longest."""
+        return rows.slowest(self._talk)
+
+
+def _why_excluded(talk: ConversationState) -> str:
+    if talk.ended is None or talk.score is None:
+        return "not finished"
+    if talk.score.score is not None:
+        return ""
+    if talk.fault not in (None, "none"):
+        return talk.fault
+    return "cancelled" if talk.ended.reason == "cancelled" else "not measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,14 +392,87 @@ class TrialResult:
 
 
 @dataclass(frozen=True, eq=False)
-class RunResult(LoadedRun):
+class RunResult:
     """The result of one run: everything that anybody shows of it.
 
-    It is a recording with its reviews and later verdicts, whose fold (`state`, `talks`) is for what has no place here yet.
+    It is a recording, folded from its masked events, with its reviews and later verdicts. If transcripts were judged
+    again (`judged_again`), `state` has the latest verdicts, unless the run was loaded as recorded.
     """
 
+    path: Path
+    state: RunState
+    started: RunStarted
+    problems: tuple[Problem, ...] = ()
+    """Damaged lines."""
+    reviews: tuple[Review, ...] = ()
+    judged_again: Mapping[ConversationKey, JudgedAgain] = field(default_factory=dict)
+    prices: Prices = field(default_factory=shipped_prices)
+    people: Reviews = field(default_factory=Reviews)
+    """People's current reviews. `state` has the judge's scores; `with_people` replaces them."""
+    sampled: bool = False
+    """Whether a random sample of its verdicts was drawn for people to review."""
     target: float = TARGET
     """The score for which `TrialResult.needed` says what is missing."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id as the recording says it."""
+        return self.started.run_id
+
+    @property
+    def trials(self) -> list[int]:
+        """The trials with at least one conversation that has started."""
+        return sorted({key.trial for key in self.state.conversations})
+
+    @cached_property
+    def talks(self) -> list[ConversationState]:
+        """The folded conversations, trial by trial, withheld before supplied."""
+        found = self.state.conversations.values()
+        return sorted(found, key=lambda talk: (talk.key.trial, talk.key.condition == "supplied"))
+
+    @cached_property
+    def reviewed(self) -> ReviewedScores | None:
+        """The scores after people's reviews; None without any."""
+        return reviewed_scores(self.state, self.people)
+
+    def kind_of(self, role: Literal["evaluator", "scorer"]) -> str:
+        """Return the job's kind of evaluator or judge, such as `scripted`."""
+        found = self.state.job.get(role)
+        return str(found.get("kind", "llm")) if isinstance(found, dict) else "llm"
+
+    def people_score(self, condition: Condition, trial: int, task: int) -> float | None:
+        """Return people's score of a task; None without one."""
+        key = TaskKey(ConversationKey(condition, trial), task)
+        return score_of(self.people.tasks.get(key, {}))
+
+    def with_people(self) -> Self:
+        """Return the run with people's scores and faults instead of the judge's, if there are any."""
+        return replace(self, state=with_reviews(self.state, self.people))
+
+    def recorded_verdict(self, key: ConversationKey) -> TranscriptScored | None:
+        """Return the recorded verdict on a conversation."""
+        again = self.judged_again.get(key)
+        return again.recorded_verdict if again is not None else self.state.conversations[key].verdict
+
+    @property
+    def could_stop(self) -> bool:
+        """Whether the run was to stop as soon as its results decided something (`--until-decided`)."""
+        return bool(self.started.options.get("until_decided"))
+
+    def has_pair(self, trial: int) -> bool:
+        """Return whether a trial's conditions differ: those of a case without facts, in a job with facts, do not."""
+        return not self.state.job.get("facts") or bool(self.state.job_of(trial).get("facts"))
+
+    @cached_property
+    def has_own_criteria(self) -> bool:
+        """Whether the job, or the job of a case, says that other things are right in each condition."""
+        jobs = [self.state.job, *(self.state.job_of(trial) for trial in self.trials if self.started.cases)]
+        listed = [
+            item for job in jobs for key in ("tasks", "assertions", "rubric") for item in job.get(key) or ()
+        ]
+        items = [item for item in listed if isinstance(item, dict)]
+        rules = [rule for item in items for rule in item.get("rules") or () if isinstance(rule, dict)]
+        return any(item.get("only") or item.get("withheldCriteria") for item in (*items, *rules))
 
     @cached_property
     def brief(self) -> Brief:
@@ -497,7 +602,7 @@ class RunResult(LoadedRun):
     @cached_property
     def conclusion(self) -> Conclusion:
         """The conclusion in one sentence, made by rules."""
-        return conclude(self.state)
+        return conclude(self)
 
     @property
     def clean(self) -> bool:
@@ -618,7 +723,7 @@ class RunResult(LoadedRun):
 
     def assertion_share(self, condition: Condition, index: int) -> Proportion:
         """Return how often an assertion passed at the end of a condition's conversations."""
-        return rows.assertion_share([self], condition, index)[0]
+        return assertion_share([self], condition, index)[0]
 
     def case(self, trial: int) -> Case | None:
         """Return the case of a trial, started or not; None without cases."""
@@ -636,7 +741,7 @@ class RunResult(LoadedRun):
     @cached_property
     def uplift_label(self) -> str:
         """What the difference between both conditions is called: not the facts' doing where each has its own criteria."""
-        return "difference" if rows.has_own_criteria(self) else "uplift by facts"
+        return "difference" if self.has_own_criteria else "uplift by facts"
 
     @cached_property
     def user_faults_words(self) -> str:
@@ -668,7 +773,7 @@ class RunResult(LoadedRun):
     @cached_property
     def people_would_say(self) -> tuple[of.PeopleWouldSay, ...]:
         """What people would say about the judge's verdicts; empty unless they reviewed a sample."""
-        return people_say(self.path, self.condition_title) if self.sampled else ()
+        return people_say(self) if self.sampled else ()
 
     @cached_property
     def people_say(self) -> tuple[str, ...]:
@@ -744,6 +849,14 @@ def conversations_of(
     """Yield the conversations of one condition, or of both, each with its run, in the order of runs and trials."""
     for run in runs:
         yield from ((run, held) for held in run.conversations if condition in (None, held.condition))
+
+
+def talks(
+    runs: Sequence[RunResult], condition: Condition | None = None
+) -> Iterator[tuple[RunResult, ConversationState]]:
+    """Yield the folded conversations, each with its run, as plug-ins for formats took them before `RunResult` had its own."""
+    for run in runs:
+        yield from ((run, talk) for talk in run.talks if condition in (None, talk.key.condition))
 
 
 def title_of(results: Sequence[RunResult]) -> str:

@@ -1,17 +1,23 @@
-"""People's reviews, as documents list them: of conversations beside a recording, of submissions beside a
-grading report."""
+"""What came after a run, as documents list it: people's reviews of conversations and of graded submissions, and verdicts of later judges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from typing_extensions import TypedDict
 
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import ConversationScored, Reviewed, RunEvent, TranscriptScored
-from bioeval_tui.record.overlay import Overlay, read_overlay
+from bioeval_tui.record.names import Condition
+from bioeval_tui.record.overlay import Overlay, judgings, read_overlay
 from bioeval_tui.record.paths import overlay_path
+from bioeval_tui.record.state import ConversationKey, RunState
+from bioeval_tui.report.findings import VerdictsReplaced
+from bioeval_tui.text import clean_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +93,129 @@ def marks_at(path: Path, found: Iterable[TaskReport]) -> list[str]:
     """Return the reviews of each report loaded from `path`, a file or a folder; empty without any."""
     said = report_reviews(reports_folder(path)).submissions
     return [reviews.mark_words(said.get(submission_key(report), {})) for report in found]
+
+
+# Later verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingRow:
+    """One verdict on one conversation. `author` and `at` are empty for the recorded one."""
+
+    verdict: TranscriptScored
+    prompts: Mapping[str, str]
+    """The hash of each prompt, by its name."""
+    score: float | None
+    counts: bool
+    author: str = ""
+    at: str = ""
+
+    @property
+    def judge(self) -> str:
+        """The judge's name."""
+        return clean_line(self.verdict.judge, 200)
+
+    @property
+    def prompt_words(self) -> str:
+        """The prompts by name with the beginning of their hashes."""
+        return (
+            ", ".join(f"{name} {digest[:8]}" for name, digest in sorted(self.prompts.items())) or "no prompt"
+        )
+
+    @property
+    def task_words(self) -> str:
+        """Such as `1: 0.20, 2: 0.90`."""
+        return ", ".join(f"{task.task}: {task.words}" for task in self.verdict.tasks) or "no verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAgain:
+    """One conversation: its recorded verdict, then each later one in order."""
+
+    key: ConversationKey
+    where: str
+    """Which conversation, such as `facts withheld, trial 1`."""
+    recorded_verdict: TranscriptScored | None
+    rows: tuple[JudgingRow, ...]
+
+
+def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[ConversationKey, JudgedAgain]:
+    """Return what was judged again; when it `counts`, the latest verdict of each conversation does."""
+    found: dict[ConversationKey, JudgedAgain] = {}
+    for key, same in judgings(state, overlay).items():
+        talk = state.conversations[key]
+        rows = [
+            JudgingRow(
+                one.verdict,
+                one.verdict.prompts,
+                one.score.score if one.score else None,
+                counts and one is same[-1],
+                clean_line(one.author, 100),
+                one.at,
+            )
+            for one in same
+        ]
+        if talk.verdict:
+            score = talk.score.score if talk.score else None
+            rows.insert(0, JudgingRow(talk.verdict, recorded_prompts(state), score, not counts))
+        where = f"{state.condition_title(key.condition)}, {talk.trial_words}"
+        found[key] = JudgedAgain(key, where, talk.verdict, tuple(rows))
+    return found
+
+
+def recorded_prompts(state: RunState) -> dict[str, str]:
+    """Return the judge's recorded prompt, by name."""
+    scorer = state.job.get("scorer")
+    name = scorer.get("prompt") if isinstance(scorer, dict) and scorer.get("kind") != "rules" else None
+    recorded = state.started.prompts if state.started else {}
+    return {name: recorded[name]} if name in recorded else {}
+
+
+def verdicts_replaced(
+    found: Mapping[ConversationKey, JudgedAgain], held: int, *, run: str = ""
+) -> VerdictsReplaced | None:
+    """Return which verdicts count of `held` conversations; None if nothing was judged again."""
+    if not found:
+        return None
+    latest = [again.rows[-1] for again in found.values()]
+    judges = tuple(sorted({row.judge for row in latest}))
+    return VerdictsReplaced(len(found), held, latest[0].counts, judges, run)
+
+
+class PrintedJudging(TypedDict):
+    """One verdict on a conversation; `counts` marks the one in use."""
+
+    condition: Condition
+    trial: int
+    judge: str
+    prompts: dict[str, str]
+    author: str | None
+    at: str | None
+    recorded: bool
+    tasks: list[dict[str, Any]]
+    tone: float | None
+    score: float | None
+    counts: bool
+
+
+def judged_again_dicts(found: Mapping[ConversationKey, JudgedAgain]) -> list[PrintedJudging]:
+    """Return one object for each verdict on a conversation that was judged again, the recorded one first."""
+    return [
+        {
+            "condition": again.key.condition,
+            "trial": again.key.trial,
+            "judge": row.judge,
+            "prompts": dict(sorted(row.prompts.items())),
+            "author": row.author or None,
+            "at": row.at or None,
+            "recorded": not row.at,
+            "tasks": [
+                {**task.model_dump(mode="json"), "unproved": task.unproved} for task in row.verdict.tasks
+            ],
+            "tone": row.verdict.tone,
+            "score": row.score,
+            "counts": row.counts,
+        }
+        for again in found.values()
+        for row in again.rows
+    ]

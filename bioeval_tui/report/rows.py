@@ -1,9 +1,8 @@
-"""The values of runs: by trial for screens and reports, and by conversation for statistics, or the reason why
-one is missing."""
+"""The rows of a trial, as a live screen draws them while it runs and its result holds them at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,10 +13,7 @@ from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScor
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.record.tool_calls import tool_calls_text
-from bioeval_tui.report.loading import LoadedRun
-from bioeval_tui.report.statistics.estimates import Proportion, Sample, Tries, proportion
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
-from bioeval_tui.score import rubric_score
 
 Talks = dict[Condition, ConversationState | None]
 
@@ -108,11 +104,6 @@ def decided_in(checks: Sequence[AssertionChecked]) -> int | None:
     return max(changed, default=None)
 
 
-def answer_in(talk: ConversationState, turn: int | None) -> MessageState | None:
-    """Return the agent's message of a turn."""
-    return next((m for m in talk.messages if m.role == "assistant" and m.turn == turn), None)
-
-
 def slowest(talk: ConversationState) -> MessageState | None:
     """Return the agent's message that took longest."""
     timed = (m for m in talk.messages if m.role == "assistant" and m.latency_ms is not None)
@@ -168,17 +159,6 @@ def assertion_titles(
         for check in talk.latest_checks() if condition in (None, talk.key.condition) else ():
             found.setdefault(check.index, (check.title, check.weight))
     return dict(sorted(found.items()))
-
-
-def has_own_criteria(run: LoadedRun) -> bool:
-    """Return whether the job, or the job of a case, says that other things are right in each condition."""
-    jobs = [run.state.job, *(run.state.job_of(trial) for trial in run.trials if run.started.cases)]
-    listed = [
-        item for job in jobs for key in ("tasks", "assertions", "rubric") for item in job.get(key) or ()
-    ]
-    items = [item for item in listed if isinstance(item, dict)]
-    rules = [rule for item in items for rule in item.get("rules") or () if isinstance(rule, dict)]
-    return any(item.get("only") or item.get("withheldCriteria") for item in (*items, *rules))
 
 
 def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
@@ -252,126 +232,3 @@ def latency(state: RunState, condition: Condition, trial: int) -> LatencySummary
 def target_ms(state: RunState) -> float:
     """Return the job's target for the average response time in ms; 0 if it has none."""
     return job_number(state.job, "aspirationalAverage", 0.0)
-
-
-ALL_ITEMS = "all items"
-"""The tag of all items of a rubric: the rubric's own score, without timing and assertions."""
-
-
-def talks(
-    runs: Sequence[LoadedRun], condition: Condition | None = None
-) -> Iterator[tuple[LoadedRun, ConversationState]]:
-    """Yield the conversations of one condition, or of both, in the order of runs and trials."""
-    for run in runs:
-        yield from ((run, talk) for talk in run.talks if condition in (None, talk.key.condition))
-
-
-def conditions(runs: Sequence[LoadedRun]) -> list[Condition]:
-    """Return the conditions that any of the runs has, withheld before supplied."""
-    return [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
-
-
-def assertion_share(runs: Sequence[LoadedRun], condition: Condition, index: int) -> tuple[Proportion, int]:
-    """Return how often an assertion passed at the end, and in how many conversations it was not measured."""
-    finals = [
-        ((run.started.job_name, case_of(talk)), check.status)
-        for run, talk in talks(runs, condition)
-        if (check := talk.final_checks.get(index)) is not None
-    ]
-    known = [(where, status == "passed") for where, status in finals if status != "not_measured"]
-    return proportion(known, stopped=any(map(could_stop, runs))), len(finals) - len(known)
-
-
-def why_excluded(talk: ConversationState) -> str:
-    """Return why a conversation has no score, in one or two words: whose fault, cancelled, or not finished."""
-    if talk.ended is None or talk.score is None:
-        return "not finished"
-    if talk.score.score is not None:
-        return ""
-    if talk.fault not in (None, "none"):
-        return talk.fault
-    return "cancelled" if talk.ended.reason == "cancelled" else "not measured"
-
-
-def has_pair(run: LoadedRun, trial: int) -> bool:
-    """Return whether a trial's conditions differ: those of a case without facts, in a job with facts, do not."""
-    return not run.state.job.get("facts") or bool(run.state.job_of(trial).get("facts"))
-
-
-def score_sample(run: LoadedRun, talk: ConversationState | None) -> Sample | None:
-    """Return the composite of a conversation; None if it was not run."""
-    if talk is None:
-        return None
-    value = talk.score.score if talk.score else None
-    return Sample(run.started.job_name, value, why_excluded(talk), case_of(talk), stopped=could_stop(run))
-
-
-def could_stop(run: LoadedRun) -> bool:
-    """Return whether the run was to stop as soon as its results decided something (`--until-decided`)."""
-    return bool(run.started.options.get("until_decided"))
-
-
-def case_of(talk: ConversationState) -> str:
-    """Return the name of the conversation's case; empty if the job has no cases."""
-    return talk.case.name if talk.case is not None else ""
-
-
-def common_case(run: LoadedRun, talk: ConversationState) -> str:
-    """Return the unit on which agents are compared: the job, one of its cases, or a case of an imported set, whatever its file name."""
-    case = case_of(talk)
-    if not case or run.started.source is not None:
-        return case or run.started.job_name
-    return f"{run.started.job_name} {case}"
-
-
-def task_sample(run: LoadedRun, talk: ConversationState | None, number: int) -> Sample | None:
-    """Return a task's score in a conversation; None if it was not run, or if the task does not count in its condition.
-
-    A task of a conversation without a composite does not count either, even if it was judged (for example without the graph).
-    """
-    if talk is None or number not in task_titles(run.state, talk.key.trial, talk.key.condition):
-        return None
-    task, why = task_of(talk, number), why_excluded(talk)
-    if task is not None and task.measured and not why:
-        return Sample(run.started.job_name, task.score, case=case_of(talk), stopped=could_stop(run))
-    return Sample(run.started.job_name, None, why or "judge", case_of(talk))
-
-
-def condition_title(runs: Sequence[LoadedRun], condition: Condition) -> str:
-    """Return what all runs call a condition; `facts withheld` if their jobs name it differently."""
-    titles = {run.state.condition_title(condition) for run in runs}
-    return titles.pop() if len(titles) == 1 else f"facts {condition}"
-
-
-def tag_samples(runs: Sequence[LoadedRun], condition: Condition) -> dict[str, list[Sample]]:
-    """Return each conversation's scores over the items with each tag, by tag; `ALL_ITEMS` is first."""
-    found: dict[str, list[Sample]] = {}
-    for run, talk in talks(runs, condition):
-        judged = [] if why_excluded(talk) or talk.verdict is None else talk.verdict.tasks
-        items = [(item, {ALL_ITEMS, *item.tags}) for item in judged if item.points is not None]
-        for tag in {tag for _, tags in items for tag in tags}:
-            value = rubric_score([item for item, tags in items if tag in tags])
-            if value is not None:  # only what must not be done has this tag here
-                sample = Sample(run.started.job_name, value, case=case_of(talk), stopped=could_stop(run))
-                found.setdefault(tag, []).append(sample)
-    return dict(sorted(found.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
-
-
-def task_tries(runs: Sequence[LoadedRun], condition: Condition) -> list[Tries]:
-    """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials that count.
-
-    A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
-    """
-    counts: dict[tuple[str, str, str], dict[int, bool]] = {}
-    for number, (run, talk) in enumerate(talks(runs, condition)):
-        lost = bool(why_excluded(talk))
-        case = talk.case.words if talk.case is not None else ""
-        for place, title in task_titles(run.state, talk.key.trial, condition).items():
-            tries = counts.setdefault((run.started.job_name, case, title), {})
-            task = task_of(talk, place)
-            if task is not None and task.measured and not lost:
-                tries[number] = task.passed
-    return [
-        Tries(f"{case}: {title}" if case else title, passed, f"{job} {case}")
-        for (job, case, title), passed in counts.items()
-    ]

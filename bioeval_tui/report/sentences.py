@@ -7,9 +7,10 @@ nothing but grammar. A finding without a writer, or a writer without an example 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import singledispatch
-from typing import TYPE_CHECKING, NamedTuple
+from string import Formatter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
@@ -71,17 +72,54 @@ TEXTS: dict[type, str] = {
     of.NothingHeld: "no conversation was run",
     of.ConditionNotRun: "the job was not run with facts {0.condition}",
     of.ConversationsPart: "The conversations differ from here. Until now, they were the same, word for word.",
+    of.StillUnfinished: "The run has not ended: {0:scored} scored.",
+    of.WasCancelled: "The run was cancelled{0.detail:bracket} with {0:scored} scored, so it has no result.",
+    of.NothingScored: "{0.place:Conversation} nothing was scored, so the run has no result.",
+    of.AgentUnreached: "The agent could not be reached, so nothing was measured: {0.cause:short}.",
+    of.NoConversation: "No conversation took place, so nothing was measured: {0.cause:short}.",
+    of.NoScoreAnywhere: "No conversation has a score: {0.cause:short}.",
+    of.NoScoreThere: "{0.place:Conversation} the agent has no score: {0.cause:short}.",
+    of.UncleanStart: "{0.scores:Scores}; {0.why:short}, so the difference cannot be attributed to the facts.",
+    of.NoPairOfScores: "{0.scores:Scores}; no trial has both scores, so there is no difference.",
+    of.NoFactsInJob: "The job has no facts, so both conditions ask the same: {0.scores:scores}{0.trials:over}.",
+    of.NoFactGiven: "The user gave the agent no fact, so the facts cannot explain a difference: {0.scores:scores}{0.trials:over}.",
+    of.SameStart: "both conditions started from the same {0.shared:and}",
+    of.WasResumed: "the run was interrupted and resumed {0.times:time}",
+    of.NewerEvents: "events of a newer version are not shown: {0.kinds:comma}",
+    of.OneModelOnly: "One agent and model in {0.runs:run}: {0.scores:listed}; there is no other to compare it with.",
+    of.OneModelMeasured: "Only {0.model.name} could be measured ({0.model.score:number}), so no model can be called best.",
+    of.ModelsUnpaired: "No model can be called best: they were not run on the same jobs and trials ({0.models:models}).",
+    of.TooFewForBest: "No model can be called best: {0.few:few} to tell ({0.models:models}); {0.needed} would do.",
+    of.ModelsWithinChance: "No model can be called best: the differences cannot be distinguished from chance ({0.models:models}).",
+    of.TimesNotCompared: "timing is not compared: A ran {0.a:conversation} at a time with its agent, B {0.b}",
+    of.TrialsDiffer: "A has {0.a:trial}, B {0.b}: only trials with the same number are paired",
+    of.JudgeNotCalibrated: "judge not calibrated: no sample of its verdicts was reviewed",
+    of.ManyExcluded: "more than {0.most:share} of the conversations could not be used: {0.counted:counted}",
+    of.NoLongerHolds: "No longer true {0.side:side}: {0.title:title}.",
     of.AgentAsks: "The agent asks. This user knows no facts, so the agent has to go on without the answer.",
 }  # fmt: skip
-"""The findings whose words need no grammar; `{0.name}` is a field."""
+"""The findings whose words need little grammar: `{0.name}` is a field, and `{0.name:short}` a field as `_FORMS` writes it."""
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_NONE_BEST = "No model can be called best"
 
 
 def sentence(found: Finding) -> str:
     """Return a finding in words."""
     text = TEXTS.get(type(found))
-    return write(found) if text is None else text.format(found)
+    return write(found) if text is None else _TABLE.format(text, found)
+
+
+class _Table(Formatter):
+    """Writes the fields of a finding into its text."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Return a field in its form; a form without a name of its own is a noun, counted."""
+        if not format_spec:
+            return str(value)
+        form = _FORMS.get(format_spec)
+        return plural(value, format_spec) if form is None else form(value)
+
+
+_TABLE = _Table()
 
 
 @singledispatch
@@ -98,34 +136,8 @@ def write(found: object) -> str:
 
 
 @write.register
-def _(found: of.StillUnfinished) -> str:
-    return f"The run has not ended: {_share(found.scored, found.planned)} scored."
-
-
-@write.register
-def _(found: of.WasCancelled) -> str:
-    scored = _share(found.scored, found.planned)
-    return f"The run was cancelled{_bracket(found.detail)} with {scored} scored, so it has no result."
-
-
-@write.register
 def _(found: of.CouldNotStart) -> str:
     return f"The run could not be started: {_short(found.detail or 'no reason was recorded')}."
-
-
-@write.register
-def _(found: of.NothingScored) -> str:
-    return f"{upper_first(_conversation(found.place))} nothing was scored, so the run has no result."
-
-
-@write.register
-def _(found: of.AgentUnreached) -> str:
-    return f"The agent could not be reached, so nothing was measured: {_short(found.cause)}."
-
-
-@write.register
-def _(found: of.NoConversation) -> str:
-    return f"No conversation took place, so nothing was measured: {_short(found.cause)}."
 
 
 @write.register
@@ -145,16 +157,6 @@ def _(found: of.JudgeFailures) -> str:
         f"The judge failed {_places(failed.places, turns=False)} ({_short(failed.detail)}), so there is no score; "
         f"{kept} kept and can be judged again."
     )
-
-
-@write.register
-def _(found: of.NoScoreAnywhere) -> str:
-    return f"No conversation has a score: {_short(found.cause)}."
-
-
-@write.register
-def _(found: of.NoScoreThere) -> str:
-    return f"{upper_first(_conversation(found.place))} the agent has no score: {_short(found.cause)}."
 
 
 @write.register
@@ -184,29 +186,6 @@ def _(found: of.OneCondition) -> str:
     return (
         f"{says} over {used} trials (95 % interval {interval_words(found.interval)}, {found.interval.scope})."
     )
-
-
-@write.register
-def _(found: of.UncleanStart) -> str:
-    why = _short(found.why)
-    return f"{_scores_first(found.scores)}; {why}, so the difference cannot be attributed to the facts."
-
-
-@write.register
-def _(found: of.NoPairOfScores) -> str:
-    return f"{_scores_first(found.scores)}; no trial has both scores, so there is no difference."
-
-
-@write.register
-def _(found: of.NoFactsInJob) -> str:
-    scores = _scores(found.scores) + _over_all(found.trials)
-    return f"The job has no facts, so both conditions ask the same: {scores}."
-
-
-@write.register
-def _(found: of.NoFactGiven) -> str:
-    scores = _scores(found.scores) + _over_all(found.trials)
-    return f"The user gave the agent no fact, so the facts cannot explain a difference: {scores}."
 
 
 @write.register
@@ -291,11 +270,6 @@ def _condition(found: of.ConditionLead) -> str:
 
 
 @write.register
-def _(found: of.SameStart) -> str:
-    return f"both conditions started from the same {' and '.join(found.shared)}"
-
-
-@write.register
 def _(found: of.NoUplift) -> str:
     return f"{found.cleanness}: {found.why}{', so no uplift is shown' if found.missed else ''}"
 
@@ -326,39 +300,12 @@ def _(found: of.UserErred) -> str:
     return f"the simulated user erred in {found.conversations} of {plural(found.of, 'conversation')}: {kinds}{judged}"
 
 
-@write.register
-def _(found: of.WasResumed) -> str:
-    return f"the run was interrupted and resumed {plural(found.times, 'time')}"
-
-
-@write.register
-def _(found: of.NewerEvents) -> str:
-    return f"events of a newer version are not shown: {', '.join(found.kinds)}"
-
-
 def seen_in(where: Sequence[str], text: str) -> str:
     """Return a warning with the conversation that it is about, or in how many it was seen."""
     return f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {text}"
 
 
 # Which model is best
-
-
-@write.register
-def _(found: of.OneModelOnly) -> str:
-    runs = plural(found.runs, "run")
-    return f"One agent and model in {runs}: {_listed(found.scores)}; there is no other to compare it with."
-
-
-@write.register
-def _(found: of.OneModelMeasured) -> str:
-    model = found.model
-    return f"Only {model.name} could be measured ({number(model.score)}), so no model can be called best."
-
-
-@write.register
-def _(found: of.ModelsUnpaired) -> str:
-    return f"{_NONE_BEST}: they were not run on the same jobs and trials ({_models(found.models)})."
 
 
 @write.register
@@ -373,19 +320,7 @@ def _(found: of.ModelsTied) -> str:
     all_tied = len(found.tied) == len(found.models)
     scores = number(found.models[0].score) if all_tied else _models(found.models)
     few = f"; {_too_few(found.few)} to tell more" if found.few else ""
-    return f"{_NONE_BEST}: {' and '.join(found.tied)} score the same ({scores}){few}."
-
-
-@write.register
-def _(found: of.TooFewForBest) -> str:
-    few = _too_few(found.few)
-    return f"{_NONE_BEST}: {few} to tell ({_models(found.models)}); {found.needed} would do."
-
-
-@write.register
-def _(found: of.ModelsWithinChance) -> str:
-    models = _models(found.models)
-    return f"{_NONE_BEST}: the differences cannot be distinguished from chance ({models})."
+    return f"No model can be called best: {' and '.join(found.tied)} score the same ({scores}){few}."
 
 
 # Submissions
@@ -524,11 +459,6 @@ def _(found: of.OpenDifference) -> str:
 
 
 @write.register
-def _(found: of.TimesNotCompared) -> str:
-    return f"timing is not compared: A ran {plural(found.a, 'conversation')} at a time with its agent, B {found.b}"
-
-
-@write.register
 def _(found: of.JobsDiffer) -> str:
     listed = [f"{path}: A {a}, B {b}" for path, a, b in found.changed]
     listed += [f"and {found.more} more"] if found.more else []
@@ -549,11 +479,6 @@ def _(found: of.TimingLeftOut) -> str:
 
 
 @write.register
-def _(found: of.TrialsDiffer) -> str:
-    return f"A has {plural(found.a, 'trial')}, B {found.b}: only trials with the same number are paired"
-
-
-@write.register
 def _(found: of.PeopleWouldSay) -> str:
     where = f"{found.title}: " if found.title else ""
     if found.estimate is None or found.interval is None:
@@ -561,11 +486,6 @@ def _(found: of.PeopleWouldSay) -> str:
     span = f"[{number(found.interval.low)}, {number(found.interval.high)}]"
     of_all = f"{found.reviews} of {found.verdicts:,} verdicts reviewed"
     return f"{where}tasks: people would say {number(found.estimate)} {span} ({of_all}; the judge said {number(found.judge)})"
-
-
-@write.register
-def _(_found: of.JudgeNotCalibrated) -> str:
-    return "judge not calibrated: no sample of its verdicts was reviewed"
 
 
 @write.register
@@ -610,11 +530,6 @@ def _(found: of.VerdictsReplaced) -> str:
 
 
 # The gate, the stop rule, ranks and plans
-
-
-@write.register
-def _(found: of.ManyExcluded) -> str:
-    return f"more than {share(found.most)} of the conversations could not be used: {counted_words(found.counted)}"
 
 
 @write.register
@@ -757,11 +672,6 @@ def _knows(found: of.Beginning) -> str:
     if found.withheld:
         return "the user knows no facts, and cannot answer when the agent asks"
     return f"the same user again, who now knows {plural(found.facts, 'fact')} and shares them when asked"
-
-
-@write.register
-def _(found: of.NoLongerHolds) -> str:
-    return f"No longer true {in_side(found.side)}: {_title(found.title)}."
 
 
 @write.register
@@ -1126,3 +1036,25 @@ def _title(title: str) -> str:
 
 def _short(text: str, width: int = LONGEST_DETAIL) -> str:
     return shorten(clean_line(text), width).rstrip(".")
+
+
+_FORMS: dict[str, Callable[[Any], str]] = {
+    "and": " and ".join,
+    "bracket": _bracket,
+    "comma": ", ".join,
+    "Conversation": lambda place: upper_first(_conversation(place)),
+    "counted": counted_words,
+    "few": _too_few,
+    "listed": _listed,
+    "models": _models,
+    "number": number,
+    "over": _over_all,
+    "scored": lambda found: _share(found.scored, found.planned),
+    "scores": _scores,
+    "Scores": _scores_first,
+    "share": share,
+    "short": _short,
+    "side": in_side,
+    "title": _title,
+}
+"""How the texts of `TEXTS` write a field."""

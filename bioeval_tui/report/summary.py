@@ -1,16 +1,20 @@
-"""Summary of one agent's runs: by condition, never pooled; the uplift is paired by trial."""
+"""The summary of one agent's runs, by condition, never pooled, with the uplift paired by trial; and the ranks of several."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import partial
+from typing import TYPE_CHECKING
 
+from typing_extensions import TypedDict
+
+from bioeval_tui import units
 from bioeval_tui.evaluation.guards.ledger import asks_for_anything
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
-from bioeval_tui.report import rows
 from bioeval_tui.report.costs import Spent, spent
-from bioeval_tui.report.loading import LoadedRun
+from bioeval_tui.report.findings import RanksBasis
+from bioeval_tui.report.sentences import rank_words, sentence
 from bioeval_tui.report.statistics.differences import Difference, corrected, difference, differences
 from bioeval_tui.report.statistics.estimates import (
     Estimate,
@@ -24,7 +28,15 @@ from bioeval_tui.report.statistics.estimates import (
     proportion,
 )
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
+from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
+from bioeval_tui.score import rubric_score
 
+if TYPE_CHECKING:
+    from bioeval_tui.report.result import ConversationResult, RunResult
+
+
+ALL_ITEMS = "all items"
+"""The tag of all items of a rubric: the rubric's own score, without timing and assertions."""
 NO_PAIR = "without facts to withhold"
 """Why a case has no difference between the conditions."""
 
@@ -107,7 +119,7 @@ class Summary:
     """The runs of one agent and model. The uplift is None unless a run has both conditions."""
 
     label: str
-    runs: tuple[LoadedRun, ...]
+    runs: tuple[RunResult, ...]
     conditions: tuple[ConditionSummary, ...]
     uplift: Difference | None
     task_uplifts: tuple[TaskUplift, ...]
@@ -119,28 +131,25 @@ class Summary:
         return next((found for found in self.conditions if found.condition == condition), None)
 
 
-Run = TypeVar("Run", bound=LoadedRun)
-
-
-def groups(runs: Sequence[Run]) -> list[tuple[Run, ...]]:
+def groups(runs: Sequence[RunResult]) -> list[tuple[RunResult, ...]]:
     """Split runs by what must not be pooled: agent, model (as the server names it, if it does), and whether it was a
     rehearsal."""
-    found: dict[tuple[str, str, bool, str], list[Run]] = {}
+    found: dict[tuple[str, str, bool, str], list[RunResult]] = {}
     for run in runs:
         started = run.started
         # Two imported files without an agent's name may be from different agents.
         own = started.run_id if _is_nameless(run) else ""
-        model = run.state.served_model or started.model or ""
+        model = run.brief.served_model or started.model or ""
         found.setdefault((started.agent, model, started.rehearsal, own), []).append(run)
     return [tuple(group) for group in found.values()]
 
 
-def _is_nameless(run: LoadedRun) -> bool:
+def _is_nameless(run: RunResult) -> bool:
     started = run.started
     return started.source is not None and started.agent == "unknown" and not started.model
 
 
-def summarise_runs(runs: Sequence[LoadedRun]) -> list[Summary]:
+def summarise_runs(runs: Sequence[RunResult]) -> list[Summary]:
     """Return one summary for each agent and model among the runs."""
     found = [_summary(group) for group in groups(runs)]
     labels = [summary.label for summary in found]
@@ -153,18 +162,18 @@ def summarise_runs(runs: Sequence[LoadedRun]) -> list[Summary]:
     ]
 
 
-def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
+def _summary(runs: tuple[RunResult, ...]) -> Summary:
     first = runs[0].started
     asked = " and ".join(dict.fromkeys(run.started.model for run in runs if run.started.model))
-    served = runs[0].state.served_model
+    served = runs[0].brief.served_model
     # A rehearsal requests a model that is not used, so naming it would mislead.
     model = asked_and_served(asked, [served]) if served else None if first.rehearsal else first.model
     agent = first.job_name if _is_nameless(runs[0]) else first.agent
     label = " · ".join(part for part in (agent, model) if part)
-    held = rows.conditions(runs)
+    held = conditions_of(runs)
     conditions = tuple(_condition(runs, name) for name in held)
     cost = spent(runs)
-    paired = [run for run in runs if run.state.only_condition is None]
+    paired = [run for run in runs if run.only_condition is None]
     if not paired:
         return Summary(label, runs, conditions, None, (), cost)
     pairs = [pair for run in paired for pair in _score_pairs(run)]
@@ -172,20 +181,17 @@ def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     return Summary(label, runs, conditions, difference(differences(pairs)), uplifts, cost)
 
 
-def _condition(runs: tuple[LoadedRun, ...], condition: Condition) -> ConditionSummary:
-    held = list(rows.talks(runs, condition))
-    scores = [sample for run, talk in held if (sample := rows.score_sample(run, talk)) is not None]
-    answers = [m for _, talk in held for m in talk.messages if m.role == "assistant"]
-    tries = tuple(rows.task_tries(runs, condition))
+def _condition(runs: tuple[RunResult, ...], condition: Condition) -> ConditionSummary:
+    talks = [talk for run in runs for talk in run.conversations_in(condition)]
+    answers = [message for talk in talks for message in talk.answers]
+    tries = tuple(task_tries(runs, condition))
     return ConditionSummary(
         condition=condition,
-        title=rows.condition_title(runs, condition),
-        score=estimate(scores),
+        title=condition_title(runs, condition),
+        score=estimate([talk.sample for talk in talks]),
         tasks=tuple(_tasks(runs, condition)),
         assertions=tuple(_assertions(runs, condition)),
-        tags=tuple(
-            TagSummary(tag, estimate(found)) for tag, found in rows.tag_samples(runs, condition).items()
-        ),
+        tags=tuple(TagSummary(tag, estimate(found)) for tag, found in tag_samples(runs, condition).items()),
         tries=tries,
         pass_k=pass_series(tries),
         asking=asking(runs, condition),
@@ -194,99 +200,238 @@ def _condition(runs: tuple[LoadedRun, ...], condition: Condition) -> ConditionSu
             [m.first_token_ms for m in answers if m.first_token_ms is not None],
             [run.started.concurrency for run in runs],
         ),
-        failures=sum(talk.failures for _, talk in held),
+        failures=sum(talk.failures for talk in talks),
         spent=spent(runs, condition),
     )
 
 
-def asking(runs: Sequence[LoadedRun], condition: Condition) -> Asking | None:
+def asking(runs: Sequence[RunResult], condition: Condition) -> Asking | None:
     """Return how often the agent asked and what it obtained; None without facts, and of imported conversations."""
-    held = [(run, talk) for run, talk in rows.talks(runs, condition) if run.started.source is None]
-    facts = sum(len(run.state.job_of(talk.key.trial).get("facts") or ()) for run, talk in held)
+    talks = [talk for run in runs if run.started.source is None for talk in run.conversations_in(condition)]
+    facts = sum(len(talk.job.get("facts") or ()) for talk in talks)
     if not facts:
         return None
-    answers = [message.text for _, talk in held for message in talk.messages if message.role == "assistant"]
-    obtained = sum(fact.asked for _, talk in held for fact in talk.facts)
-    return Asking(len(held), sum(map(asks_for_anything, answers)), obtained, facts)
+    questions = sum(asks_for_anything(answer.text) for talk in talks for answer in talk.answers)
+    obtained = sum(fact.asked for talk in talks for fact in talk.facts)
+    return Asking(len(talks), questions, obtained, facts)
 
 
-def by_job(runs: Sequence[Run]) -> dict[str, list[Run]]:
+def by_job(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
     """Return the runs by the name of their job."""
     return grouped((run.started.job_name, run) for run in runs)
 
 
-def _tasks(runs: Sequence[LoadedRun], condition: Condition) -> list[TaskSummary]:
+def conditions_of(runs: Sequence[RunResult]) -> list[Condition]:
+    """Return the conditions that any of the runs has, withheld before supplied."""
+    return [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
+
+
+def condition_title(runs: Sequence[RunResult], condition: Condition) -> str:
+    """Return what all runs call a condition; `facts withheld` if their jobs name it differently."""
+    titles = {run.condition_title(condition) for run in runs}
+    return titles.pop() if len(titles) == 1 else f"facts {condition}"
+
+
+def assertion_share(runs: Sequence[RunResult], condition: Condition, index: int) -> tuple[Proportion, int]:
+    """Return how often an assertion passed at the end, and in how many conversations it was not measured."""
+    finals = [
+        (talk.sample, check.status)
+        for run in runs
+        for talk in run.conversations_in(condition)
+        if (check := talk.final_checks.get(index)) is not None
+    ]
+    known = [((of.job, of.case), status == "passed") for of, status in finals if status != "not_measured"]
+    return proportion(known, stopped=any(run.could_stop for run in runs)), len(finals) - len(known)
+
+
+def tag_samples(runs: Sequence[RunResult], condition: Condition) -> dict[str, list[Sample]]:
+    """Return each conversation's scores over the items with each tag, by tag; `ALL_ITEMS` is first."""
+    found: dict[str, list[Sample]] = {}
+    for talk in (talk for run in runs for talk in run.conversations_in(condition) if not talk.excluded):
+        items = [(item, {ALL_ITEMS, *item.tags}) for item in talk.tasks if item.points is not None]
+        for tag in {tag for _, tags in items for tag in tags}:
+            value = rubric_score([item for item, tags in items if tag in tags])
+            if value is not None:  # only what must not be done has this tag here
+                found.setdefault(tag, []).append(replace(talk.sample, value=value))
+    return dict(sorted(found.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
+
+
+def task_tries(runs: Sequence[RunResult], condition: Condition) -> list[Tries]:
+    """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials that count.
+
+    A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
+    """
+    counts: dict[tuple[str, str, str], dict[int, bool]] = {}
+    held = ((run, talk) for run in runs for talk in run.conversations_in(condition))
+    for number, (run, talk) in enumerate(held):
+        case = talk.case.words if talk.case is not None else ""
+        for place, title in run.task_titles(condition, talk.trial).items():
+            tries = counts.setdefault((run.started.job_name, case, title), {})
+            task = talk.task(place)
+            if task is not None and task.measured and not talk.excluded:
+                tries[number] = task.passed
+    return [
+        Tries(f"{case}: {title}" if case else title, passed, f"{job} {case}")
+        for (job, case, title), passed in counts.items()
+    ]
+
+
+def _tasks(runs: Sequence[RunResult], condition: Condition) -> list[TaskSummary]:
     found = []
     for job, same in by_job(runs).items():
-        for number, title in rows.task_titles(same[-1].state, condition=condition).items():
-            scored: list[Sample] = []
-            passed: list[tuple[str, bool]] = []
-            for run, talk in rows.talks(same, condition):
-                sample = rows.task_sample(run, talk, number)
-                task = rows.task_of(talk, number)
-                if sample is not None:
-                    scored.append(sample)
-                if task is not None and task.measured:
-                    passed.append((rows.case_of(talk), task.passed))
-            found.append(
-                TaskSummary(
-                    job,
-                    number,
-                    title,
-                    estimate(scored),
-                    proportion(passed, stopped=any(map(rows.could_stop, same))),
-                )
-            )
+        talks = [talk for run in same for talk in run.conversations_in(condition)]
+        stopped = any(run.could_stop for run in same)
+        for number, title in same[-1].task_titles(condition).items():
+            scored = [sample for talk in talks if (sample := talk.task_sample(number)) is not None]
+            passed = [
+                (talk.sample.case, task.passed)
+                for talk in talks
+                if (task := talk.task(number)) is not None and task.measured
+            ]
+            share = proportion(passed, stopped=stopped)
+            found.append(TaskSummary(job, number, title, estimate(scored), share))
     return found
 
 
-def _assertions(runs: Sequence[LoadedRun], condition: Condition) -> list[AssertionSummary]:
+def _assertions(runs: Sequence[RunResult], condition: Condition) -> list[AssertionSummary]:
     found = []
     for job, same in by_job(runs).items():
-        for index, (title, weight) in rows.assertion_titles(same[-1].state, condition=condition).items():
-            share, unknown = rows.assertion_share(same, condition, index)
+        for index, (title, weight) in same[-1].assertion_titles(condition).items():
+            share, unknown = assertion_share(same, condition, index)
             found.append(AssertionSummary(job, index, title, weight, share, unknown))
     return found
 
 
-def _score_pairs(run: LoadedRun) -> list[tuple[Sample | None, Sample | None]]:
-    return [
-        _pair(run, trial, *(rows.score_sample(run, run.state.conversation(c, trial)) for c in CONDITIONS))
-        for trial in run.trials
-    ]
+def _score_pairs(run: RunResult) -> list[tuple[Sample | None, Sample | None]]:
+    return [_pair(run, trial, lambda talk: talk.sample) for trial in run.trials]
 
 
-def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
+def _task_uplifts(runs: Sequence[RunResult]) -> list[TaskUplift]:
     found: dict[tuple[str, int, str], Difference] = {}
     for job, same in by_job(runs).items():
-        in_both = [rows.task_titles(same[-1].state, condition=name) for name in CONDITIONS]
-        for number, title in in_both[0].items():
-            if number not in in_both[1]:
-                continue
-            pairs = [
-                _pair(
-                    run,
-                    trial,
-                    *(rows.task_sample(run, run.state.conversation(c, trial), number) for c in CONDITIONS),
-                )
-                for run in same
-                for trial in run.trials
-            ]
-            found[job, number, title] = difference(differences(pairs))
+        withheld, supplied = (same[-1].task_titles(name) for name in CONDITIONS)
+        for number, title in withheld.items():
+            if number in supplied:
+                scores = partial(_task_sample, number=number)
+                pairs = [_pair(run, trial, scores) for run in same for trial in run.trials]
+                found[job, number, title] = difference(differences(pairs))
     return [TaskUplift(job, title, one) for (job, _, title), one in corrected(found).items()]
 
 
-def _pair(
-    run: LoadedRun, trial: int, withheld: Sample | None, supplied: Sample | None
-) -> tuple[Sample | None, Sample | None]:
-    """A run that is not known to be clean has no uplift, because its second condition may have inherited state from the first.
+def _task_sample(talk: ConversationResult, number: int) -> Sample | None:
+    return talk.task_sample(number)
 
+
+def _pair(
+    run: RunResult, trial: int, sample_of: Callable[[ConversationResult], Sample | None]
+) -> tuple[Sample | None, Sample | None]:
+    """Return both conditions' samples of a trial, or why they have no difference.
+
+    A run that is not known to be clean has none, because its second condition may have inherited state from the first.
     Nor has a case without facts, whose conditions are the same.
     """
-    if not run.state.clean:
-        left_out = Sample(run.started.job_name, None, run.state.cleanness)
-    elif not rows.has_pair(run, trial):
+    if not run.clean:
+        left_out = Sample(run.started.job_name, None, run.cleanness)
+    elif not run.has_pair(trial):
         left_out = Sample(run.started.job_name, None, NO_PAIR)
     else:
-        return withheld, supplied
+        withheld, supplied = (run.conversation(name, trial) for name in CONDITIONS)
+        return sample_of(withheld) if withheld else None, sample_of(supplied) if supplied else None
     return left_out, left_out
+
+
+# Ranks of several agents
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionRanking:
+    """The agents in one condition, the best mean first, compared on jobs or on cases."""
+
+    condition: Condition
+    title: str
+    """What the jobs call it, else `facts withheld`."""
+    ranking: AgentRanking
+
+    @property
+    def note(self) -> str:
+        """The basis of the ranks, in one sentence."""
+        return sentence(RanksBasis(self.ranking.cases, self.ranking.left_out, FEWEST_CASES))
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Agent, mean over the common cases, and its ranks as text."""
+        return [
+            (one.name, units.number(one.mean if self.ranking.cases else None), rank_words(one))
+            for one in self.ranking.ranks
+        ]
+
+    def of(self, name: str) -> AgentRank:
+        """Return an agent's rank."""
+        return next(one for one in self.ranking.ranks if one.name == name)
+
+
+def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
+    """Return the ranks of the agents in each condition that all of them ran; none for a single agent."""
+    if len(summaries) < 2:
+        return []
+    runs = [run for summary in summaries for run in summary.runs]
+    return [
+        ConditionRanking(
+            condition,
+            condition_title(runs, condition),
+            rank({summary.label: _scores(summary, condition) for summary in summaries}),
+        )
+        for condition in CONDITIONS
+        if all(summary.of(condition) is not None for summary in summaries)
+    ]
+
+
+def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for talk in (talk for run in summary.runs for talk in run.conversations_in(condition)):
+        if talk.score is not None:
+            found.setdefault(talk.common_case, []).append(talk.score)
+    return found
+
+
+class PrintedRank(TypedDict):
+    """One agent's place, and the best and worst that it may have."""
+
+    agent: str
+    mean: float | None
+    place: int
+    best: int
+    worst: int
+
+
+class PrintedRanking(TypedDict):
+    """The agents in one condition, the best mean first."""
+
+    condition: Condition
+    cases: int
+    left_out: int
+    note: str
+    agents: list[PrintedRank]
+
+
+def ranking_dicts(found: Sequence[ConditionRanking]) -> list[PrintedRanking]:
+    """Return rankings for JSON."""
+    return [
+        {
+            "condition": one.condition,
+            "cases": one.ranking.cases,
+            "left_out": one.ranking.left_out,
+            "note": one.note,
+            "agents": [
+                {
+                    "agent": each.name,
+                    "mean": each.mean,
+                    "place": each.place,
+                    "best": each.best,
+                    "worst": each.worst,
+                }
+                for each in one.ranking.ranks
+            ],
+        }
+        for one in found
+    ]

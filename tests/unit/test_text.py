@@ -7,8 +7,7 @@ import io
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bioeval_tui.text import as_cell, clean, clean_line, clean_value, is_large, shorten, without_secret
 

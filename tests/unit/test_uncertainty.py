@@ -7,8 +7,7 @@ from math import inf
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bioeval_tui.uncertainty import CHANGE, UNIT, joined, mean_of, share_interval
 from tests.simulations import corners

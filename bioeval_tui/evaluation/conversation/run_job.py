@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bioeval_tui import __version__
-from bioeval_tui import score as composite
+from bioeval_tui import __version__, score as composite
 from bioeval_tui.errors import NotMeasuredError, exhausted
 from bioeval_tui.evaluation.conversation import scoring
 from bioeval_tui.evaluation.conversation.attempts import paid, unused, with_retries

@@ -16,6 +16,7 @@ from bioeval_tui.evaluation.engine.intents import HOW_IS_IT, NO_ANSWER, send_int
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.record.live import is_live, read_live
+from bioeval_tui.record.names import TurnMark
 from bioeval_tui.record.reading import follow, read_recording
 from bioeval_tui.record.replay import (
     Player,
@@ -26,7 +27,6 @@ from bioeval_tui.record.replay import (
     replay_times,
     turn_ends,
 )
-from bioeval_tui.record.turn_mark import TurnMark
 from bioeval_tui.text import clean_line
 
 QUIET_S = 2.0

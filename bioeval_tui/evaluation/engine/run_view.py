@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from bioeval_tui.record.turn_mark import TurnMark
+from bioeval_tui.record.names import TurnMark
 
 if TYPE_CHECKING:  # the first paint waits for no event model
     from bioeval_tui.record.events import RunEvent

@@ -20,8 +20,7 @@ from bioeval_tui.record.cases import with_tasks_of
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import clean_line, clean_value
-from bioeval_tui.yaml_positions import Path as FieldPath
-from bioeval_tui.yaml_positions import Place, YamlDocument, read_yaml, show_path
+from bioeval_tui.yaml_positions import Path as FieldPath, Place, YamlDocument, read_yaml, show_path
 
 MAX_BYTES = 2_000_000
 MAX_PROBLEMS = 500

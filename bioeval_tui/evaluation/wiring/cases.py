@@ -29,8 +29,7 @@ from bioeval_tui.evaluation.job.loading import LoadedJob, field_path, job_from_d
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob
 from bioeval_tui.record.events import JobCase
 from bioeval_tui.text import clean_line, clean_value, plural
-from bioeval_tui.yaml_positions import Path as FieldPath
-from bioeval_tui.yaml_positions import show_path
+from bioeval_tui.yaml_positions import Path as FieldPath, show_path
 
 MAX_BYTES = 256 << 20
 MAX_LINE = 4 << 20

@@ -28,8 +28,7 @@ from bioeval_tui.evaluation.models.templates import Sandbox
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, CaseJob, Cases
 from bioeval_tui.patterns import pattern_problem
 from bioeval_tui.text import clean_line, clean_value, shorten
-from bioeval_tui.yaml_positions import Path as FieldPath
-from bioeval_tui.yaml_positions import YamlDocument, read_yaml, show_path
+from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 
 
 class JobSource:

@@ -18,8 +18,7 @@ from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, to_text
 from bioeval_tui.grade.paths import why_not_followed
 from bioeval_tui.grade.task_report import TaskReport, Uncertainty
-from bioeval_tui.grade.tasks.registry import Registry
-from bioeval_tui.grade.tasks.registry import registry as DEFAULT_REGISTRY
+from bioeval_tui.grade.tasks.registry import Registry, registry as DEFAULT_REGISTRY
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.grade import TaskGrading

@@ -11,14 +11,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui import __version__
-from bioeval_tui import score as composite
+from bioeval_tui import __version__, score as composite
 from bioeval_tui.errors import InputError, RecordingError
 from bioeval_tui.peer_limits import MAX_LINE
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, ScorePart
 from bioeval_tui.record.importing.conversations import Header, ToldConversation, ToldMessage
-from bioeval_tui.record.importing.formats import ImportFormat
+from bioeval_tui.record.importing.looking import ImportFormat
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.reading import CHUNK
 from bioeval_tui.text import clean, clean_line, clean_value, compact_json, plural

@@ -25,8 +25,7 @@ from bioeval_tui.files import write_new
 from bioeval_tui.patterns import find_all, pattern_problem, search
 from bioeval_tui.settings import private_dir
 from bioeval_tui.text import clean_line
-from bioeval_tui.yaml_positions import Path as FieldPath
-from bioeval_tui.yaml_positions import YamlDocument, read_yaml
+from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml
 
 
 class Folded(NamedTuple):

@@ -11,8 +11,8 @@ from rich.text import Text
 from bioeval_tui import units
 from bioeval_tui.report import words
 from bioeval_tui.report.comparison import Comparison, ConditionComparison
-from bioeval_tui.report.rankings import ConditionRanking
 from bioeval_tui.report.statistics.estimates import Proportion
+from bioeval_tui.report.summary import ConditionRanking
 from bioeval_tui.text import shorten
 from bioeval_tui.units import signed
 

@@ -292,9 +292,11 @@ def print_judged_again(result: RunResult, console: Console) -> None:
             when = f"{row.at[:16].replace('T', ' ')} {row.author}" if row.at else "as recorded"
             counts = " (counts)" if row.counts else ""
             table.add_column(Text(f"{when}{counts}\n{row.judge}\n{row.prompt_words}"), justify="right")
-        titles = {task.task: task.title for row in again.rows for task in row.tasks}
+        titles = {task.task: task.title for row in again.rows for task in row.verdict.tasks}
         for task, title in titles.items():
-            found = [next((each for each in row.tasks if each.task == task), None) for row in again.rows]
+            found = [
+                next((each for each in row.verdict.tasks if each.task == task), None) for row in again.rows
+            ]
             cells = (DASH if each is None else verdict(each) for each in found)
             table.add_row(Text(shorten(f"{task} {title}", 60)), *map(Text, cells))
         scores = (Text(number(row.score), style="bold") for row in again.rows)

@@ -26,7 +26,6 @@ from bioeval_tui.report import words
 from bioeval_tui.report.formats import charts
 from bioeval_tui.report.formats.registry import TARGET, Asked
 from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
-from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.result import ConversationResult, MessageResult, RunResult, load_run, title_of
 from bioeval_tui.report.sentences import (
     PARTS,
@@ -35,7 +34,7 @@ from bioeval_tui.report.sentences import (
     difference_words,
     spread_words,
 )
-from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.summary import rankings, summarise_runs
 from bioeval_tui.text import upper_first
 
 

@@ -17,13 +17,20 @@ from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.document import RunDocument, run_document
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, PrintedGate
-from bioeval_tui.report.rankings import PrintedRanking, ranking_dicts, rankings
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import difference_words, spread_words
 from bioeval_tui.report.statistics.differences import Difference, Verdict
 from bioeval_tui.report.statistics.estimates import Estimate, Proportion
 from bioeval_tui.report.statistics.latency import LatencySummary
-from bioeval_tui.report.summary import Asking, ConditionSummary, Summary, summarise_runs
+from bioeval_tui.report.summary import (
+    Asking,
+    ConditionSummary,
+    PrintedRanking,
+    Summary,
+    ranking_dicts,
+    rankings,
+    summarise_runs,
+)
 from bioeval_tui.uncertainty import Interval
 
 VERSION = 1

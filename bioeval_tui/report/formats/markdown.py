@@ -16,10 +16,9 @@ from bioeval_tui.report import words
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.message_blocks import MessageBlock, StyledText, message_blocks
-from bioeval_tui.report.rankings import ConditionRanking, rankings
 from bioeval_tui.report.result import RunResult, TrialResult, title_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words
-from bioeval_tui.report.summary import Summary, summarise_runs
+from bioeval_tui.report.summary import ConditionRanking, Summary, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines, tag_lines
 from bioeval_tui.text import upper_first
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.report.statistics.ranks import FEWEST_CASES
-from bioeval_tui.report.statistics.ranks import rank as ranking_of
+from bioeval_tui.report.statistics.ranks import FEWEST_CASES, rank as ranking_of
 from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.bars_view import spark

@@ -25,6 +25,7 @@ from bioeval_tui.record.overlay import Overlay, append_reviews, in_force, read_o
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.report.correction import last_draw, progress
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
 from bioeval_tui.report.rows import criteria_words
 from bioeval_tui.report.words import reason_of
@@ -155,7 +156,7 @@ def _drawn(items: Sequence[ReviewItem], paths: Sequence[Path], source: ReviewSou
         if (draw := last_draw(path)) is not None
         for each in draw.items
     }
-    words = progress(paths)
+    words = progress([load_run(path) for path in paths])
     found = [
         (places[item.id.place, item.id.key, item.id.task], replace(item, sample=words))
         for item in items

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,10 +13,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from bioeval_tui.errors import StorageError
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunRequest, spec_of
+from bioeval_tui.files import write_whole
 from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.record.masking.current import masked
-from bioeval_tui.tui.data.preferences import Preferences
+from bioeval_tui.settings import private_dir
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
         ReviewItem,
         ReviewSource,
     )
+
 
 Made = TypeVar("Made")
 
@@ -435,3 +440,47 @@ def sample_list() -> list[tuple[str, Path | None]]:
 
     found = read_submissions(sample_submissions() / "submissions.jsonl").submissions
     return [(item.task_id, Path(item.path) if item.path else None) for item in found[:SAMPLES_SHOWN]]
+
+
+# Preferences
+
+FILE = "preferences.json"
+MAX_BYTES = 1_000_000
+
+
+class Preferences:
+    """Values by name. If the file is missing, damaged or read-only, values last only for the session."""
+
+    def __init__(self, data_dir: Path, *, writes: bool = True) -> None:
+        """Without `writes`, changes last only for the session."""
+        self._writes = writes
+        self._path = data_dir / FILE
+        self._lock = threading.Lock()
+        self.values: dict[str, Any] = self._read()
+
+    def keep(self, name: str, value: Any) -> None:
+        """Save a JSON-like value; None deletes it. Values that another process wrote are kept."""
+        with self._lock:
+            known = self._read()
+            for values in (known, self.values):
+                values.pop(name, None)
+                if value is not None:
+                    values[name] = value
+            if not self._writes:
+                return
+            with contextlib.suppress(OSError, StorageError, TypeError, ValueError):
+                self._write(known)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            if self._path.stat().st_size > MAX_BYTES:
+                return {}
+            found = json.loads(self._path.read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _write(self, values: dict[str, Any]) -> None:
+        text = json.dumps(values, ensure_ascii=False, indent=1)
+        private_dir(self._path.parent)
+        write_whole(self._path, text, mode=0o600)

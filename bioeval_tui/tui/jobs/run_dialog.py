@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.report.advice import expected_interval
+from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.run_summary import preview
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural
@@ -27,7 +27,7 @@ from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.spec import RunRequest
-    from bioeval_tui.report.previews import RunPreview
+    from bioeval_tui.report.gains import RunPreview
 
 
 SIGNS = {"works": Cell("✓", "good"), "absent": Cell("!", "warn"), "broken": Cell("✗", "bad")}

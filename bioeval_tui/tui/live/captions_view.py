@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bioeval_tui.report import findings as of
-from bioeval_tui.report import rows
-from bioeval_tui.report.conclusion import conclude
+from bioeval_tui.report import findings as of, rows
+from bioeval_tui.report.result import result_of
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.tui.shared.cells_view import Cell
 
@@ -44,7 +43,8 @@ def introduction(*, local_model: bool = False) -> list[Cell]:
 def caption(state: RunState, trial: int) -> str:
     """Return what the newest event's conversation brings; empty if its newest turn brings nothing new."""
     if state.ended is not None:
-        return conclude(state).sentence
+        result = result_of(state)
+        return result.conclusion.sentence if result else ""
     conversation = state.conversations.get(state.newest) if state.newest else None
     if conversation is None:
         return ""

@@ -20,8 +20,7 @@ from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import conditions
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.bars_view import Bar
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.cells_view import uplift as uplift_cell
+from bioeval_tui.tui.shared.cells_view import Cell, uplift as uplift_cell
 from bioeval_tui.tui.shared.rows_widget import RowList, RowPainter
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
 from bioeval_tui.units import latency_short

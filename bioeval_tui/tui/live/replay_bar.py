@@ -14,7 +14,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from bioeval_tui.record.turn_mark import TurnMark
+from bioeval_tui.record.names import TurnMark
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined
 from bioeval_tui.tui.shared.dialogs import Dialog

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui.report import rows as report_rows
-from bioeval_tui.report import words
+from bioeval_tui.report import rows as report_rows, words
 from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.report.sentences import NEEDS_BOTH, interval_words
 from bioeval_tui.text import plural, shorten
@@ -379,8 +378,8 @@ def _time_row(result: RunResult, both: Both) -> Row:
         first = times.first_token_ms
         token = "" if first is None else f", median first token {latency(first)}"
         details[condition] = [Cell(f"{said}{token}; target {latency(target)} on average")]
-        if held.slowest is not None:
-            evidence[condition] = CardEvidence(condition, held.slowest, None, "latency")
+        if held.slowest_answer is not None:
+            evidence[condition] = CardEvidence(condition, held.slowest_answer.message, None, "latency")
     return Row("  ", Cell("average answer", "quiet"), cells, details=details, evidence=evidence)
 
 

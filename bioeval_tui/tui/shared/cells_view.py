@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from bioeval_tui.units import number
-from bioeval_tui.units import signed as signed
+from bioeval_tui.units import number, signed as signed
 
 Tone = Literal[
     "plain",

@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bioeval_tui.cli import grade, ledger, medals
-from bioeval_tui.cli import tasks as task_commands
+from bioeval_tui.cli import grade, ledger, medals, tasks as task_commands
 from bioeval_tui.errors import UsageError
 from bioeval_tui.grade.tasks.registry import UnknownTaskError
 

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from bioeval_tui.evaluation.seams import TaskVerdict, Verdict
 from bioeval_tui.evaluation.wiring.judge_test import JudgeTester
-from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
@@ -176,8 +175,8 @@ async def test_tasks_are_printed_in_the_jobs_order_whichever_condition_has_them(
 async def test_a_conclusion_says_that_each_condition_has_its_own_criteria(tmp_path):
     told = "each condition is scored by its own criteria."
     done, _ = await run(tmp_path, CAREFUL)
-    assert conclude(done.state).sentence.endswith(f": nothing is left to gain; {told}")
-    careful, guessing = (conclude(load_run(path).state).sentence for path in sample_recordings("batch"))
+    assert result_of(done.state).conclusion.sentence.endswith(f": nothing is left to gain; {told}")
+    careful, guessing = (load_run(path).conclusion.sentence for path in sample_recordings("batch"))
     assert careful.endswith(f": nothing is left to gain; {told}")
     assert guessing.startswith(
         "Rehearsal: knowing that the user lives in Sydney and takes 5 mg of warfarin lifts the agent from 0.50 to 1.00 in each of 5 trials: "
@@ -187,7 +186,7 @@ async def test_a_conclusion_says_that_each_condition_has_its_own_criteria(tmp_pa
     async with srv.OpenAIServer() as server:
         job = alike.replace(", withheldCriteria: ASKS AND SETS NOTHING", "").replace("URL", server.url)
         done = await hold(job, tmp_path, settings=with_models(server.url), graph="none")
-    assert told not in conclude(done.state).sentence
+    assert told not in result_of(done.state).conclusion.sentence
 
 
 async def test_documents_say_what_is_not_for_a_condition_and_frames_what_a_task_weighs(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from bioeval_tui.bundled.atif.writing import OURS, trajectory
 from bioeval_tui.bundled.inspect.writing import inspect_log
 from bioeval_tui.report.agreement import rated_tasks
-from bioeval_tui.report.previews import preview_of
+from bioeval_tui.report.gains import preview_of
 from bioeval_tui.report.result import load_run
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
@@ -132,7 +132,7 @@ async def test_no_export_or_agreement_gives_an_unasked_task_a_score(tmp_path):
     (talk,) = loaded.conversations
     scores = trajectory(loaded, talk)["extra"][OURS]["scores"]
     assert list(scores) == ["Get a reminder for nine"]
-    assert [bool(item.judges) for item in rated_tasks([done.path], every=True)[0]] == [True, False]
+    assert [bool(item.judges) for item in rated_tasks([load_run(done.path)], every=True)[0]] == [True, False]
 
 
 async def test_an_inspect_sample_names_what_counts_in_its_condition(tmp_path):

@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, read_event, write_event

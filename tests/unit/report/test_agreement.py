@@ -66,7 +66,7 @@ def judge_again(path: Path, scores: tuple[tuple[float, ...], ...]) -> None:
 
 def test_each_judge_is_compared_with_people_and_people_with_each_other(path: Path) -> None:
     judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
-    report = agreement_report(*rated_tasks([path]))
+    report = agreement_report(*rated_tasks([load_run(path)]))
     assert [(pair.a, pair.prompt) for pair in report.judges] == [
         ("another", "eval/score abcdef01"), ("judge", "no prompt"),
     ]  # fmt: skip
@@ -88,10 +88,10 @@ def test_each_judge_is_compared_with_people_and_people_with_each_other(path: Pat
 
 
 def test_rescoring_shows_whether_the_new_judge_agrees_better_with_people(path: Path) -> None:
-    items, _ = rated_tasks([path])
+    items, _ = rated_tasks([load_run(path)])
     assert change(items) is None
     judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
-    found = change(rated_tasks([path])[0])
+    found = change(rated_tasks([load_run(path)])[0])
     assert found is not None
     assert found.closer.mean == pytest.approx(-0.15)
     words = "\n".join(change_words(found))
@@ -114,7 +114,7 @@ def test_agreement_can_be_limited_to_blind_reviews_and_printed_as_json_or_csv(
     assert [(row["judge_score"], row["reviewers"]) for row in rows[:1]] == [("0.8", "ada; ben")]
     assert rows[0]["why"].startswith("'=it did"), "a spreadsheet would run it"
     console = Console(record=True, width=160)
-    print_agreement(agreement_report(*rated_tasks([path])), console)
+    print_agreement(agreement_report(*rated_tasks([load_run(path)])), console)
     text = console.export_text()
     assert "4 tasks scored by 2 reviewers" in text
     assert "ada and ben" in text
@@ -168,16 +168,16 @@ def test_reports_show_both_scores_and_the_recording_stays(path: Path) -> None:
 
 def test_tasks_that_only_a_later_judge_could_score_can_be_labelled(tmp_path: Path) -> None:
     path = Recorded([Talk(tasks=None)], [Talk(tasks=None)]).write(tmp_path)
-    assert rated_tasks([path], every=True) == ([], [])
+    assert rated_tasks([load_run(path)], every=True) == ([], [])
     judge_again(path, ((0.2, 0.9), (0.8, 0.4)))
     labels = tmp_path / "labels.csv"
     labels.write_text("condition,trial,task,label\nwithheld,1,1,0.2\nsupplied,1,2,yes\n", encoding="utf-8")
-    items = with_labels(rated_tasks([path], every=True)[0], labels)
+    items = with_labels(rated_tasks([load_run(path)], every=True)[0], labels)
     assert [(item.key.condition, item.task, item.latest) for item in items if item.people] == [
         ("supplied", 2, 0.4), ("withheld", 1, 0.2),
     ]  # fmt: skip
     assert len(items) == 4
-    assert len(draw([path], 4, 1)) == 4
+    assert len(draw([load_run(path)], 4, 1)) == 4
 
 
 BAD = ("x", "-1", "1.5", "1e3", "nan", "inf", "9" * 5000, "1_0", "0x1", "١", "²", "½", "true", "None", "[1]", "=1+1", "1,5",
@@ -188,7 +188,7 @@ BAD = ("x", "-1", "1.5", "1e3", "nan", "inf", "9" * 5000, "1_0", "0x1", "١", "�
     "column", ["case_trial", "trial", "condition", "task", "run_id", "label", "case", "reviewer"]
 )
 def test_a_bad_value_of_a_label_file_is_named_with_its_line(path: Path, tmp_path: Path, column: str) -> None:
-    items = rated_tasks([path], every=True)[0]
+    items = rated_tasks([load_run(path)], every=True)[0]
     for value in BAD:
         file = tmp_path / "labels.csv"
         row = {

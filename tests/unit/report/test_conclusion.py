@@ -8,7 +8,7 @@ import pytest
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.report.conclusion import Conclusion, conclude, conclude_batch, conclude_grading
+from bioeval_tui.report.conclusion import Conclusion, conclude_batch, conclude_grading
 from bioeval_tui.report.result import RunResult, load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
@@ -22,7 +22,7 @@ def concluded(recorded: Recorded, folder: Path, *changed: RunEvent) -> Conclusio
     if changed:
         kept = recorded.events()[: -len(changed)]
         path.write_bytes(b"".join(write_event(event) for event in (*kept, *changed)))
-    return conclude(load_run(path).state)
+    return load_run(path).conclusion
 
 
 def ended(recorded: Recorded, **fields: object) -> events.RunEnded:
@@ -32,7 +32,7 @@ def ended(recorded: Recorded, **fields: object) -> events.RunEnded:
 
 
 def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
-    found = conclude(load_run(GOLDEN).state)
+    found = load_run(GOLDEN).conclusion
     assert found.outcome == "too_few"
     assert found.sentence == (
         "Rehearsal: the agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what "
@@ -177,7 +177,7 @@ def test_starting_states_that_were_not_seen_leave_no_uplift(tmp_path: Path) -> N
     found = concluded(run, tmp_path, warned)
     path = tmp_path / f"{run.run_id}.jsonl"
     path.write_bytes(path.read_bytes() + write_event(last))
-    found = conclude(load_run(path).state)
+    found = load_run(path).conclusion
     assert found.outcome == "clean_unknown"
     assert "it is unknown whether" in found.sentence
 
@@ -203,7 +203,7 @@ def test_a_run_in_progress_says_how_far_it_is(tmp_path: Path) -> None:
     run = Recorded([FAILS], [KNOWS])
     path = run.write(tmp_path)
     path.write_bytes(b"".join(write_event(event) for event in run.events()[:-1]))
-    found = conclude(load_run(path).state)
+    found = load_run(path).conclusion
     assert (found.outcome, found.sentence) == (
         "unfinished",
         "The run has not ended: 2 of 2 conversations scored.",
@@ -245,7 +245,7 @@ def test_a_hostile_title_is_short_and_on_one_line(tmp_path: Path) -> None:
         ),
         encoding="utf-8",
     )
-    sentence = conclude(load_run(path).state).sentence
+    sentence = load_run(path).conclusion.sentence
     assert "\x1b" not in sentence
     assert len(sentence) < 250
 

@@ -55,9 +55,9 @@ def say(path: Path, drawn: events.Drawn, *, blind: bool = True, author: str = "a
 
 
 def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_reviews(run: Path) -> None:
-    for path, item in draw([run], 100, 7):
+    for path, item in draw([load_run(run)], 100, 7):
         say(path, item)
-    score, passes = corrections([run], rated_tasks([run], every=True)[0])
+    score, passes = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
     assert score.found is not None
     people = sum(map(truth, range(CASES))) / CASES
     assert score.found.interval.low <= people <= score.found.interval.high
@@ -78,9 +78,9 @@ def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_re
 def test_what_people_would_say_stands_in_every_view_of_a_run_and_never_a_blend(
     run: Path, tmp_path: Path
 ) -> None:
-    for path, item in draw([run], 100, 7):
+    for path, item in draw([load_run(run)], 100, 7):
         say(path, item)
-    (found,) = corrections([run], rated_tasks([run], every=True)[0])[:1]
+    (found,) = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])[:1]
     assert found.found is not None
     one = found.found
     said = (
@@ -101,16 +101,16 @@ def found_title(run: Path) -> str:
 
 
 def test_the_same_seed_draws_the_same_sample_and_records_it_once(run: Path) -> None:
-    first, again = draw([run], 20, 7), draw([run], 20, 7)
+    first, again = draw([load_run(run)], 20, 7), draw([load_run(run)], 20, 7)
     assert first == again
-    assert draw([run], 20, 8) != first
+    assert draw([load_run(run)], 20, 8) != first
     kept = last_draw(run)
     assert kept is not None
     assert (kept.seed, kept.population, len(kept.items)) == (8, CASES, 20)
 
 
 def test_reviews_that_were_not_drawn_correct_nothing(run: Path) -> None:
-    for path, item in draw([run], 60, 7):
+    for path, item in draw([load_run(run)], 60, 7):
         say(path, item)
     run.with_suffix(".overlay.jsonl").write_bytes(
         b"".join(
@@ -119,34 +119,34 @@ def test_reviews_that_were_not_drawn_correct_nothing(run: Path) -> None:
             if b"reviews_drawn" not in line
         )
     )
-    found = corrections([run], rated_tasks([run], every=True)[0])
+    found = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
     assert {each.found for each in found} == {None}
     assert "not a random sample" in found[0].refused
 
 
 def test_fewer_than_thirty_reviews_are_refused(run: Path) -> None:
-    for path, item in draw([run], 100, 7)[:29]:
+    for path, item in draw([load_run(run)], 100, 7)[:29]:
         say(path, item)
-    found = corrections([run], rated_tasks([run], every=True)[0])
+    found = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
     assert "29 reviews: at least 30 are required" in found[0].refused
-    assert "29 reviews" in progress([run])
+    assert "29 reviews" in progress([load_run(run)])
 
 
 def test_only_blind_scores_up_to_the_first_gap_count(run: Path) -> None:
-    drawn = draw([run], 100, 7)
+    drawn = draw([load_run(run)], 100, 7)
     for place, (path, item) in enumerate(drawn):
         if place == 40:
             continue  # too hard to say
         say(path, item, blind=place != 35)
-    found = corrections([run], rated_tasks([run], every=True)[0])
+    found = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
     assert found[0].found is not None
     assert found[0].found.reviews == 35
 
 
 def test_a_stratified_draw_is_estimated_by_stratum(run: Path) -> None:
-    for path, item in draw([run], 100, 7, "verdict"):
+    for path, item in draw([load_run(run)], 100, 7, "verdict"):
         say(path, item)
-    score = corrections([run], rated_tasks([run], every=True)[0])[0]
+    score = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])[0]
     assert score.found is not None
     people = sum(map(truth, range(CASES))) / CASES
     assert score.found.interval.low <= people <= score.found.interval.high
@@ -160,7 +160,7 @@ def test_review_without_a_terminal_prints_the_draw(run: Path) -> None:
 
 
 def test_the_review_queue_follows_the_drawn_order(run: Path) -> None:
-    drawn = draw([run], 40, 7)
+    drawn = draw([load_run(run)], 40, 7)
     desk = ReviewDesk(Settings.from_environment(), Grading(lambda _: None, lambda *_: None))  # type: ignore[arg-type]
     source = ReviewSource((run.stem,), drawn=True)
     queue = desk.queue(source)
@@ -187,10 +187,10 @@ def test_a_table_of_labels_can_replace_reviews(run: Path, tmp_path: Path) -> Non
     assert "from 200 reviews of 400" in told
     table.write_text("case,label\n7,0.5\n999,1\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 3: no judged task fits"):
-        with_labels(rated_tasks([run], every=True)[0], table)
+        with_labels(rated_tasks([load_run(run)], every=True)[0], table)
     table.write_text("case,label\n7,five\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2: label is 'five', not a number from 0 to 1"):
-        with_labels(rated_tasks([run], every=True)[0], table)
+        with_labels(rated_tasks([load_run(run)], every=True)[0], table)
 
 
 def test_judges_can_be_compared_with_each_other_without_reviews(run: Path) -> None:
@@ -198,7 +198,7 @@ def test_judges_can_be_compared_with_each_other_without_reviews(run: Path) -> No
         item.__class__(**{**{name: getattr(item, name) for name in item.__slots__}, "judges": {
             next(iter(item.judges)): score, next(iter(item.judges))._replace(judge="mild"): min(1.0, score + 0.2),
         }})
-        for item in rated_tasks([run], every=True)[0]
+        for item in rated_tasks([load_run(run)], every=True)[0]
         for score in item.judges.values()
     ]  # fmt: skip
     among = agreement_report(items).among
@@ -212,4 +212,4 @@ def test_a_run_without_verdicts_cannot_be_sampled(tmp_path: Path, monkeypatch: p
     golden = Path(__file__).parents[2] / "golden" / "foreign" / "chat.jsonl"
     path = import_file(golden, tmp_path / "runs").path
     with pytest.raises(UsageError, match="no judged task"):
-        draw([path], 3, 1)
+        draw([load_run(path)], 3, 1)

@@ -12,8 +12,8 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.html import write_report
-from bioeval_tui.report.gains import Loss, gains, lost_points
-from bioeval_tui.report.result import load_run
+from bioeval_tui.report.gains import Loss, lost_points
+from bioeval_tui.report.result import load_run, result_of
 from bioeval_tui.report.run_summary import preview
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
@@ -70,9 +70,8 @@ def test_a_preview_gives_the_reasons_behind_the_two_largest_gains() -> None:
 
 
 def test_a_quotation_of_a_partly_done_task_is_the_judges_not_the_loss() -> None:
-    state = load_run(GOLDEN).state
-    talk = state.conversation("withheld")
-    (lost,) = lost_points(talk, [gain for gain in gains(state, talk) if gain.kind == "task"])
+    talk = load_run(GOLDEN).conversation("withheld", 1)
+    (lost,) = lost_points(talk, [gain for gain in talk.gains if gain.kind == "task"])
     assert lost == Loss(
         "“Get a reminder to take warfarin tomorrow at 9”: 1 of 2 rules holds: asked for the missing time zone. "
         "Not met: confirmed the reminder.",
@@ -103,8 +102,9 @@ def test_an_assertion_that_broke_names_the_turn_and_what_was_observed() -> None:
     held = talk.checks[0]
     held[:2] = [check.model_copy(update={"status": "passed"}) for check in held[:2]]
     talk.final_checks[0] = talk.final_checks[0].model_copy(update={"why": "entities is []"})
-    broke = next(gain for gain in gains(state, talk) if (gain.kind, gain.index) == ("assertion", 0))
-    (lost,) = lost_points(talk, [broke])
+    found = result_of(state).conversation("withheld", 1)
+    broke = next(gain for gain in found.gains if (gain.kind, gain.index) == ("assertion", 0))
+    (lost,) = lost_points(found, [broke])
     assert lost.reason.endswith(" fails since turn 3: entities is []")
 
 

@@ -14,12 +14,11 @@ from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.rankings import rankings
 from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.summary import rankings, summarise_runs
 from tests.unit.report.recorded import Recorded, Talk, import_scores
 
 MEANS = {"first": 0.8, "also first": 0.8, "middle": 0.55, "last": 0.3}

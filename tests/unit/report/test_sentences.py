@@ -13,8 +13,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from bioeval_tui.report import advice, conclusion, gains, sentences
-from bioeval_tui.report import findings as of
+from bioeval_tui.report import conclusion, findings as of, gains, plans, sentences
 from bioeval_tui.report.findings import Finding, NextFinding
 from bioeval_tui.report.sentences import interval_words, next_step, sentence
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
@@ -385,7 +384,7 @@ def test_every_type_of_data_belongs_to_a_finding() -> None:
 
 
 def test_findings_hold_no_words_and_sentences_no_rules() -> None:
-    rules = (of, advice, captions_view, conclusion, gains)
+    rules = (of, plans, captions_view, conclusion, gains)
     for module in rules:
         texts = [node for node in ast.walk(_tree(module)) if isinstance(node, ast.JoinedStr)]
         assert texts == [], f"{module.__name__} writes words at line {texts[0].lineno}; sentences.py does"

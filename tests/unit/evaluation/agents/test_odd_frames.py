@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bioeval_tui.bundled.a2a import agent as a2a
 from bioeval_tui.bundled.ag_ui import agent as ag_ui

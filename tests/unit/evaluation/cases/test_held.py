@@ -21,8 +21,7 @@ from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.formats.tables import turns_csv
 from bioeval_tui.report.result import load_run
-from bioeval_tui.report.rows import tag_samples
-from bioeval_tui.report.summary import summarise_runs
+from bioeval_tui.report.summary import summarise_runs, tag_samples
 from bioeval_tui.settings import Settings
 
 AGENT = "def answer(message):\n    return f'Rest, and mind the {message[-5:]}.'\n"

@@ -24,10 +24,8 @@ from bioeval_tui.evaluation.seams import (
     Violation,
 )
 from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
-from bioeval_tui.report.conclusion import conclude
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import result_of
-from bioeval_tui.report.rows import why_excluded
 from bioeval_tui.tui.live.score_card_view import why_empty
 from tests.unit.evaluation.conversation.fakes import (
     SIGNOFF,
@@ -298,7 +296,11 @@ async def test_nobody_is_to_blame_for_calls_that_the_agent_does_not_report() -> 
     talk = state.conversation("withheld")
     assert talk is not None
     assert talk.score is not None
-    assert (talk.score.score, talk.fault, why_excluded(talk)) == (None, "none", "not measured")
+    assert (talk.score.score, talk.fault, result_of(state).conversation("withheld", 1).excluded) == (
+        None,
+        "none",
+        "not measured",
+    )
     assert "assertion not measured: the agent reported no results of its calls" in talk.score.reason
     assert [check.fault for check in talk.final_checks.values()] == ["none"]
 
@@ -313,7 +315,7 @@ async def test_the_words_of_an_agents_error_stay_whole() -> None:
     assert (talk.ended.detail, talk.ended.ways) == (said, ("look at the agent's log",))
     held = shown(state)[0].conversations[0]
     assert (held.ways, held.cause) == (("look at the agent's log",), f"no conversation took place: {said}")
-    assert said in conclude(state).sentence
+    assert said in result_of(state).conclusion.sentence
     (wrong, to_do) = ("".join(cell.text for cell in line) for line in why_empty(shown(state)[1]))
     assert wrong.endswith(said)
     assert to_do.endswith("look at the agent's log")
@@ -569,7 +571,7 @@ async def test_conversations_that_share_a_graph_are_never_clean() -> None:
 async def test_an_assertion_that_holds_at_the_start_is_not_clean_unless_it_is_an_invariant() -> None:
     state = await Stage(job(assertions=[ASSERTION])).run()
     assert not state.clean
-    assert "; an assertion passes before the greeting: " in conclude(state).sentence, (
+    assert "; an assertion passes before the greeting: " in result_of(state).conclusion.sentence, (
         "the reason is the recorded one"
     )
     invariant = {"holds_on_nothing": lambda assertion: True}
@@ -753,8 +755,8 @@ async def test_after_taking_over_messages_are_marked_until_you_give_back() -> No
     assert [m.text for m in talk.messages if m.operator] == ["from a person"]
     assert stage.agents["withheld"].received == ["Hello", "from a person", "scripted"]
     assert state.cleanness == "not clean"
-    assert "a person took over" in conclude(state).sentence
-    assert "lifts" not in conclude(state).sentence
+    assert "a person took over" in result_of(state).conclusion.sentence
+    assert "lifts" not in result_of(state).conclusion.sentence
 
 
 async def test_cancelling_one_condition_closes_its_agent_and_keeps_the_other_running() -> None:

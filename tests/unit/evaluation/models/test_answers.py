@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, text_of
 from bioeval_tui.evaluation.models.errors import hidden

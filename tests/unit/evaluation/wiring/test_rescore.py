@@ -17,8 +17,8 @@ from bioeval_tui.record.events import write_event
 from bioeval_tui.record.overlay import read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.transfer import import_recording
-from bioeval_tui.report.judged_again import judged_again_dicts
 from bioeval_tui.report.result import load_run
+from bioeval_tui.report.reviews import judged_again_dicts
 from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
 from tests.unit.record.test_versions import GOLDEN

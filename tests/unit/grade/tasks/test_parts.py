@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from bioeval_tui.cli import grade
-from bioeval_tui.cli import tasks as commands
+from bioeval_tui.cli import grade, tasks as commands
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade import Invalid, Registry, Task, TaskReport
 from bioeval_tui.grade.grade import TaskGrading

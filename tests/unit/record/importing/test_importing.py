@@ -17,7 +17,7 @@ from bioeval_tui.bundled.atif.writing import write_runs as atif
 from bioeval_tui.cli.runs import runs
 from bioeval_tui.errors import BioevalError, RecordingError
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.importing.formats import FORMATS, known
+from bioeval_tui.record.importing.looking import FORMATS, known
 from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.record.transfer import format_of, import_file

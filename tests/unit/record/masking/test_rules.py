@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record.masking.rules import HIDDEN, MOST_SLOW, PatternRule, Rules, load_rules

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bioeval_tui.report.statistics.agreement import agreement, krippendorff_alpha, units_of, weighted_kappa
 

@@ -6,8 +6,7 @@ from math import sqrt
 from statistics import fmean, stdev
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bioeval_tui.report.sentences import counted_words, spread_words
 from bioeval_tui.report.statistics.differences import t_test_p

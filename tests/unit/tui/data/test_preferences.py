@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.tui.data.preferences import FILE, Preferences
+from bioeval_tui.tui.data.services import FILE, Preferences
 
 
 def test_preferences_are_saved_in_a_private_file(tmp_path: Path) -> None:

@@ -7,10 +7,9 @@ import pytest
 from run_script import BEGAN, RUN_ID, scripted_run
 
 from bioeval_tui.record import events
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import Condition, TurnMark
 from bioeval_tui.record.replay import turn_ends
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.record.turn_mark import TurnMark
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import brief_of
 from bioeval_tui.tui.live import heads_view, operator, panels, replay_bar

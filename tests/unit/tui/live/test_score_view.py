@@ -7,8 +7,7 @@ from bioeval_tui import score
 from bioeval_tui.record.events import Warned
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.frames import table_rows
-from bioeval_tui.report.gains import gains
-from bioeval_tui.report.result import load_run
+from bioeval_tui.report.result import load_run, result_of
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.tui.live import score_card_view
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, shown
@@ -39,7 +38,7 @@ def test_the_score_bar_is_as_long_as_the_score(state: RunState, condition: str, 
 
 def test_each_possible_gain_follows_the_formula(state: RunState) -> None:
     talk = state.conversation("withheld")
-    found = {sentence(gain): gain.by for gain in gains(state, talk)}
+    found = {sentence(gain): gain.by for gain in result_of(state).conversation("withheld", 1).gains}
     better = score.compose(
         [*talk.score.parts[:2], score.assertion_part([(3, True), (2, True), (1, True)])], 1
     )
@@ -122,7 +121,7 @@ def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:
     assert score_card_view.headline(*shown(state))[0] == ("withheld", "–")
     assert score_card_view.mean(*shown(state)) == "–"
     assert any("judge timed out after 60 s" in note.text for note in score_card_view.notes(shown(state)[0]))
-    assert gains(state, state.conversation("withheld")) == []
+    assert result_of(state).conversation("withheld", 1).gains == ()
 
 
 def test_the_judges_evidence_is_shown_without_its_markdown() -> None:

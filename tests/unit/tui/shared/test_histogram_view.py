@@ -6,8 +6,7 @@ import re
 from bisect import bisect_right
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from medal_rows import board, graded
 
 from bioeval_tui.tui.items import MedalRow
