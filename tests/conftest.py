@@ -19,6 +19,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -32,6 +33,7 @@ from tests import leftovers
 hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000)
+TESTS = Path(__file__).parent
 REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"
 
 ONLY_WITH_ALL = (
@@ -144,14 +146,29 @@ def tasks_start_as_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(App, "run_test", run_eagerly)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import the files whose tests are all left out: a third of what collecting costs each process."""
+    left_out = not _runs_everything(config) and collection_path.is_relative_to(TESTS)
+    return (left_out and _path(collection_path).startswith(ONLY_WITH_ALL)) or None
+
+
+def _path(path: Path) -> str:
+    return path.relative_to(TESTS.parent).as_posix() + ("/" if path.is_dir() else "")
+
+
+def _runs_everything(config: pytest.Config) -> bool:
+    """Whether no test is left out: all are asked for, or some by name."""
+    return config.getoption("everything") or config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the long tests unless they were asked for; name the group of each test that shares something."""
-    if not config.getoption("everything") and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-        long = [
-            item
-            for item in items
-            if item.nodeid.startswith(ONLY_WITH_ALL) or LONG & {mark.name for mark in item.iter_markers()}
-        ]
+    for item in items:
+        if item.nodeid.startswith(ONLY_WITH_ALL):
+            item.add_marker(pytest.mark.long)
+    if not _runs_everything(config):
+        long = [item for item in items if LONG & {mark.name for mark in item.iter_markers()}]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in set(long)]
     for item in items:
