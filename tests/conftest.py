@@ -1,10 +1,11 @@
-"""Shared settings of all tests; tests that share a real server or long preparations run in one process.
+"""Shared settings of all tests.
 
 Hypothesis tries the same examples in every run, so that a red run means a change and not luck, and sets no
 deadline, as time is measured in benchmarks/ only. `HYPOTHESIS_PROFILE=search` looks for new examples.
 
 `pytest` runs what proves the main things, in 8 minutes of CPU time (494 s, measured with 7,078 tests on Linux);
-`pytest --all` runs everything. A test that you name on the command line always runs.
+`pytest --all` runs everything. A test that you name on the command line always runs. Each process begins with a part
+of the list and takes from another's when it has ended (`--dist worksteal`), so that most files are prepared in one.
 
 With BIOEVAL_REQUIRE_REAL=1 a skipped test is a failed one: nothing goes unproved because a server, a browser or a
 package was not there.
@@ -14,11 +15,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import itertools
 import os
 import signal
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -32,6 +33,7 @@ from tests import leftovers
 hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000)
+TESTS = Path(__file__).parent
 REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"
 
 ONLY_WITH_ALL = (
@@ -59,18 +61,6 @@ ONLY_WITH_ALL = (
 )
 """Where every case of something is tried, or a server is needed that most machines do not have."""
 LONG = {"long", "real_server"}
-
-NEO4J = "neo4j"
-IN_ONE_PROCESS = {
-    "tests/integration/neo4j/": NEO4J,
-    "tests/contract/test_knowledge_graph.py": NEO4J,
-    "tests/hostile/test_secrets.py": "secrets",
-    "tests/integration/openai/test_litellm.py": "litellm",
-    "tests/integration/test_runs_resume.py": "resume",
-    "tests/tui/test_in_terminal.py": "terminal",
-    "tests/unit/evaluation/guards/test_guard_rates.py": "guards",
-}
-"""Tests that share a server, or what takes 10 s or more to prepare, and the name that their process has."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -144,28 +134,31 @@ def tasks_start_as_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(App, "run_test", run_eagerly)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import the files whose tests are all left out: an eighth of what collecting costs each process."""
+    left_out = not _runs_everything(config) and collection_path.is_relative_to(TESTS)
+    return (left_out and _path(collection_path).startswith(ONLY_WITH_ALL)) or None
+
+
+def _path(path: Path) -> str:
+    return path.relative_to(TESTS.parent).as_posix() + ("/" if path.is_dir() else "")
+
+
+def _runs_everything(config: pytest.Config) -> bool:
+    """Whether no test is left out: all are asked for, or some by name."""
+    return config.getoption("everything") or config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the long tests unless they were asked for; name the group of each test that shares something."""
-    if not config.getoption("everything") and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-        long = [
-            item
-            for item in items
-            if item.nodeid.startswith(ONLY_WITH_ALL) or LONG & {mark.name for mark in item.iter_markers()}
-        ]
+    """Leave out the long tests unless they were asked for."""
+    for item in items:
+        if item.nodeid.startswith(ONLY_WITH_ALL):
+            item.add_marker(pytest.mark.long)
+    if not _runs_everything(config):
+        long = [item for item in items if LONG & {mark.name for mark in item.iter_markers()}]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in set(long)]
-    for item in items:
-        groups = [group for path, group in IN_ONE_PROCESS.items() if item.nodeid.startswith(path)]
-        if not groups and isinstance(item, pytest.Function) and _shares_something(item):
-            groups = [item.nodeid.partition("::")[0]]
-        for group in groups:
-            item.add_marker(pytest.mark.xdist_group(group))
-
-
-def _shares_something(item: pytest.Function) -> bool:
-    """Whether a fixture of the tests' own serves all tests of the module: each process would prepare it again."""
-    definitions = itertools.chain.from_iterable(item._fixtureinfo.name2fixturedefs.values())
-    return any(found.scope == "module" and found.baseid.startswith("tests/") for found in definitions)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,7 +1,4 @@
-"""The project's own Python files, parsed once for all tests that examine them.
-
-Tests that read them are one group (`pytestmark = GROUP`), so that one process parses them.
-"""
+"""The project's own Python files, parsed once in a process for all tests that examine them."""
 
 from __future__ import annotations
 
@@ -9,11 +6,8 @@ import ast
 import functools
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "bioeval_tui"
-GROUP = pytest.mark.xdist_group("sources")
 
 
 @functools.cache

@@ -14,9 +14,7 @@ from pathlib import Path
 import grimp  # import-linter brings it: the same graph as `lint-imports` judges
 import pytest
 
-from tests.sources import GROUP, PACKAGE, nodes
-
-pytestmark = GROUP
+from tests.sources import PACKAGE, nodes
 
 MOST_FUNCTION_LEVEL_IMPORTS = 152
 """How many imports may stand inside functions: each buys start-up time, or a package that a system may not have."""

@@ -12,8 +12,6 @@ import pytest
 
 from tests import sources
 
-pytestmark = sources.GROUP
-
 PRINTERS = {"terminal.py", "consoles.py"}
 WRITERS = {"files.py"}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ class Verdict:
         return self.kotlin is self.ours or (self.kotlin == "error" and self.ours == "error")
 
 
+@cache
 def verdicts(name: str) -> list[Verdict]:
     """Return the verdicts of one of the golden files."""
     rows = json.loads((GOLDEN / name).read_text("utf-8"))

@@ -18,7 +18,7 @@ from tests.integration.neo4j.server import Server, require_server
 from .peers import Agent, Request, serving
 from .program import Outcome, Program
 
-pytestmark = [pytest.mark.real_server, pytest.mark.xdist_group("neo4j")]
+pytestmark = pytest.mark.real_server
 ASKS = """
 assertions:
   - name: the graph answers

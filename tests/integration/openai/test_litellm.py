@@ -18,11 +18,7 @@ from bioeval_tui.evaluation.seams import Reply
 from tests.servers.litellm_proxy import KEY, SAYS, litellm_proxy
 
 MISSING = "BIOEVAL_LITELLM_PYTHON names no environment with LiteLLM"
-pytestmark = [
-    pytest.mark.real_server,
-    pytest.mark.xdist_group("litellm"),
-    pytest.mark.timeout(300),
-]
+pytestmark = [pytest.mark.real_server, pytest.mark.timeout(300)]
 REQUEST = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
 
 
