@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bioeval_tui.evaluation.guards.ledger import asks_for_anything
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
@@ -168,8 +168,10 @@ def _summary(runs: tuple[LoadedRun, ...]) -> Summary:
     if not paired:
         return Summary(label, runs, conditions, None, (), cost)
     pairs = [pair for run in paired for pair in _score_pairs(run)]
-    uplifts = tuple(_task_uplifts(paired))
-    return Summary(label, runs, conditions, difference(differences(pairs)), uplifts, cost)
+    tasks = _task_uplifts(paired)
+    found = corrected({(): difference(differences(pairs))}, tasks)
+    uplifts = tuple(TaskUplift(job, title, found[job, number, title]) for job, number, title in tasks)
+    return Summary(label, runs, conditions, found[()], uplifts, cost)
 
 
 def _condition(runs: tuple[LoadedRun, ...], condition: Condition) -> ConditionSummary:
@@ -256,8 +258,9 @@ def _score_pairs(run: LoadedRun) -> list[tuple[Sample | None, Sample | None]]:
     ]
 
 
-def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
-    found: dict[tuple[str, int, str], Difference] = {}
+def _task_uplifts(runs: Sequence[LoadedRun]) -> dict[tuple[Any, ...], Difference]:
+    """Return the uplift of each task, by its job, number and title."""
+    found: dict[tuple[Any, ...], Difference] = {}
     for job, same in by_job(runs).items():
         in_both = [rows.task_titles(same[-1].state, condition=name) for name in CONDITIONS]
         for number, title in in_both[0].items():
@@ -273,7 +276,7 @@ def _task_uplifts(runs: Sequence[LoadedRun]) -> list[TaskUplift]:
                 for trial in run.trials
             ]
             found[job, number, title] = difference(differences(pairs))
-    return [TaskUplift(job, title, one) for (job, _, title), one in corrected(found).items()]
+    return found
 
 
 def _pair(
