@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import exp, inf, log, sqrt
 from random import Random
 from statistics import NormalDist, fmean, median, pstdev
@@ -104,7 +104,14 @@ def _cases(random: Random, units: int, truth: float, correlation: float, trials:
 
 def share(random: Random, units: int, truth: float, correlation: float) -> Drawn:
     """Draw passes of five trials of each case; of one without a correlation."""
-    groups = _cases(random, units, truth, correlation, 5 if correlation else 1)
+    trials = 5 if correlation else 1
+    groups = _cases(random, units, truth, correlation, trials)
+    return _of_passes(tuple(sorted(int(sum(group)) for group in groups)), trials)
+
+
+@cache
+def _of_passes(passes: tuple[int, ...], trials: int) -> Drawn:
+    groups = [[1.0] * yes + [0.0] * (trials - yes) for yes in passes]
     found = proportion((str(case), bool(value)) for case, group in enumerate(groups) for value in group)
     return found.interval, wilson(groups)
 
@@ -122,9 +129,14 @@ def paired(random: Random, units: int, truth: float, difference: float) -> Drawn
     values = [
         float(random.random() < truth - difference) - float(random.random() < truth) for _ in range(units)
     ]
-    error = pstdev(values) / sqrt(units - 1)
+    return _of_differences(tuple(sorted(values)))
+
+
+@cache
+def _of_differences(values: tuple[float, ...]) -> Drawn:
+    error = pstdev(values) / sqrt(len(values) - 1)
     samples = [Sample("job", value) for value in values]
-    half, mean = t_quantile(0.975, units - 1) * error, fmean(values)
+    half, mean = t_quantile(0.975, len(values) - 1) * error, fmean(values)
     reference = (mean - half, mean + half) if error else None
     return estimate(samples, (-1.0, 1.0), paired=True).interval, reference
 
