@@ -33,10 +33,7 @@ FEWEST_UNITS = 10
 """Fewest independent cases, conversations or rows for an interval; fewer do not represent others."""
 
 FEWEST_CURVED = 30
-"""The same for AUC, F1, Matthews and kappa, which are no means."""
-
-PILED = 4.0
-"""If all values lie close to a bound, their error is taken as if so many more varied as much as values can."""
+"""The same for AUC, F1, Matthews, kappa, and pass^2 and above of one case, which are no means."""
 
 FEW_PILED = 0.25
 """Of most distributions, as many values lie close to the bound. No more error is added for them."""
@@ -140,8 +137,10 @@ def _of_mean(
     # Clusters cannot make values more certain than independent ones; few clusters may look so by chance.
     alone = fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)
     variance = max(error**2, alone) / span**2
-    piled = PILED * _piled([fmean(each) for each in clusters], high if share >= 0.5 else low)
-    variance = padded(variance, most, found.units, piled)
+    piled = _piled([fmean(each) for each in clusters], high if share >= 0.5 else low)
+    # Means of several values pile up less than single ones, of which all but a few may be at the bound.
+    more = 3 * piled**2 / (1 - piled) if len(clusters) == len(values) else 2 * piled
+    variance = padded(variance, most, found.units, more)
     return bounded(mean, variance * span**2, bounds, degrees)
 
 
@@ -154,8 +153,8 @@ def left_out(value: float, left: Sequence[float], bounds: Bounds, draws: float) 
     low, high = bounds
     share = (value - low) / (high - low)
     alone = [size * value - (size - 1) * each for each in left]  # what each unit says by itself
-    piled = PILED * _piled(alone, high if share >= 0.5 else low)
-    variance = padded(variance / (high - low) ** 2, share * (1 - share), size, piled)
+    more = 4 * _piled(alone, high if share >= 0.5 else low)
+    variance = padded(variance / (high - low) ** 2, share * (1 - share), size, more)
     return bounded(value, variance * (high - low) ** 2, bounds, size - 1)
 
 

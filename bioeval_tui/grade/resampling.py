@@ -403,6 +403,9 @@ def _of_confusion(
     np.fill_diagonal(wrong, 0)
     if not wrong.any():
         raise CannotResampleError("all rows are of one class")
+    smallest = float(table.sum(axis=1).min())
+    if name in _OF_CLASSES and smallest < 2:
+        raise CannotResampleError("a class has fewer than two test rows, which cannot vary")
 
     def of(cells: Floats) -> float:
         return score(np.diagonal(cells), cells.sum(axis=1), cells.sum(axis=0))
@@ -424,8 +427,8 @@ def _of_confusion(
         raise CannotResampleError("the score of these rows does not vary, which says nothing of other rows")
     effective = share * (1 - share) * (high - low) ** 2 / variance
     # A mean over classes is known no better than the smallest class.
-    degrees = min(table.sum(axis=1)[table.any(axis=1)]) if name in _OF_CLASSES else rows - 1
-    effective *= (Z / t_quantile(1 - TAIL, float(degrees))) ** 2
+    degrees = smallest if name in _OF_CLASSES else rows - 1
+    effective *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
     return _of_share((of(table) - low) / (high - low), effective, bounds, rows, _SHARE)
 
 

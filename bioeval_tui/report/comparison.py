@@ -127,9 +127,6 @@ PENALTY = "penalty"
 GATED = ("task", "assertion")
 """The parts that the gate looks at beside the score: with few trials, a fall of all tasks shows sooner than that of one."""
 
-BESIDE = 4
-"""What is tested beside the score and these parts gets a quarter of the 5 %, so that all arrows together rarely are false."""
-
 Change = Literal["fixed", "broken", "changed", "same", "not comparable"]
 """What became of an assertion from A to B."""
 
@@ -500,17 +497,14 @@ def _compare_tasks(a: RunResult, b: RunResult, condition: Condition) -> list[Val
 
 def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComparison, ...]:
     """Return the conditions with p-values corrected over all of them: scores and gated parts, then everything else."""
-    found: dict[tuple[str, str, str], Difference] = {}
-    for first in (True, False):
-        found |= corrected(
-            {
-                (one.condition, kind, title): tested
-                for one in conditions
-                for kind, title, tested in _tested(one)
-                if tested is not None and _is_first(kind, title) == first
-            },
-            times=1 if first else BESIDE,
-        )
+    first: dict[tuple[str, str, str], Difference] = {}
+    beside: dict[tuple[str, str, str], Difference] = {}
+    for one in conditions:
+        for kind, title, tested in _tested(one):
+            if tested is not None:
+                is_first = kind == "score" or (kind == "part" and title in GATED)
+                (first if is_first else beside)[one.condition, kind, title] = tested
+    found = corrected(first, beside)
 
     def of(one: ConditionComparison, kind: str, title: str = "") -> Difference | None:
         return found.get((one.condition, kind, title))
@@ -528,10 +522,6 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
         )
         for one in conditions
     )
-
-
-def _is_first(kind: str, title: str) -> bool:
-    return kind == "score" or (kind == "part" and title in GATED)
 
 
 def _tested(found: ConditionComparison) -> list[tuple[str, str, Difference | None]]:

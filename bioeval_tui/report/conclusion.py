@@ -246,11 +246,9 @@ def _too_few(
     assert uplift.mean is not None
     cases = None if uplift.of_trials else uplift.units
     needed = uplift.needed if cases is not None else FEWEST
-    # Repeating a script and rules gives the same scores again, not an interval.
-    alike = run.started.rehearsal and uplift.estimate.all_equal and uplift.of_trials
     penalty = _penalty(run) if trials.used == 1 else None
     cause = _cause(run, uplift.mean)
-    return of.TooFewForEffect(facts, _scores(run), trials, cases, needed, alike, cause, penalty)
+    return of.TooFewForEffect(facts, _scores(run), trials, cases, needed, cause, penalty)
 
 
 def _paired_means(run: RunResult) -> tuple[of.SideScore, of.SideScore]:

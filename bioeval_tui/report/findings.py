@@ -363,8 +363,6 @@ class TooFewForEffect:
     cases: int | None
     """The number of cases, where these count and not the trials."""
     needed: int
-    alike: bool
-    """Whether more trials would score the same: a rehearsal repeats itself."""
     cause: Cause | None
     penalty: Penalty | None = None
     """Of a single trial; None if failed requests make no difference."""

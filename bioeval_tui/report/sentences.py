@@ -176,7 +176,7 @@ def _(found: of.OneCondition) -> str:
     where = upper_first(in_side(found.score.side))
     says = f"{where}, the only condition that was run, the agent scores {number(found.score.score)}"
     if found.trials.planned == 1:
-        best = "nothing is left to gain" if found.score.score == 1 else _largest_gain(found.best)
+        best = "nothing was left to gain" if found.score.score == 1 else _largest_gain(found.best)
         return f"{says} (one trial){f': {best}' if best else ''}."
     used = found.trials.used
     if found.all_equal:
@@ -191,14 +191,14 @@ def _(found: of.OneCondition) -> str:
 @write.register
 def _(found: of.NothingToGain) -> str:
     over = _over(found.trials, all_equal=True)
-    return f"The agent scores 1.00 whether or not it can learn {_that(found.facts)}{over}: nothing is left to gain."
+    return f"The agent scores 1.00 whether or not it can learn {_that(found.facts)}{over}: nothing was left to gain."
 
 
 @write.register
 def _(found: of.NoEffectOfFacts) -> str:
     each = _over(found.trials, all_equal=True)
     best = f"; {_largest_gain(found.best)}" if found.best else ""
-    return f"Knowing {_that(found.facts)} makes no difference: the agent scores {number(found.score)} either way{each}{best}."
+    return f"Knowing {_that(found.facts)} made no difference: the agent scores {number(found.score)} either way{each}{best}."
 
 
 @write.register
@@ -224,7 +224,7 @@ def _(found: of.TooFewForEffect) -> str:
     one = found.cases == 1 or (found.cases is None and found.trials.used == 1)
     return (
         f"{_scores_first(found.scores)}; {_few(found)} {'is' if one else 'are'} too few to tell what knowing "
-        f"{_that(found.facts)} changes ({_enough(found)}){because}{lost}."
+        f"{_that(found.facts)} changes ({found.needed} would do){because}{lost}."
     )
 
 
@@ -233,12 +233,6 @@ def _few(found: of.TooFewForEffect) -> str:
         return plural(found.cases, "case")
     used, planned = found.trials.used, found.trials.planned
     return _spelt(used, "trial") if used == planned else f"{_used(found.trials)} with both scores"
-
-
-def _enough(found: of.TooFewForEffect) -> str:
-    if found.alike:
-        return "in a rehearsal, more would score the same"
-    return f"{found.needed} would do"
 
 
 # A run at a glance

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
@@ -177,8 +177,10 @@ def _summary(runs: tuple[RunResult, ...]) -> Summary:
     if not paired:
         return Summary(label, runs, conditions, None, (), cost)
     pairs = [pair for run in paired for pair in _score_pairs(run)]
-    uplifts = tuple(_task_uplifts(paired))
-    return Summary(label, runs, conditions, difference(differences(pairs)), uplifts, cost)
+    tasks = _task_uplifts(paired)
+    found = corrected({(): difference(differences(pairs))}, tasks)
+    uplifts = tuple(TaskUplift(job, title, found[job, number, title]) for job, number, title in tasks)
+    return Summary(label, runs, conditions, found[()], uplifts, cost)
 
 
 def _condition(runs: tuple[RunResult, ...], condition: Condition) -> ConditionSummary:
@@ -306,8 +308,9 @@ def _score_pairs(run: RunResult) -> list[tuple[Sample | None, Sample | None]]:
     return [_pair(run, trial, lambda talk: talk.sample) for trial in run.trials]
 
 
-def _task_uplifts(runs: Sequence[RunResult]) -> list[TaskUplift]:
-    found: dict[tuple[str, int, str], Difference] = {}
+def _task_uplifts(runs: Sequence[RunResult]) -> dict[tuple[Any, ...], Difference]:
+    """Return the uplift of each task, by its job, number and title."""
+    found: dict[tuple[Any, ...], Difference] = {}
     for job, same in by_job(runs).items():
         withheld, supplied = (same[-1].task_titles(name) for name in CONDITIONS)
         for number, title in withheld.items():
@@ -315,7 +318,7 @@ def _task_uplifts(runs: Sequence[RunResult]) -> list[TaskUplift]:
                 scores = partial(_task_sample, number=number)
                 pairs = [_pair(run, trial, scores) for run in same for trial in run.trials]
                 found[job, number, title] = difference(differences(pairs))
-    return [TaskUplift(job, title, one) for (job, _, title), one in corrected(found).items()]
+    return found
 
 
 def _task_sample(talk: ConversationResult, number: int) -> Sample | None:

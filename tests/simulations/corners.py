@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import exp, inf, log, sqrt
 from random import Random
 from statistics import NormalDist, fmean, median, pstdev
@@ -33,6 +33,11 @@ UNITS = (3, 5, 10, 30, 100)
 TRUTHS = (0.5, 0.9, 0.98, 1.0)
 CORRELATIONS = (0.0, 0.2, 0.5)
 JUDGE_ERRORS = (0.0, 0.01, 0.05, 0.2)
+CURVED = (
+    "ROC AUC", "f1_macro", "matthews", "cohen_kappa", "judge's kappa", "corrected score", "pass^2, one case",
+    "pass^2, harsh judge",
+)  # fmt: skip
+"""What is no mean: from 30 units on, and slower to draw."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,14 @@ def _cases(random: Random, units: int, truth: float, correlation: float, trials:
 
 def share(random: Random, units: int, truth: float, correlation: float) -> Drawn:
     """Draw passes of five trials of each case; of one without a correlation."""
-    groups = _cases(random, units, truth, correlation, 5 if correlation else 1)
+    trials = 5 if correlation else 1
+    groups = _cases(random, units, truth, correlation, trials)
+    return _of_passes(tuple(sorted(int(sum(group)) for group in groups)), trials)
+
+
+@cache
+def _of_passes(passes: tuple[int, ...], trials: int) -> Drawn:
+    groups = [[1.0] * yes + [0.0] * (trials - yes) for yes in passes]
     found = proportion((str(case), bool(value)) for case, group in enumerate(groups) for value in group)
     return found.interval, wilson(groups)
 
@@ -117,9 +129,14 @@ def paired(random: Random, units: int, truth: float, difference: float) -> Drawn
     values = [
         float(random.random() < truth - difference) - float(random.random() < truth) for _ in range(units)
     ]
-    error = pstdev(values) / sqrt(units - 1)
+    return _of_differences(tuple(sorted(values)))
+
+
+@cache
+def _of_differences(values: tuple[float, ...]) -> Drawn:
+    error = pstdev(values) / sqrt(len(values) - 1)
     samples = [Sample("job", value) for value in values]
-    half, mean = t_quantile(0.975, units - 1) * error, fmean(values)
+    half, mean = t_quantile(0.975, len(values) - 1) * error, fmean(values)
     reference = (mean - half, mean + half) if error else None
     return estimate(samples, (-1.0, 1.0), paired=True).interval, reference
 
@@ -153,6 +170,20 @@ def pass_k(k: int) -> Callable[[Random, int, float, float], Drawn]:
             effect = random.gauss(0, spread)
             for task, logit in zip(passed, tasks, strict=True):
                 task[talk] = random.random() < 1 / (1 + exp(-logit - effect))
+        return pass_k_interval([Tries(str(i), held, "case") for i, held in enumerate(passed)], k), None
+
+    return draw
+
+
+def harsh(k: int) -> Callable[[Random, int, float, float], Drawn]:
+    """Return how conversations are drawn of which a share of 1 − `truth` fails all ten tasks, as of a harsh judge."""
+
+    def draw(random: Random, units: int, truth: float, item: float) -> Drawn:
+        passed: list[dict[int, bool]] = [{} for _ in range(10)]
+        for talk in range(units):
+            good = random.random() < truth
+            for task in passed:
+                task[talk] = good and random.random() < item
         return pass_k_interval([Tries(str(i), held, "case") for i, held in enumerate(passed)], k), None
 
     return draw
@@ -233,23 +264,27 @@ def kappa(random: Random, conversations: int, truth: float, errors: float) -> Dr
 
 
 def cells(count: int, seed: int, only: str = "", most: int = UNITS[-1]) -> Iterator[Cell]:
-    """Simulate every cell with `count` draws (a tenth for corrected scores and kappa); `only` limits them to one kind, `most` to few units."""
+    """Simulate every cell with `count` draws (a twentieth for corrected scores and kappa, a fifth for `CURVED`); `only` limits them to one kind, `most` to few units."""
     kinds: list[tuple[str, Callable[[Random, int, float, float], Drawn], str, Sequence[float], Sequence[float]]] = [
         ("share of passes", share, "correlation {:g}", TRUTHS, CORRELATIONS),
         ("mean of scores", scores, "beta, spread {:g}", TRUTHS, (1.0, 3.0, 30.0)),
         ("paired difference", paired, "true difference −{:g}", TRUTHS[:3], (0.0, 0.1)),
         ("pass^1, one case", pass_k(1), "ten tasks, conversations vary by {:g}", TRUTHS, (1.0, 2.0)),
         ("pass^2, one case", pass_k(2), "ten tasks, conversations vary by {:g}", TRUTHS, (1.0, 2.0)),
+        ("pass^1, harsh judge", harsh(1), "ten tasks pass in {:.0%} of the good conversations", TRUTHS[1:3], (0.95, 1.0)),
+        ("pass^2, harsh judge", harsh(2), "ten tasks pass in {:.0%} of the good conversations", TRUTHS[1:3], (0.95, 1.0)),
         ("corrected score", corrected, "judge errs in {:.0%}", TRUTHS, JUDGE_ERRORS),
         ("ROC AUC", auc, "{:.0%} positive", TRUTHS[:3], (0.5, 0.1)),
         *((name, labels(name), "rare class {:.0%}", TRUTHS[1:], (0.5, 0.2))
           for name in ("accuracy", "f1_macro", "matthews", "cohen_kappa")),
+        ("f1_macro", labels("f1_macro"), "rare class {:.0%}", TRUTHS[1:3], (0.1, 0.05)),
         ("judge's kappa", kappa, "errs in {:.0%}", (0.0,), (0.01, 0.05, 0.2)),
     ]  # fmt: skip
     for what, draw, words, truths, details in kinds:
         if only not in ("", what):
             continue
-        some = max(1, count // 10) if what in ("corrected score", "judge's kappa") else count
+        dear = 20 if what in ("corrected score", "judge's kappa") else 5 if what in CURVED else 1
+        some = max(1, count // dear)
         for units in (each for each in UNITS if each <= most):
             for truth in truths:
                 for detail in details:
@@ -264,6 +299,8 @@ def _truth(what: str, truth: float, detail: float) -> float:
         return -detail
     if what == "pass^2, one case":
         return fmean(chance**2 for chance in _passes(*_tasks(truth, detail)))
+    if what.endswith("harsh judge"):
+        return (truth * detail) ** int(what[5])
     if what == "judge's kappa":
         return 1 - 2 * detail
     return label_truth(what, truth, detail) if what in METRICS and what != "roc_auc" else truth

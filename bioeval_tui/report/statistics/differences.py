@@ -15,6 +15,8 @@ Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "
 Name = TypeVar("Name", bound=Hashable)
 FOUND_AT = 1 - LEVEL
 """The largest p-value at which two runs are said to differ."""
+BESIDE = 0.2
+"""The share of these 5 % for tests beside the most important ones."""
 TINY = 1e-12
 
 
@@ -50,7 +52,8 @@ class Difference:
     """Two-sided, corrected for the `tests` made together; None if there are too few pairs, or no pair differs."""
     of_trials: bool = False
     """Whether the pairs are of independent trials, else of cases or of two readings of one conversation."""
-    tests: int = 1
+    tests: float = 1
+    """How many tests share the 5 %, and more if they have only a share of it."""
     higher_is_better: bool = True
 
     @property
@@ -117,10 +120,19 @@ def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit
     return replace(tested, p=_p_value(tested, known if of_trials else ()))
 
 
-def corrected(found: Mapping[Name, Difference], times: int = 1) -> dict[Name, Difference]:
+def corrected(first: Mapping[Name, Difference], beside: Mapping[Name, Difference]) -> dict[Name, Difference]:
     """Return differences that are looked at together, with p-values corrected by Holm's method.
 
-    Corrected p-values are multiplied by `times`, for what is looked at beside more important tests.
+    So the chance of any false verdict is at most 5 %: 1 % for what stands `beside` the first and 4 % for these, or all
+    of it if nothing beside them has enough pairs for a verdict.
+    """
+    rest = _corrected(beside, BESIDE)
+    enough = any(one.p is not None and one.units >= one.needed for one in rest.values())
+    return _corrected(first, 1 - BESIDE if enough else 1.0) | rest
+
+
+def _corrected(found: Mapping[Name, Difference], share: float) -> dict[Name, Difference]:
+    """Return differences with p-values for so large a share of the 5 %.
 
     A difference of 0 in every pair is no test: no assignment of its values to the two sides shows anything.
     """
@@ -130,8 +142,8 @@ def corrected(found: Mapping[Name, Difference], times: int = 1) -> dict[Name, Di
         # Any that have too few pairs yet may become a test with more.
         name: replace(
             one,
-            p=None if one.p is None else min(1.0, times * adjusted[name]),
-            tests=times * len(found if one.p is None else p_values),
+            p=None if one.p is None else min(1.0, adjusted[name] / share),
+            tests=len(found if one.p is None else p_values) / share,
         )
         for name, one in found.items()
     }

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from bioeval_tui.report.statistics.sequential import stopped_interval
-from bioeval_tui.uncertainty import FEWEST_UNITS, UNIT, Bounds, Interval, left_out, mean_of
+from bioeval_tui.uncertainty import FEWEST_CURVED, FEWEST_UNITS, UNIT, Bounds, Interval, left_out, mean_of
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -180,7 +180,7 @@ class Tries:
 class PassK:
     """pass^k over tasks. `value` is None if no task has k trials; `undefined` names those that lack them.
 
-    `interval` is clustered by case or, of one case, by conversation; None for fewer than ten.
+    `interval` is clustered by case, from ten; of one case by conversation, from ten for k = 1, else from thirty.
     """
 
     k: int
@@ -242,7 +242,8 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
         ]
         for talk in talks
     ]
-    if len(talks) < FEWEST_UNITS or any(value is None for values in left for value in values):
+    fewest = FEWEST_UNITS if k == 1 else FEWEST_CURVED
+    if len(talks) < fewest or any(value is None for values in left for value in values):
         return None
     size = len(talks)
     without = [fmean(value for value in values if value is not None) for values in left]

@@ -71,7 +71,7 @@ class GainsPanel(DrawnPanel):
         if not found:
             perfect = talk is not None and talk.score == 1
             lines.append(
-                paint(Cell("nothing is left to gain" if perfect else "unknown without a score", "quiet"))
+                paint(Cell("nothing was left to gain" if perfect else "unknown without a score", "quiet"))
             )
         taken = sum(1 + line.plain.count("\n") for line in lines) + len(plot)
         return Content("\n").join([*lines, *[Content("")] * (height - taken), *plot])

@@ -175,9 +175,9 @@ async def test_tasks_are_printed_in_the_jobs_order_whichever_condition_has_them(
 async def test_a_conclusion_says_that_each_condition_has_its_own_criteria(tmp_path):
     told = "each condition is scored by its own criteria."
     done, _ = await run(tmp_path, CAREFUL)
-    assert result_of(done.state).conclusion.sentence.endswith(f": nothing is left to gain; {told}")
+    assert result_of(done.state).conclusion.sentence.endswith(f": nothing was left to gain; {told}")
     careful, guessing = (load_run(path).conclusion.sentence for path in sample_recordings("batch"))
-    assert careful.endswith(f": nothing is left to gain; {told}")
+    assert careful.endswith(f": nothing was left to gain; {told}")
     assert guessing.startswith(
         "Rehearsal: knowing that the user lives in Sydney and takes 5 mg of warfarin lifts the agent from 0.50 to 1.00 in each of 5 trials: "
     )

@@ -96,6 +96,13 @@ def test_perfect_predictions_are_not_certain(name: str, rows: int) -> None:
         draws(METRICS[name], [(true[: rows - 1], true[: rows - 1])])
 
 
+def test_a_mean_over_classes_needs_two_rows_of_each() -> None:
+    true = (np.arange(40) < 1).astype(int)
+    with pytest.raises(CannotResampleError, match="a class has fewer than two test rows"):
+        draws(METRICS["f1_macro"], [(true, true)])
+    assert draws(METRICS["accuracy"], [(true, true)]).ends[0] < 1
+
+
 def test_exact_predictions_of_numbers_have_no_interval() -> None:
     with pytest.raises(CannotResampleError, match="says nothing of other rows"):
         draws(METRICS["mean_absolute_error"], [(np.arange(20.0), np.arange(20.0))])

@@ -57,6 +57,8 @@ class Recorded:
     started: dict[str, Any] = field(default_factory=dict)
     names: tuple[str, str] | None = None
     """What the job calls its conditions."""
+    cases: int = 0
+    """The number of cases that the trials are of, in turn; 0 for a job without cases."""
 
     def events(self) -> list[RunEvent]:
         """Return the run's events, in order."""
@@ -116,6 +118,7 @@ class Recorded:
             "trials": self.trials or max(len(self.withheld), len(self.supplied)),
             "conditions": tuple(held),
             "concurrency": self.concurrency,
+            "cases": tuple(events.JobCase(name=f"case {n}") for n in range(self.cases)),
         } | self.started
 
     def _event(self, kind: type[Any], **fields: Any) -> Any:
@@ -129,7 +132,13 @@ class Recorded:
         def emit(kind: type[Any], **fields: Any) -> Any:
             return self._event(kind, **where, **fields)
 
-        found = [emit(events.ConversationStarted, session_id="s", greeting="Hello", max_messages=20)]
+        case = None
+        if self.cases:
+            turn, place = divmod(trial - 1, self.cases)
+            case = events.Case(name=f"case {place}", trial=turn + 1)
+        found = [
+            emit(events.ConversationStarted, session_id="s", greeting="Hello", max_messages=20, case=case)
+        ]
         for turn, latency in enumerate(talk.latencies_ms, start=1):
             for number, role, text, ms in (
                 (2 * turn - 1, "user", "Hello", None),

@@ -89,7 +89,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.OneCondition(HIGH, FIVE, False, SPAN, None),
      "With the facts, the only condition that was run, the agent scores 1.00 over 5 trials (95 % interval −0.10 to 0.30, this job only, 5 trials)."),
     (of.OneCondition(HIGH, SINGLE, False, None, None),
-     "With the facts, the only condition that was run, the agent scores 1.00 (one trial): nothing is left to gain."),
+     "With the facts, the only condition that was run, the agent scores 1.00 (one trial): nothing was left to gain."),
     (of.OneCondition(LOW, SINGLE, False, None, None), "Without the facts, the only condition that was run, the agent scores 0.44 (one trial)."),
     (of.UncleanStart(SCORES, "the graph differs", False),
      "The agent scores 0.44 without the facts and 1.00 with the facts; the graph differs, so the difference cannot be attributed to the facts."),
@@ -97,15 +97,15 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.NoFactsInJob(SCORES, 1), "The job has no facts, so both conditions ask the same: the agent scores 0.44 without the facts and 1.00 with the facts (one trial)."),
     (of.NoFactGiven(SCORES, 5), "The user gave the agent no fact, so the facts cannot explain a difference: the agent scores 0.44 without the facts "
      "and 1.00 with the facts over 5 trials."),
-    (of.NothingToGain((LIVES, TAKES), SINGLE), "The agent scores 1.00 whether or not it can learn that the user lives in Sydney and takes 5 mg of warfarin (one trial): nothing is left to gain."),
-    (of.NothingToGain((), FIVE), "The agent scores 1.00 whether or not it can learn the facts of each case in each of 5 trials: nothing is left to gain."),
-    (of.NoEffectOfFacts((LIVES, TAKES), FIVE, 0.5, None), "Knowing that the user lives in Sydney and takes 5 mg of warfarin makes no difference: the agent scores 0.50 either way in each of 5 trials."),
+    (of.NothingToGain((LIVES, TAKES), SINGLE), "The agent scores 1.00 whether or not it can learn that the user lives in Sydney and takes 5 mg of warfarin (one trial): nothing was left to gain."),
+    (of.NothingToGain((), FIVE), "The agent scores 1.00 whether or not it can learn the facts of each case in each of 5 trials: nothing was left to gain."),
+    (of.NoEffectOfFacts((LIVES, TAKES), FIVE, 0.5, None), "Knowing that the user lives in Sydney and takes 5 mg of warfarin made no difference: the agent scores 0.50 either way in each of 5 trials."),
     (of.NoEffectOfFacts((), of.Trials(5, 6), 0.5, GAIN),
-     "Knowing the facts of each case makes no difference: the agent scores 0.50 either way in each of 5 of 6 trials; the largest gain would come from "
+     "Knowing the facts of each case made no difference: the agent scores 0.50 either way in each of 5 of 6 trials; the largest gain would come from "
      "assertion “a reminder exists” (+0.57)."),
     (of.EffectOfFacts((TAKES,), FIVE, LOW, HIGH, True, True, None, CAUSE),
      "Knowing that the user takes 5 mg of warfarin lifts the agent from 0.44 to 1.00 in each of 5 trials: without it “a reminder exists” fails."),
-    (of.TooFewForEffect((LIVES,), SCORES, SINGLE, None, 5, False, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
+    (of.TooFewForEffect((LIVES,), SCORES, SINGLE, None, 5, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
      "The agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what knowing that the user lives in Sydney changes "
      "(5 would do); without them “a reminder exists” fails; 0.30 of the difference is the penalty for 1 failed request "
      "without the facts."),
@@ -113,15 +113,15 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "Knowing that the user lives in Sydney, “Age: 54”, that her doctor is away and 1 more fact lowers the agent from 0.44 to 0.20 in “has the card” over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
     (of.EffectWithinChance(FIVE, LOW, HIGH, False, SPAN),
      "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
-    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(3, 3), None, 5, False, of.Cause("task", "remind me", "supplied", 3, among=True)),
+    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(3, 3), None, 5, of.Cause("task", "remind me", "supplied", 3, among=True)),
      "The agent scores 0.44 without the facts and 1.00 with the facts; three trials are too few to tell what knowing that the user lives in Sydney changes "
      "(5 would do); with them the task “remind me” is not done in any trial with both scores."),
-    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(2, 5), None, 5, True, None),
+    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(2, 5), None, 5, None),
      "The agent scores 0.44 without the facts and 1.00 with the facts; 2 of 5 trials with both scores are too few to tell what knowing "
-     "that the user lives in Sydney changes (in a rehearsal, more would score the same)."),
-    (of.TooFewForEffect((), SCORES, of.Trials(13, 13), None, 20, False, None),
+     "that the user lives in Sydney changes (5 would do)."),
+    (of.TooFewForEffect((), SCORES, of.Trials(13, 13), None, 20, None),
      "The agent scores 0.44 without the facts and 1.00 with the facts; 13 trials are too few to tell what knowing the facts of each case changes (20 would do)."),
-    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(8, 8), 4, 7, False, None),
+    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(8, 8), 4, 7, None),
      "The agent scores 0.44 without the facts and 1.00 with the facts; 4 cases are too few to tell what knowing that the user lives in Sydney changes (7 would do)."),
     (of.RunLead((), None, False, "clean", "", None), "No conversation was run."),
     (of.RunLead((of.ConditionLead(LOW, (), 1, 2, True), of.ConditionLead(HIGH, (), 5, 6, False)), 0.56, True, "clean", "", of.SameStart(("graph",))),

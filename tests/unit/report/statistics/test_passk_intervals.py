@@ -48,17 +48,18 @@ def test_few_tasks_have_no_interval_and_perfect_results_a_wide_one() -> None:
 
 def test_tasks_that_are_judged_in_the_same_conversations_are_not_independent() -> None:
     """Ten tasks that pass and fail together say no more than one."""
-    one = [tries("a", 9, 12, "case")]
-    ten = [tries(str(i), 9, 12, "case") for i in range(10)]
+    one = [tries("a", 24, 32, "case")]
+    ten = [tries(str(i), 24, 32, "case") for i in range(10)]
     alone, together = pass_k_interval(one, 2), pass_k_interval(ten, 2)
     assert alone is not None
     assert together is not None
     assert (together.low, together.high) == pytest.approx((alone.low, alone.high))
-    assert together.scope == "these tasks only, 12 conversations"
-    assert pass_k_interval([tries(str(i), 9, 9, "case") for i in range(10)], 1) is None  # nine conversations
-    perfect = pass_k_interval([tries("a", 12, 12, "case")], 2)
+    assert together.scope == "these tasks only, 32 conversations"
+    for k, trials in ((1, 9), (2, 29)):
+        assert pass_k_interval([tries(str(i), trials, trials, "case") for i in range(10)], k) is None
+    perfect = pass_k_interval([tries("a", 30, 30, "case")], 2)
     assert perfect is not None
-    assert perfect.low == pytest.approx(0.025 ** (2 / 12))
+    assert perfect.low == pytest.approx(0.025 ** (2 / 30))
 
 
 @pytest.mark.parametrize("k", [1, 4])
