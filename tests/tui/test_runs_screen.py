@@ -229,10 +229,9 @@ async def test_deleted_runs_lose_their_marks() -> None:
 @SIZES
 async def test_an_empty_run_list_says_what_to_do_first(size: tuple[int, int]) -> None:
     services = given(history=[])
-    services.preferences["keys"] = {"app.jobs": "f6"}
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         assert "No runs yet" in screen_text(app)
-        assert "f6  opens the jobs" in screen_text(app)
+        assert "1  opens the jobs" in screen_text(app)
         await press_without_effect(app, pilot, "enter", "m", "equals_sign", "space", "x", "D")
 
 

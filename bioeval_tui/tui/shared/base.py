@@ -20,7 +20,7 @@ from bioeval_tui.tui.keys import order
 from bioeval_tui.tui.screens import SCREENS
 from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
+from bioeval_tui.tui.shared.keymap import KeyOwners
 from bioeval_tui.tui.shared.tones import paint, spread
 
 if TYPE_CHECKING:
@@ -274,15 +274,6 @@ class BaseScreen(Screen[None]):
         """Ignore the mount while the application is leaving: it has added no widgets."""
         if self.children or not isinstance(event, events.Mount):
             await super().on_event(event)
-
-    def on_mount(self) -> None:
-        """Apply the user's keys."""
-        self.take_keys()
-
-    def take_keys(self) -> None:
-        """Apply the chosen keys; screens that name keys redraw them."""
-        use_keys(self, self.bioeval.keys)
-        self.key_owners.use_keys(self.bioeval.keys)
 
     @property
     def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:

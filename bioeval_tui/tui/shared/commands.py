@@ -58,7 +58,6 @@ class Actions(Provider):
                 run = partial(self.app.run_action, hint.action, hint.node)
                 yield Action(f"{words}  ({hint.key})", "" if hint.tooltip == words else hint.tooltip, run)
         app = cast("Program", self.app)
-        yield Action("Change the keys", "List every key; press Enter to change one", app.action_change_keys)
         for name in app.theme_names:
             yield Action(f"Theme: {name}", "Change the colours", partial(self._use, name))
 

@@ -36,7 +36,7 @@ from bioeval_tui.text import clean_line, home_relative, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import KeysFooter
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
+from bioeval_tui.tui.shared.keymap import KeyOwners
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import duration
 
@@ -137,11 +137,6 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         """Ignore the mount while the application is leaving: it has added no widgets."""
         if self.children or not isinstance(event, events.Mount):
             await super().on_event(event)
-
-    def on_mount(self) -> None:
-        """Apply the user's keys."""
-        use_keys(self, self.bioeval.keys)
-        self.key_owners.use_keys(self.bioeval.keys)
 
     @property
     def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:

@@ -150,11 +150,6 @@ class ListScreen(RefreshedScreen, Generic[Item]):
             self.table.rows.refresh()
             self.look(self.looked_at)
 
-    def take_keys(self) -> None:
-        """Redraw texts that name keys."""
-        super().take_keys()
-        self.show_words()
-
     def on_screen_resume(self) -> None:
         """Bring the items up to date when the screen is shown again."""
         if not self.is_mounted:
