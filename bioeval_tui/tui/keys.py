@@ -34,7 +34,8 @@ FORMS = "run-a-job review-form own-agent"
 TABLE: tuple[Key, ...] = (
     # Everywhere
     Key("app", "s", "picture", "screenshot", "Save this screen as an SVG picture", HIDDEN),
-    Key("app", "y", "share", "copy", "Copy the selected row, the table or the screen, or save a picture with its caption"),
+    Key("app", "y", "share", "copy", "Copy the selected row, the table or the screen, or save a picture with its caption",
+        HIDDEN),
     Key("app", "comma", "settings", "settings", "Change the theme and display settings", HIDDEN),
     Key("app", "question_mark", "help", "help", "Show what this screen is for, and its keys"),
     Key("app", "ctrl+p", "command_palette", "palette", "Find any action by name"),
@@ -182,7 +183,8 @@ TABLE: tuple[Key, ...] = (
     Key("score-card", "tab", "other", "other", "Show the other condition"),
     Key("score-card", "v", "review", "review", "Accept the judge's scores or give others"),
     Key("score-card", "r", "again", "run again", "Run the same job again"),
-    Key("score-card", "y", "app.share", "copy", "Copy the card, or save a picture of the screen with its caption"),
+    Key("score-card", "y", "app.share", "copy", "Copy the card, or save a picture of the screen with its caption",
+        HIDDEN),
     Key("try-your-own", "enter", "own_jobs", "jobs", "Go to the jobs, including the samples"),
     Key("try-your-own", "r", "watch_again", "watch again", "Watch the demo again"),
     Key("work", "escape", "close", "stop", "Stop and go back"),
