@@ -29,7 +29,7 @@ from bioeval_tui.report.statistics.estimates import Estimate, Proportion, Sample
 from bioeval_tui.report.summary import condition_title
 from bioeval_tui.score import Composite, contributions, reweighted
 from bioeval_tui.text import clean_line
-from bioeval_tui.units import day
+from bioeval_tui.units import date, day
 
 _LISTED, _LONGEST = 3, 40
 """How many differences between two jobs a note lists, and the most characters of each path and value."""
@@ -284,6 +284,24 @@ class Comparison:
     times: of.TimesNotCompared | None
     differences: tuple[of.RunNote, ...]
     """How the runs differ besides their results."""
+
+    @property
+    def brief_words(self) -> tuple[str, ...]:
+        """What the runs are about, who was tested by whom in each, and the facts: a line each."""
+        sides = (("A", self.a), ("B", self.b))
+        jobs = dict.fromkeys((run.brief.job, run.brief.about_words) for _, run in sides)
+        facts = dict.fromkeys(run.brief.facts_words for _, run in sides)
+        others = dict.fromkeys(
+            f"{run.brief.others_words}{' · rehearsal' if run.brief.rehearsal else ''}" for _, run in sides
+        )
+        lines = [f"{job}: {about}" for job, about in jobs]
+        for (name, run), played in zip(sides, (*others, ""), strict=False):
+            said = [f"agent {run.brief.agent_words}"]
+            said += [run.brief.job] if len(jobs) > 1 else []
+            said += [played] if len(others) > 1 else []
+            lines.append(f"{name}  {' · '.join([*said, date(run.started_at), f'run {run.run_id}'])}")
+        lines += others if len(others) == 1 else []
+        return (*lines, *(f"facts  {each}" for each in facts))
 
     @property
     def timing_refused(self) -> str:

@@ -14,6 +14,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.record.events import ConversationScored, ScorePart, TaskScored
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
+from bioeval_tui.report.brief import Brief
 from bioeval_tui.report.findings import (
     AssertionFails,
     Gain,
@@ -161,6 +162,8 @@ class RunPreview:
     """What the job calls the conditions."""
     brief: str = ""
     """The sentence in a few words."""
+    about: Brief | None = None
+    """Who was tested by whom, on what."""
     trials: int = 0
     seconds: float | None = None
     """How long a conversation took on average."""
@@ -176,7 +179,7 @@ def preview_of(run: RunResult) -> RunPreview:
     scored = [(talk.score, talk) for talk in held if talk.score is not None]
     talk = min(scored, key=lambda one: one[0])[1] if scored else (held[-1] if held else None)
     if talk is None:
-        return RunPreview(found.sentence, names=names, brief=found.brief, trials=trials)
+        return RunPreview(found.sentence, names=names, brief=found.brief, about=run.brief, trials=trials)
     times = [talk.ended.duration_ms / 1000 for talk in held if talk.ended and talk.ended.duration_ms]
     said = talk.messages
     if talk.end_reason == "signed_off" and said and said[-1].role == "user":
@@ -193,6 +196,7 @@ def preview_of(run: RunResult) -> RunPreview:
         () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in said[-LAST:]),
         names,
         found.brief,
+        run.brief,
         trials,
         fmean(times) if times else None,
         None if cost is None else cost / len(held),

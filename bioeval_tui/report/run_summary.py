@@ -48,6 +48,11 @@ class RunSummary:
         return self.identity.get("agent", "")
 
     @property
+    def agent_words(self) -> str:
+        """The agent and the model that was asked for."""
+        return agent_words(self.agent, self.model)
+
+    @property
     def uplift(self) -> float | None:
         """Supplied − withheld of a clean run."""
         withheld, supplied = self.scores.get("withheld"), self.scores.get("supplied")
@@ -67,6 +72,11 @@ class RunSummary:
     def measured(self) -> bool:
         """Whether it has its main score: the mean of both conditions, or the score of its only one."""
         return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
+
+
+def agent_words(agent: str, model: str | None) -> str:
+    """Return an agent with the model that was asked for, because several may share an address; never the same twice."""
+    return " · ".join(dict.fromkeys(filter(None, (agent, model))))
 
 
 def preview(run: RunResult) -> RunPreview:

@@ -21,13 +21,12 @@ from bioeval_tui.errors import StorageError
 from bioeval_tui.record.masking.current import current, masked, masking
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui import screens
-from bioeval_tui.tui.keys import bindings, places
+from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared import pictures
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.commands import Palette, PlacesDialog
 from bioeval_tui.tui.shared.copying import Copied, Picture, screen_text, tables
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.keymap import resolve, use_keys
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
 from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES, legible
 
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.live.live import LiveScreen
     from bioeval_tui.tui.runs.runs import RunsScreen
     from bioeval_tui.tui.shared.cells_view import Cell
-
-MOST_TOLD = 3
-"""Maximum number of invalid entries reported at once."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 10_000
 """Screens create few reference cycles, so the default threshold of 700 would cost more time than it frees memory."""
@@ -98,8 +94,6 @@ class BioevalApp(App[None]):
         kept = services.preferences.get("theme")
         self.theme = theme or (kept if kept in self.theme_names else "dark")
         self.services = services
-        self.keys: dict[str, str] = {}
-        """The keys that were changed, by name."""
         self.clock = clock
         self._on_quit = on_quit
         self._leaving = False
@@ -119,12 +113,11 @@ class BioevalApp(App[None]):
         return partial(self.services.start_run, start)
 
     def on_mount(self) -> None:
-        """Apply the theme and the changed keys."""
+        """Apply the theme."""
         self.set_class(self.few_colours or self.no_color, "-few-shades")
         self.set_class(self.few_colours, "-few-colours")
         self.set_class(self.no_color, "-no-colour")
         self.call_after_refresh(self.spare_collector)
-        self.choose_keys()
 
     def spare_collector(self) -> None:
         """Exclude all objects loaded so far from garbage collection until the app ends.
@@ -218,18 +211,6 @@ class BioevalApp(App[None]):
         self.theme = name
         self.services.keep("theme", name)
 
-    def choose_keys(self) -> None:
-        """Apply the saved keys; report those that cannot be used."""
-        chosen = resolve(self.services.preferences.get("keys"), places())
-        if chosen.keys or self.keys:
-            self.keys = chosen.keys
-            use_keys(self, self.keys)
-            for screen in [screen for stack in self._screen_stacks.values() for screen in stack]:
-                screen.take_keys() if isinstance(screen, BaseScreen) else use_keys(screen, self.keys)
-            self.refresh_bindings()
-        for problem in chosen.problems[:MOST_TOLD]:
-            self.notify(problem, severity="warning", markup=False)
-
     def run_again(self) -> None:
         """Start the run of the live screen, or its replay, again."""
         self.open_run(self.live.opener)
@@ -311,12 +292,6 @@ class BioevalApp(App[None]):
         from bioeval_tui.tui.shared.settings_dialog import SettingsDialog
 
         self.push_screen(SettingsDialog())
-
-    def action_change_keys(self) -> None:
-        """Open the dialog for changing keys."""
-        from bioeval_tui.tui.shared.keys_dialog import KeysDialog
-
-        self.push_screen(KeysDialog())
 
     def action_picture(self) -> None:
         """Save the screen as an SVG picture."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.record.events import EvidenceQuoted, Fault, Mark, ReviewAction, Reviewed
     from bioeval_tui.record.state import ConversationKey, ConversationState
+    from bioeval_tui.report.brief import Brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,8 @@ class ReviewItem:
     id: ItemId
     subject: str
     title: str
+    brief: Brief | None = None
+    """Who was tested by whom, on what; None for a submission."""
     criteria: str = ""
     judged: Judged | None = None
     conversation: ConversationState | None = None

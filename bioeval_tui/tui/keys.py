@@ -1,13 +1,11 @@
-"""Every key of the program, in one table: bindings, footer, help, the keys dialog and docs/screens.md come from it.
+"""Every key of the program, in one table: bindings, footer, help and docs/screens.md come from it.
 
 A row says where the key applies. `live/replay` is the part `replay` of the screen `live`; a key of several screens
-names them all. The order is that of the footer. A key that people can change has a name, `screen.action`; the different
-actions of one key of a screen (pause, continue) share one name: that of the first row.
+names them all. `~` starts the name of a widget, whose keys only move and open. The order is that of the footer.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -27,7 +25,6 @@ class Key(NamedTuple):
     tooltip: str = ""
     shown: bool = True
     pair: str = ""
-    name: str = ""
 
 
 HIDDEN = False
@@ -37,7 +34,8 @@ FORMS = "run-a-job review-form own-agent"
 TABLE: tuple[Key, ...] = (
     # Everywhere
     Key("app", "s", "picture", "screenshot", "Save this screen as an SVG picture", HIDDEN),
-    Key("app", "y", "share", "copy", "Copy the selected row, the table or the screen, or save a picture with its caption"),
+    Key("app", "y", "share", "copy", "Copy the selected row, the table or the screen, or save a picture with its caption",
+        HIDDEN),
     Key("app", "comma", "settings", "settings", "Change the theme and display settings", HIDDEN),
     Key("app", "question_mark", "help", "help", "Show what this screen is for, and its keys"),
     Key("app", "ctrl+p", "command_palette", "palette", "Find any action by name"),
@@ -55,8 +53,7 @@ TABLE: tuple[Key, ...] = (
     # Live
     Key("live", "escape", "to_card", "score card", "Go back to the score card"),
     Key("live", "escape", "to_grid", "grid", "Go back to the grid of all conversations"),
-    Key("live/stage", "p", "stop_presenting", "end presentation", "Go back to the full screen; esc does the same",
-        name="present"),
+    Key("live/stage", "p", "stop_presenting", "end presentation", "Go back to the full screen; esc does the same"),
     Key("live/operator", "space", "pause", "pause", "Pause both conversations before the next message"),
     Key("live/operator", "space", "resume", "continue", "Continue both conversations"),
     Key("live/operator", "n", "step", "step", "Let one message through, then pause again"),
@@ -97,7 +94,7 @@ TABLE: tuple[Key, ...] = (
     Key("live", "U", "manner", "user", "Compare how the simulated user speaks with people", HIDDEN),
     Key("live", "A", "grid", "all", "Show all conversations, those that need attention first"),
     Key("live", "escape", "leave", "back", "Go from a panel to the conversation, or to the screen before", HIDDEN),
-    Key("live", "w", "no_spans", "waterfall", "Say why there is no waterfall", HIDDEN, name="live.waterfall"),
+    Key("live", "w", "no_spans", "waterfall", "Say why there is no waterfall", HIDDEN),
     # Runs
     Key("runs", "m", "mark", "mark", "Mark this run; two marked runs can be compared"),
     Key("runs", "equals_sign", "compare", "compare", "Compare the two marked runs"),
@@ -169,14 +166,11 @@ TABLE: tuple[Key, ...] = (
     Key("export", "c", "choose('csv')", "CSV", "Export comma-separated values with unrounded numbers"),
     Key("export", "m", "choose('md')", "Markdown", "Export a Markdown table"),
     Key("export", "escape", "close", "close", "Close without exporting"),
-    Key("help", "c", "change_keys", "change keys", "Change the key bindings"),
-    Key("help", "question_mark", "close", "close", "Close the help", HIDDEN, name="app.help"),
-    Key("keys", "backspace,delete", "reset", "default key", "Restore the default key"),
-    Key("keys", "slash", "filter", "filter", "Show only rows with this text"),
+    Key("help", "question_mark", "close", "close", "Close the help", HIDDEN),
     Key("medal-card", "enter", "explain", "explain the score", "Explain the score: residuals, classes, groups, attempts"),
     Key("medal-card", "V", "validate", "validate", "List every problem with this file"),
-    Key("quit", "l", "answer(False)", "leave it running", name="leave"),
-    Key("quit", "X", "answer(True)", "stop it", name="stop"),
+    Key("quit", "l", "answer(False)", "leave it running"),
+    Key("quit", "X", "answer(True)", "stop it"),
     Key("quit", "escape", "close", "stay"),
     Key("run-a-job", "enter", "give", "start", "Start the run"),
     Key("run-a-job", "ctrl+t", "test", "test connection",
@@ -189,9 +183,10 @@ TABLE: tuple[Key, ...] = (
     Key("score-card", "tab", "other", "other", "Show the other condition"),
     Key("score-card", "v", "review", "review", "Accept the judge's scores or give others"),
     Key("score-card", "r", "again", "run again", "Run the same job again"),
-    Key("score-card", "y", "app.share", "copy", "Copy the card, or save a picture of the screen with its caption"),
-    Key("try-your-own", "enter", "own_jobs", "jobs", "Go to the jobs, including the samples", name="jobs"),
-    Key("try-your-own", "r", "watch_again", "watch again", "Watch the demo again", name="again"),
+    Key("score-card", "y", "app.share", "copy", "Copy the card, or save a picture of the screen with its caption",
+        HIDDEN),
+    Key("try-your-own", "enter", "own_jobs", "jobs", "Go to the jobs, including the samples"),
+    Key("try-your-own", "r", "watch_again", "watch again", "Watch the demo again"),
     Key("work", "escape", "close", "stop", "Stop and go back"),
     # A modal screen does not pass keys on to the application; these are needed on each of them.
     Key("score-card", "question_mark", "app.help", "help", "Show what this card is for, and its keys"),
@@ -203,7 +198,7 @@ TABLE: tuple[Key, ...] = (
     Key("dialog", "ctrl+p", "app.command_palette", "palette", "Find any action by name", HIDDEN),
     Key("dialog", "q", "app.leave_app", "quit", "Leave the program", HIDDEN),
     Key("dialog", "ctrl+q", "app.leave_app", "quit", "Leave the program", HIDDEN),
-    # Widgets: keys that navigate and open, for the focused widget. They cannot be changed.
+    # Widgets: keys that navigate and open, for the focused widget.
     Key("~rows", "up,k", "move(-1)", "row up", "Move up one row", HIDDEN),
     Key("~rows", "down,j", "move(1)", "row down", "Move down one row", HIDDEN),
     Key("~rows", "pageup,ctrl+b", "page(-1)", "page up", "Move up one page", HIDDEN),
@@ -224,7 +219,6 @@ TABLE: tuple[Key, ...] = (
     Key("~share-field", "enter", "submit", "write", "Save the picture and its caption"),
     Key("~speed-rows", "enter", "choose", "play", "Play the run at this speed"),
     Key("~place-rows", "enter", "choose", "go", "Go to this screen"),
-    Key("~key-rows", "enter", "choose", "change", "Change this key"),
     Key("~column-rows", "enter,space", "choose", "show or hide", "Show or hide this column"),
     Key("~tiles", "enter", "choose", "open", "Open this conversation"),
     Key("~tiles", "left,h", "move(-1)", "left", "Go to the previous cell", HIDDEN),
@@ -262,7 +256,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "A": ("show all: conversations, the batch, runs, or answers", "grid batch runs answers"),
     "b": ("back one message", "play_back"),
     "B": ("to the start", "edge"),
-    "c": ("choose columns or keys", "columns change_keys"),
+    "c": ("choose columns", "columns"),
     "C": ("stop everything that is running", "cancel_all stop"),
     "d": ("density", "density"),
     "D": ("delete", "delete"),
@@ -312,25 +306,14 @@ MOVING = frozenset(
         *("shift+tab", "ctrl+c", "ctrl+q", "backspace"),
     }
 )
-"""Keys that navigate, open, close and leave. They are the same everywhere and cannot be changed."""
-_ARGUMENTS = {"-1": "previous", "1": "next", "0": "first"}
-
-
-class KeyPlace(NamedTuple):
-    """A rebindable action: its name, its screen, its default keys and its description."""
-
-    name: str
-    screen: str
-    keys: tuple[str, ...]
-    words: str
+"""Keys that navigate, open, close and leave. They are the same everywhere."""
 
 
 class Placed(NamedTuple):
-    """A row of the table at one of its places. `name` is empty if the key cannot be changed."""
+    """A row of the table at one of its places."""
 
     key: Key
     place: str
-    name: str
 
 
 def table() -> Sequence[Key]:
@@ -348,26 +331,17 @@ def table() -> Sequence[Key]:
 
 
 def placed() -> Sequence[Placed]:
-    """Return every row at every of its places, with the name under which the key can be changed there."""
+    """Return every row at every of its places."""
     return _placed(screens.SCREENS)
 
 
 @cache
 def _placed(_: tuple[screens.ScreenEntry, ...]) -> Sequence[Placed]:
-    names: dict[tuple[str, str], str] = {}
-    found = []
-    for key in table():
-        for place in key.where.split():
-            screen = place.partition("/")[0]
-            own = f"{screen}.{key.name}" if key.name else _name(screen, key.action)
-            first = key.name if "." in key.name else own
-            staying = place.startswith("~")
-            found.append(Placed(key, place, "" if staying else names.setdefault((screen, key.keys), first)))
-    return found
+    return [Placed(key, place) for key in table() for place in key.where.split()]
 
 
 def bindings(place: str) -> list[BindingType]:
-    """Return the bindings of a place, for `BINDINGS` of a class."""
+    """Return the bindings of a place, for `BINDINGS` of a class; each has its place as its id, but for widgets' keys."""
     return [
         Binding(
             key.keys,
@@ -375,46 +349,14 @@ def bindings(place: str) -> list[BindingType]:
             key.label,
             show=key.shown,
             tooltip=key.tooltip,
-            id=name or None,
+            id=None if place.startswith("~") else place,
             group=Binding.Group(key.pair) if key.pair else None,
         )
-        for key, at, name in placed()
+        for key, at in placed()
         if at == place
     ]
 
 
 def order() -> dict[tuple[str | None, str], int]:
-    """Return the place of every key in the footer, by its name and action."""
-    return {(name, key.action): at for at, (key, _, name) in enumerate(placed()) if name}
-
-
-def places() -> tuple[KeyPlace, ...]:
-    """Return everything whose key can be changed: the application's, then each screen's."""
-    found: dict[str, KeyPlace] = {}
-    for key, place, name in placed():
-        owner = place.partition("/")[0]
-        keys = tuple(key.keys.split(","))
-        if not name.startswith(f"{owner}.") or set(keys) & MOVING:
-            continue
-        known = found.get(name)
-        words = known.words.split(", ") if known else []
-        title = "everywhere" if owner == "app" else owner.capitalize().replace("-", " ")
-        both = tuple(dict.fromkeys([*(known.keys if known else ()), *keys]))
-        found[name] = KeyPlace(name, title, both, ", ".join(dict.fromkeys([*words, key.label])))
-    first = ["app", *(entry.mode for entry in screens.SCREENS)]
-    owners = {name: name.partition(".")[0] for name in found}
-
-    def rank(name: str) -> tuple[int, str]:
-        owner = owners[name]
-        return (first.index(owner), "") if owner in first else (len(first), owner)
-
-    return tuple(found[name] for name in sorted(found, key=rank))
-
-
-def _name(screen: str, action: str) -> str:
-    """Return `live.sort_next` for `sort(1)`, and `app.jobs` for `app.go('jobs')`."""
-    if action.startswith("app."):
-        screen, action = "app", action.removeprefix("app.")
-    head, _, rest = action.partition("(")
-    words = [_ARGUMENTS.get(word, word) for word in re.findall(r"-?\w+", rest)]
-    return f"{screen}." + "_".join(words if head == "go" else [head, *words])
+    """Return the position of every key in the footer, by its place and action."""
+    return {(place, key.action): at for at, (key, place) in enumerate(placed())}

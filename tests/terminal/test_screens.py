@@ -23,8 +23,7 @@ ESC, ENTER, TAB, CTRL_P, END = "\x1b", "\r", "\t", "\x10", "\x1b[F"
 def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
     with Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Jobs    5 jobs", "medication_reminder", "enter run")
-        screen.opens_box("?", "Evaluation jobs", "c change keys")
-        screen.types("c", "⌫")
+        screen.opens_box("?", "Evaluation jobs", "esc close")
         screen.closes_box()
         screen.opens_box(CTRL_P, "Search for commands")
         screen.closes_box()
@@ -125,7 +124,7 @@ def test_space_pauses_a_demo_and_quitting_it_ends_its_engine(tmp_path: Path) -> 
         screen.types(" ", "")  # also before the first message
         screen.types(" ", "› Live › medication_reminder", "the user knows no facts, and cannot answer")
         screen.types(" ", "‖ DEMO", "paused, space continues")
-        screen.opens_box("?", "Both conversations", "c change keys")
+        screen.opens_box("?", "Both conversations", "esc close")
         screen.closes_box()
         screen.types("5", "› Medals", "Nothing is graded yet")
         screen.types("2", "› Live", "‖ DEMO")

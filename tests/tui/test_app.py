@@ -24,7 +24,6 @@ from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.shared.commands import PlacesDialog
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.help import WORDS, HelpScreen
-from bioeval_tui.tui.shared.keys_dialog import KeysDialog
 from bioeval_tui.tui.shared.line_filter import SafeLines
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.share import ShareDialog
@@ -211,45 +210,6 @@ async def test_the_command_palette_offers_the_screens_keys_and_the_themes() -> N
         await loaded(app, pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.theme == "light")
-
-
-async def test_rebound_keys_do_what_the_old_ones_did() -> None:
-    services = FakeServices(FakeView(scripted_run(), hold_at=100))
-    services.preferences["keys"] = {"live.pause": "f6", "app.help": "f1", "live.step": "not a key [/"}
-    async with opened(None, services=services) as (app, pilot):
-        assert services.view is not None
-        assert "keys: live.step: there is no key not a key [/" in screen_text(app)
-        assert "f6 pause" in screen_text(app)
-        await pilot.press("space")
-        assert services.view.sent == []
-        await pilot.press("f6")
-        await until(pilot, lambda: services.view.sent == [Intent("pause")])
-        await pilot.press("f1")
-        await until(pilot, lambda: "f6  Pause both conversations" in screen_text(app))
-        await pilot.press("f1")
-        await until(pilot, lambda: app.screen is app.live)
-
-
-async def test_the_keys_dialog_rebinds_a_key_and_restores_it() -> None:
-    services = FakeServices(FakeView(scripted_run(), hold_at=100))
-    async with opened(None, services=services) as (app, pilot):
-        await pilot.press("ctrl+p", *"change the keys")
-        await loaded(app, pilot)
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, KeysDialog))
-        await pilot.press("slash", *"live take over", "enter", "enter", "n")
-        await loaded(app, pilot)
-        assert "n is already used by live.step" in screen_text(app)
-        await pilot.press("enter", "f8")
-        await loaded(app, pilot)
-        assert services.preferences["keys"] == {"live.take_over": "f8"}
-        await pilot.press("escape")
-        await loaded(app, pilot)
-        assert "f8 take over" in screen_text(app)
-        await pilot.press("question_mark", "c", "slash", *"live.take_over", "enter", "backspace", "escape")
-        await loaded(app, pilot)
-        assert services.preferences["keys"] is None
-        assert "t take over" in screen_text(app)
 
 
 async def test_a_dialog_keeps_the_global_keys_and_the_footer_behind_it_shows_none(tmp_path: Path) -> None:

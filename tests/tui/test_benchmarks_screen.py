@@ -210,7 +210,7 @@ async def test_tasks_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) 
         await pilot.press("escape", "right", "R")
         await loaded(app, pilot)
         assert "ready▴" in screen_text(app)
-    assert services.preferences["benchmarks.sorting"] == [1, True]
+    assert services.preferences["benchmarks.sorting"] == ["ready", True]
 
 
 async def test_tab_switches_to_the_description_and_y_copies_the_id() -> None:

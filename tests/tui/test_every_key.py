@@ -26,7 +26,6 @@ from bioeval_tui.tui.keys import Placed, placed
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen, key_name
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.keys_dialog import KeyRows, KeysDialog
 from bioeval_tui.tui.shared.list_screen import ListScreen
 
 SIZE = (120, 30)
@@ -45,7 +44,6 @@ STATES: dict[str, Reach] = {
     "ScoreCard": (None, None, ()),
     "GridScreen": (None, -1, ("A",)),
     "HelpScreen": ("jobs", None, ("question_mark",)),
-    "KeysDialog": ("jobs", None, ("question_mark", "c")),
     "RunsScreen": ("runs", None, ("down", "m", "m")),
     "CompareDialog": ("runs", None, ("down", "m", "m", "equals_sign")),
     "PassagesDialog": ("runs", None, ("down", "m", "m", "equals_sign", "enter")),
@@ -153,8 +151,6 @@ class Presser:
                 await pilot.press(key)
                 assert action in self.ran, f"{state}: {key} does not {action}"
                 self.done.add(plain(action))
-                if isinstance(app.screen, KeysDialog):
-                    app.screen.query_one(KeyRows).waiting = False
 
     async def reach(self, app: BioevalApp, pilot: Pilot[None], mode: Any, keys: tuple[str, ...]) -> None:
         """Go to where the keys are to be pressed, whatever was opened meanwhile."""
@@ -233,8 +229,8 @@ def screens() -> dict[str, type[Any]]:
 
 def keys_of(screen: type[Any]) -> list[Placed]:
     """Return the rows of the table of keys that are a screen's own, and its widgets', but for keys to move about."""
-    own = {binding.id for binding in screen.__dict__.get("BINDINGS", ())}
-    owners = {name.partition(".")[0] for name in own} - {"app", "dialog"}
+    own = {binding.id or "" for binding in screen.__dict__.get("BINDINGS", ())}
+    owners = {place.partition("/")[0] for place in own} - {"", "app", "dialog"}
     return [row for row in placed() if row.place.partition("/")[0] in owners]
 
 

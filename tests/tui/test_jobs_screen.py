@@ -221,7 +221,7 @@ async def test_jobs_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -
         await pilot.press("R")
         await loaded(app, pilot)
         assert "check▴" in screen_text(app)
-    assert services.preferences["jobs.sorting"] == [1, True]
+    assert services.preferences["jobs.sorting"] == ["check", True]
 
 
 async def test_the_sort_order_is_remembered() -> None:

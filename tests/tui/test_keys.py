@@ -15,7 +15,7 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 
 from bioeval_tui import tui
-from bioeval_tui.tui import keys, screens
+from bioeval_tui.tui import screens
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import ANSWERS, LETTERS, MOVING, Placed, bindings, placed
 from bioeval_tui.tui.screens import SCREENS, ScreenEntry
@@ -142,7 +142,6 @@ async def test_adding_a_screen_takes_one_file_and_one_line(
     class Wider(BioevalApp):
         BINDINGS = bindings("app")  # as the class has them when the table has the line from the beginning
 
-    assert "app.shelf" in {place.name for place in keys.places()}
     app = Wider(FakeServices(), "jobs", clock=lambda: 0.0)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("6")

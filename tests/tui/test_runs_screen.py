@@ -84,7 +84,7 @@ async def test_two_marked_runs_are_compared_with_the_older_one_first(size: tuple
         await until(pilot, lambda: isinstance(app.screen, CompareDialog))
         await loaded(app, pilot)
         assert "B scores higher on 1 of 2 tasks" in screen_text(app)
-        assert "▲ fixed" in screen_text(app)
+        assert "▲ better" in screen_text(app)
         await pilot.press("escape")
         await loaded(app, pilot)
         assert isinstance(app.screen, RunsScreen)
@@ -171,7 +171,7 @@ async def test_runs_can_be_filtered_sorted_and_reversed_with_exact_times(size: t
         when = services.history[1].started_at.astimezone()
         assert f"{when:%m-%d %H:%M}" in screen_text(app)
     assert services.preferences["runs.exact"] is True
-    assert services.preferences["runs.sorting"] == [3, True]
+    assert services.preferences["runs.sorting"] == ["status", True]
 
 
 async def test_a_wide_terminal_shows_the_run_and_its_trend() -> None:
@@ -180,7 +180,7 @@ async def test_a_wide_terminal_shows_the_run_and_its_trend() -> None:
         await loaded(app, pilot)
         text = screen_text(app)
         assert "means of 6 runs of this job" in text
-        assert "by the facts" in text
+        assert "with the facts" in text
 
 
 async def test_a_narrow_terminal_shows_the_conclusion_below_the_table() -> None:
@@ -229,10 +229,9 @@ async def test_deleted_runs_lose_their_marks() -> None:
 @SIZES
 async def test_an_empty_run_list_says_what_to_do_first(size: tuple[int, int]) -> None:
     services = given(history=[])
-    services.preferences["keys"] = {"app.jobs": "f6"}
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         assert "No runs yet" in screen_text(app)
-        assert "f6  opens the jobs" in screen_text(app)
+        assert "1  opens the jobs" in screen_text(app)
         await press_without_effect(app, pilot, "enter", "m", "equals_sign", "space", "x", "D")
 
 

@@ -36,7 +36,7 @@ async def card(size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[BioevalApp, 
 async def test_the_score_card_shows_both_scores_their_mean_and_rehearsal(size: tuple[int, int]) -> None:
     async with card(size) as (app, _):
         text = screen_text(app)
-        assert "rehearsal: user: a script · judge: rules, no model" in text
+        assert "user: a script · judge: rules, no model" in text
         assert "mean of both     0.62" in text
         assert "tone (not in score)" in text
         assert "no reminder was made" in text, "the lower score is explained first"
@@ -77,6 +77,7 @@ async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() 
     script = scripted_run()
     job = {
         **script[0].job,
+        "about": "What a laboratory's report means",
         "conditionNames": {"withheld": "without the report", "supplied": "with the report"},
     }
     job["tasks"] = [{**job["tasks"][0], "task": task}, job["tasks"][1]]

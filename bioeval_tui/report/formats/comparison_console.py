@@ -13,16 +13,12 @@ from bioeval_tui.report import words
 from bioeval_tui.report.comparison import Comparison, ConditionComparison
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.report.summary import ConditionRanking
-from bioeval_tui.text import shorten
 from bioeval_tui.units import signed
 
 
 def print_comparison(found: Comparison, console: Console, *, texts: bool = False) -> None:
     """Print the sentences first, then tasks, assertions and turns; `texts` shows the agent's messages."""
-    for name, run in (("A", found.a), ("B", found.b)):
-        brief = run.brief
-        rehearsal = " · rehearsal" if brief.rehearsal else ""
-        line = f"{name}  {run.run_id}  {brief.job} · {brief.agent_words}{rehearsal}"
+    for line in found.brief_words:
         console.print(Text(line), soft_wrap=True)
     console.print()
     for side in found.conditions:
@@ -63,16 +59,14 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
         )
     for task in side.tasks:
         table.add_row(
-            Text(f"task: {shorten(task.title, 70)}"),
+            Text(f"task: {task.title}"),
             units.number(task.a.mean) if task.a else "not in A",
             units.number(task.b.mean) if task.b else "not in B",
             units.signed(task.change),
         )
     for check in side.assertions:
         change = check.change if check.change != "same" else ""
-        table.add_row(
-            Text(f"assertion: {shorten(check.title, 65)}"), _held(check.a, "A"), _held(check.b, "B"), change
-        )
+        table.add_row(Text(f"assertion: {check.title}"), _held(check.a, "A"), _held(check.b, "B"), change)
     if side.latency is not None and side.latency.mean is not None:
         a_ms, b_ms = map(units.latency, side.averages_ms)
         moved = units.latency_change(side.latency.mean)

@@ -194,9 +194,7 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
         for title, found in tallies.items():
             # A title of one trial alone belongs to its case, of which there may be thousands.
             if found.total() > len(result.conditions) or not result.has_cases:
-                table.add_row(
-                    Text(shorten(title, 70)), *(Text(_tally(found, name)) for name in result.conditions)
-                )
+                table.add_row(Text(title), *(Text(_tally(found, name)) for name in result.conditions))
         if table.row_count:
             console.print(table)
 
@@ -243,7 +241,7 @@ def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:
     if any(talk.tone is not None for talk in talks):
         rows[TONE] = [number(talk.tone) for talk in talks]
     for title, cells in rows.items():
-        table.add_row(Text(shorten(title, 70)), *map(Text, cells))
+        table.add_row(Text(title), *map(Text, cells))
     if rows:
         console.print(table)
 
@@ -258,10 +256,10 @@ def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> 
             row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
             # The reason for no score stands above.
             if check.final and check.reason and check.reason != talk.reason:
-                what = f"{STATUS_SIGNS[check.status][0]} {shorten(check.title, 70)}"
+                what = f"{STATUS_SIGNS[check.status][0]} {check.title}"
                 reasons.setdefault((what, check.reason), []).append(talk.name)
     for title, cells in rows.items():
-        table.add_row(Text(shorten(title, 70)), *map(Text, cells))
+        table.add_row(Text(title), *map(Text, cells))
     if rows:
         console.print(table)
     for (what, reason), held in reasons.items():
@@ -298,7 +296,7 @@ def print_judged_again(result: RunResult, console: Console) -> None:
                 next((each for each in row.verdict.tasks if each.task == task), None) for row in again.rows
             ]
             cells = (DASH if each is None else verdict(each) for each in found)
-            table.add_row(Text(shorten(f"{task} {title}", 60)), *map(Text, cells))
+            table.add_row(Text(f"{task} {title}"), *map(Text, cells))
         scores = (Text(number(row.score), style="bold") for row in again.rows)
         table.add_row(Text("score", style="bold"), *scores)
         console.print(table)

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.record.catalogue import CataloguedRun
-from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.report.run_summary import agent_words
+from bioeval_tui.text import clean_line
 from bioeval_tui.units import date, date_short, number
 
 SIGNS = {
@@ -44,14 +45,19 @@ class RunColumn(NamedTuple):
 def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) -> None:
     """Print one row for each run: scores right-aligned, local times. Ids are never shortened, because people copy them.
 
-    If there is room, the model is shown if the runs differ in it, and the reviewed mean beside
-    the judge's if there are reviews.
+    If there is room, the reviewed mean is shown beside the judge's if there are reviews.
     """
     console = console or plain_console()
     runs = list(runs)
     columns = _columns(runs, console.width)
     found = [
-        CellColumn(column.title, [*map(column.cell, runs)], column.right, column.least, column.title == "job")
+        CellColumn(
+            column.title,
+            [*map(column.cell, runs)],
+            column.right,
+            column.least,
+            column.title in ("job", "agent"),
+        )
         for column in columns
     ]
     write_table(console, found)
@@ -61,16 +67,14 @@ def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
     """Return the columns for a terminal of that width."""
     narrow, wide = width < NARROW, width >= WIDE
     written = date_short if narrow else date
-    job = 14 if narrow else 40
 
     def number_of(title: str, value: Callable[[CataloguedRun], float | None]) -> RunColumn:
         return RunColumn(title, lambda run: number(value(run)), right=True)
 
     found = [
         RunColumn("run", lambda run: run.run_id, least=20),
-        RunColumn("job", lambda run: shorten(_safe(run.job), job), least=6),
-        RunColumn("agent", lambda run: shorten(_safe(run.agent), 14 if narrow else 30)),
-        RunColumn("model", lambda run: shorten(_safe(run.model or ""), 30)),
+        RunColumn("job", lambda run: _safe(run.job), least=6),
+        RunColumn("agent", lambda run: _safe(agent_words(run.agent, run.model)), least=10),
         RunColumn("status", status_words, least=14),
         RunColumn("started", lambda run: written(datetime.fromisoformat(run.started_at))),
         number_of("withheld", lambda run: run.scores.get("withheld")),
@@ -88,8 +92,6 @@ def _columns(runs: Sequence[CataloguedRun], width: int) -> list[RunColumn]:
             number_of("mean", lambda run: run.score),
         ]
     left_out = {"started", "mean", "messages", "fault"} if narrow else set()  # an id begins with the time
-    if not wide or len({run.model for run in runs}) < 2:
-        left_out.add("model")
     if not wide or not any(run.reviewed for run in runs):
         left_out.add("reviewed")
     return [column for column in found if column.title not in left_out]

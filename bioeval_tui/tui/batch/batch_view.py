@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
+from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, rank as ranking_of
 from bioeval_tui.text import clean, plural, shorten
@@ -61,6 +62,20 @@ _TONES: dict[Rank, Tone] = {
 }
 
 
+def briefs(glances: Iterable[Glance]) -> list[list[Cell]]:
+    """Return the agents and who tested them, then what each job is about with its facts: a line each."""
+    jobs = {glance.job: glance.brief for glance in glances if glance.brief is not None}
+    if not jobs:
+        return []
+    agents = " and ".join(dict.fromkeys(brief.agent for brief in jobs.values()))
+    others = next(iter(jobs.values())).others_words
+    lines = [[Cell("agent  ", "quiet"), Cell(agents), Cell(f"   {others}", "quiet")]]
+    for job, brief in jobs.items():
+        facts = f"   facts {brief.facts_words}"
+        lines.append([Cell(f"{job}  ", "strong"), Cell(brief.about_words), Cell(facts, "quiet")])
+    return lines
+
+
 class GlanceKey(NamedTuple):
     """Identifies a conversation of a run."""
 
@@ -91,6 +106,8 @@ class Glance:
     """The number of the trial among those of its case."""
     named: str = ""
     """What the job calls the condition, once the run has started."""
+    brief: Brief | None = None
+    """What the run is about; None until it has started."""
 
     @property
     def condition(self) -> str:
@@ -170,7 +187,8 @@ def _named(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
 
 def _with_names(state: RunState, glance: Glance) -> Glance:
     case, named = state.case(glance.key.trial), state.condition_name(glance.key.condition)
-    glance = replace(glance, named=named)
+    brief = brief_of(state, state.started) if state.started else None
+    glance = replace(glance, named=named, brief=brief)
     return glance if case is None else replace(glance, case=clean(case.words, 120), case_trial=case.trial)
 
 

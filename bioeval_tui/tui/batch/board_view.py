@@ -67,14 +67,14 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     """Return a row's mean by condition on a scale from 0 to 1, its uplift, and the time of its slowest tenth of answers."""
     name_width, names = _name_width(rows, width), [name for name, _ in rows]
     shown = distinct(names, name_width - 2)
-    room = (width - name_width - 8 - 9) // 2 - 7
+    room = (width - name_width - 11 - 9) // 2 - 7
     everything = [glance for _, held in rows for glance in held]
     titles = "".join(
         f"{('facts ' if room > 9 and name == condition else '') + shorten(name, room + 6):<{room + 7}}"
         for condition in CONDITIONS
         for name in (condition_of(everything, condition),)
     )
-    lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'uplift':>8}{'p90':>9}", "quiet")]]
+    lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'difference':>11}{'p90':>9}", "quiet")]]
     drawn: set[str] = set()
     for name, held in rows:
         cells: Line = [Cell(f"{shown[name] or NO_MODEL:<{name_width}}", "strong")]
@@ -85,7 +85,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         low, high = (_mean(held, condition) for condition in CONDITIONS)
         ended = low is not None and high is not None and all(glance.rank in OVER for glance in held)
         gain = signed(high - low) if ended and low is not None and high is not None else "–"
-        cells += [Cell(f"{gain:>8}", "plain" if ended else "quiet"), Cell(f"{_p90(held):>9}", "quiet")]
+        cells += [Cell(f"{gain:>11}", "plain" if ended else "quiet"), Cell(f"{_p90(held):>9}", "quiet")]
         lines.append(cells)
     roomy = width >= ROOMY
     said = ["● mean"]

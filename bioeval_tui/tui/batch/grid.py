@@ -24,6 +24,7 @@ from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.rows_widget import Labelled
 from bioeval_tui.tui.shared.tones import paint
 
 LOOK_S = 0.25
@@ -47,6 +48,9 @@ class GridScreen(BaseScreen):
     GridScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & TileGrid { height: 1fr; padding: 0 1; display: none; }
+        & #about { max-height: 6; margin: 1 2 0 2; }
+        &.-normal #about { max-height: 4; margin: 0 2; }
+        &.-short #about { display: none; }
         & #verdict { height: auto; padding: 1 2 0 2; text-style: bold; display: none; }
         & #board { height: auto; padding: 1 2; display: none; }
         & #here { height: 1; padding: 0 2; color: $quiet; text-wrap: nowrap; text-overflow: ellipsis; display: none; }
@@ -95,6 +99,7 @@ class GridScreen(BaseScreen):
     def compose_body(self) -> Iterable[Widget]:
         """The grid, and a line for the filter."""
         yield Static(id="notice", markup=False)
+        yield Labelled(id="about")
         yield Static(id="verdict", markup=False)
         yield Static(id="board", markup=False)
         yield self.grid
@@ -178,6 +183,7 @@ class GridScreen(BaseScreen):
             else []
         )
         self.query_one("#board", Static).update(Content("\n").join([paint(*line) for line in lines_above]))
+        self.query_one("#about", Labelled).show(batch_view.briefs(self.glances))
         self.grid.show([glance.key for glance in shown], lines)
         self._look()
         if filled and self.focused is None and self.is_active:

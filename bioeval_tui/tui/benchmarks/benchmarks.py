@@ -141,7 +141,12 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
 
     @on(RowList.Chosen)
     def _chosen(self) -> None:
-        if (item := self.looked_at) is not None:
+        item, card = self.looked_at, self.query_one(BenchmarkCard)
+        if item is None:
+            return
+        if card.size and not card.max_scroll_y and not item.problem:  # everything is beside the table already
+            self.action_grade()
+        else:
             self.app.push_screen(BenchmarkDialog(item, self.details.get(item.task_id)))
 
     def action_card(self) -> None:

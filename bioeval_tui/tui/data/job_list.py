@@ -9,13 +9,16 @@ import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from bioeval_tui.errors import Problem
+from bioeval_tui import plugins
+from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.evaluation.job.template import Answers, job_text
 from bioeval_tui.evaluation.wiring.cases import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
@@ -55,6 +58,16 @@ def default_folders() -> list[Path]:
         if folder.is_dir():
             found.setdefault(folder.resolve(), folder)
     return list(found.values())
+
+
+@cache
+def plugin_jobs() -> tuple[Path, ...]:
+    """Return the jobs that packages bring, such as `mediq`; without those that cannot be loaded."""
+    found = []
+    for name in plugins.names("jobs"):
+        with suppress(BioevalError):
+            found.append(Path(plugins.load("jobs", name)))
+    return tuple(found)
 
 
 class JobList:
@@ -104,6 +117,10 @@ class JobList:
                 if path not in seen and len(seen) < MOST_FILES:
                     seen.add(path)
                     yield path, asked_for
+        if not self._places:
+            for path in plugin_jobs():
+                seen.add(path)
+                yield path, True
         for gone in self._seen.keys() - seen:
             del self._seen[gone]
 
@@ -169,6 +186,7 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
 def _about(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
     """Return what the job asks for, tells and checks."""
     rows = (
+        ("about", [job.about] if job.about else []),
         ("tasks", [task.task for task in job.tasks]),
         ("facts", job.facts),
         ("asserts", [assertion.title for assertion in job.assertions]),

@@ -24,6 +24,7 @@ from bioeval_tui.record.masking.current import masked, masking
 from bioeval_tui.record.overlay import Overlay, append_reviews, in_force, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
+from bioeval_tui.report.brief import brief_of
 from bioeval_tui.report.correction import last_draw, progress
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
@@ -200,6 +201,7 @@ def _task_item(
         id=ItemId(place, conversation.key, number, None),
         subject=_subject(state),
         title=clean_line(str(title)),
+        brief=brief_of(state, state.started, conversation.key.trial) if state.started else None,
         criteria=clean_line(str(criteria), 2000),
         judged=_judged(conversation, verdict, number),
         conversation=conversation,

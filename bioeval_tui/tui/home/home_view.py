@@ -234,7 +234,7 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
     """Return the newest runs; `previews` are their conclusions by id, as far as known."""
     shown = runs[:RECENT]
     width = max((cell_len(run.job) for run in shown), default=0)
-    agents = max((cell_len(run.agent) for run in shown), default=0)
+    agents = max((cell_len(run.agent_words) for run in shown), default=0)
     since = max((len(ago(run.started_at, now)) for run in shown), default=0)
     found = []
     for run in shown:
@@ -244,7 +244,7 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
         row = (
             *_scores(run),
             Cell(set_cell_size(run.job, min(width, 24)) + "  "),
-            Cell(set_cell_size(run.agent, min(agents, 20)) + "  ", "quiet"),
+            Cell(set_cell_size(run.agent_words, agents) + "  ", "quiet"),
             Cell(f"{ago(run.started_at, now):<{since}}  ", "quiet"),
             Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
         )
@@ -260,7 +260,7 @@ def trends(runs: Iterable[RunSummary], width: int, height: int, now: datetime) -
     alike: dict[tuple[str, str], list[RunSummary]] = {}
     for run in runs:
         if run.status != "running":
-            alike.setdefault((run.job, run.agent), []).append(run)
+            alike.setdefault((run.job, run.agent_words), []).append(run)
     lines: list[Line] = []
     for (job, agent), newest_first in alike.items():
         shown = newest_first[: max(1, (width - LABELS) // 2)][::-1]

@@ -199,7 +199,7 @@ def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: i
         return ""
     alike = form.agent == "sample" and form.played == "rehearsal"
     words = (
-        "the sample agent answers alike in every trial of a rehearsal"
+        "the sample agent gives the same answers in every trial of a rehearsal"
         if alike
         else sentence(expected_interval(form.trials))
     )

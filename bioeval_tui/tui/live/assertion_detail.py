@@ -121,6 +121,8 @@ def _changed(conversation: ConversationState, turn: int) -> Facts:
         ("context", before.object_context, after.object_context),
         ("graph", before.graph, after.graph),
     ):
+        if not old and not new:
+            continue  # there is none
         lines = changes(old, new)
         cells = [Cell(line, _CHANGE_TONES.get(line[:1], "plain")) for line in lines]
         words = f"nothing changed in turn {turn}"

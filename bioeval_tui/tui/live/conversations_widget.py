@@ -22,6 +22,7 @@ from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.heads_view import Head
 from bioeval_tui.tui.live.spans import Waterfall
 from bioeval_tui.tui.live.transcript import Transcript
+from bioeval_tui.tui.shared.brief_view import brief_lines
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.rows_widget import Labelled
 from bioeval_tui.tui.shared.tab_line_widget import TabLine
@@ -104,7 +105,7 @@ class ConversationFrame(Vertical):
 
     def show_brief(self, brief: Brief) -> None:
         """Show what is tested, as long as there is no conversation."""
-        self.brief.show(heads_view.brief_lines(brief))
+        self.brief.show(brief_lines(brief))
         self.add_class("-waiting")
 
     def show_parting(self, message: int | None) -> None:

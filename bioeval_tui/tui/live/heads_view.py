@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import NOT_CLEAN
-from bioeval_tui.report.brief import Brief
 from bioeval_tui.report.findings import NoUplift
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural, upper_first
@@ -43,15 +42,12 @@ def conditions(state: RunState) -> tuple[Condition, ...]:
 
 
 def title_notes(state: RunState) -> list[Cell]:
-    """Return the notes that stay visible: rehearsal, agent, model, whether the run is clean."""
+    """Return the notes that stay visible: rehearsal, whether the run was imported, and whether it is clean."""
     started = state.started
     if started is None:
         return []
     notes = [Cell("rehearsal", "warn")] if started.rehearsal else []
     notes += [Cell("imported", "quiet")] if started.source else []
-    notes.append(Cell(started.agent, "quiet"))
-    if started.asked_model:
-        notes.append(Cell(started.asked_model, "quiet"))
     if not state.clean:
         notes.append(Cell(f"! {state.cleanness}", "warn"))
     return notes
@@ -110,43 +106,6 @@ def which_trial(state: RunState, trial: int) -> str:
     """Return the case, or `trial 2 of 3`; empty for the only trial."""
     case, trials = state.case(trial), state.started.trials if state.started else 1
     return case.title if case is not None else f"trial {trial} of {trials}" if trials > 1 else ""
-
-
-def brief_line(brief: Brief) -> list[Cell]:
-    """Return the brief in one line: the facts in words, who plays the user, who judges."""
-    return [
-        Cell("facts ", "quiet"),
-        Cell(brief.facts_words),
-        Cell(f"   {brief.others_words}", "quiet"),
-    ]
-
-
-def facts_lines(state: RunState, trial: int) -> list[list[Cell]]:
-    """Return the facts of a trial's job in words, a line each."""
-    facts = state.job_of(trial).get("facts") or ()
-    lines = [[Cell("The user knows" if facts else "The job has no facts.", "quiet")]]
-    return lines + [[Cell(f"{number:>2} ", "busy"), Cell(str(fact))] for number, fact in enumerate(facts, 1)]
-
-
-def brief_lines(brief: Brief) -> list[list[Cell]]:
-    """Return what is tested, line by line, for a pane without a conversation: who, which facts, which tasks."""
-    lines = [[Cell(brief.about, "strong")], []] if brief.about else []
-    lines += [
-        [Cell("agent  ", "quiet"), Cell(brief.agent_words)],
-        [Cell("user   ", "quiet"), Cell(brief.user_words)],
-        [Cell("judge  ", "quiet"), Cell(brief.judge_words)],
-        [],
-    ]
-    if brief.facts:
-        lines.append([Cell("What the user knows where the facts are supplied", "quiet")])
-        lines += [[Cell(f"{number:>2} ", "busy"), Cell(fact)] for number, fact in enumerate(brief.facts, 1)]
-    else:
-        lines.append([Cell(f"facts  {brief.facts_words}", "quiet")])
-    lines += [[], [Cell("What the agent is asked for", "quiet")]]
-    for number, (title, criteria) in enumerate(brief.tasks, start=1):
-        lines.append([Cell(f"{number:>2} ", "busy"), Cell(title)])
-        lines += [[Cell("   "), Cell(part, "quiet")] for part in filter(None, criteria.split("; "))]
-    return lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,9 @@ from bioeval_tui.tui.live.replay_bar import ReplayControls
 from bioeval_tui.tui.live.stage_widget import STAGE_CSS, Stage
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.brief_view import brief_head, who_and_what
 from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.rows_widget import Labelled
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
@@ -60,9 +62,10 @@ class LiveScreen(BaseScreen):
     LiveScreen {
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & #banner { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
-        & #brief { height: 1; padding: 0 2; display: none; }
+        & #brief { height: auto; max-height: 4; padding: 0 2; display: none; }
+        &.-tall #brief { max-height: 5; }
         &.-running #brief { display: block; }
-        &.-presenting #brief, &.-short #brief { display: none; }
+        &.-presenting.-wide #brief, &.-short #brief { display: none; }
         & #caption { height: auto; min-height: 3; max-height: 4; padding: 1 2 0 2; display: none; text-align: center; text-style: bold; background: $panel; }
         &.-captions.-running #caption { display: block; }
         &.-narrow #caption { min-height: 2; max-height: 3; padding: 0 1; }
@@ -116,7 +119,7 @@ class LiveScreen(BaseScreen):
     def compose_body(self) -> Iterable[Widget]:
         """Conversations, panels, and the lines for typing."""
         yield Static(id="banner", markup=False)
-        yield Static(id="brief", markup=False)
+        yield Labelled(id="brief")
         yield Static(id="notice", markup=False)
         yield self.conversations
         yield self.stage
@@ -314,10 +317,11 @@ class LiveScreen(BaseScreen):
         self.refresh_keys()
 
     def _show_brief(self, state: RunState) -> None:
-        """Show in one line what is tested: it stays while conversations fill the screen."""
+        """Show what is tested: it stays while conversations fill the screen."""
         if state.started is not None:
-            line = paint(*heads_view.brief_line(brief_of(state, state.started, self.watched.trial)))
-            self.query_one("#brief", Static).update(line.truncate(max(1, self.size.width - 4), ellipsis=True))
+            brief = brief_of(state, state.started, self.watched.trial)
+            lines = brief_head(brief) if self.has_class("-tall") else who_and_what(brief)
+            self.query_one("#brief", Labelled).show(lines)
 
     def show_caption(self) -> None:
         """Show the caption if captions are on, and whether the demo is paused."""

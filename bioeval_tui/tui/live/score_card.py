@@ -133,7 +133,9 @@ class ScoreCard(Dialog[CardEvidence]):
     DEFAULT_CSS = """
     ScoreCard {
         & > .dialog--box { width: 100%; max-width: 160; height: auto; max-height: 100%; }
-        & .card--line, & .card--facts { height: auto; }
+        & .card--line { height: auto; }
+        & .dialog--heading { margin: 0; height: auto; max-height: 2; }
+        & #brief { max-height: 4; }
         & #conclusion { height: auto; text-style: bold; margin-top: 1; }
         & #headline { height: 4; margin-top: 1; }
         & .card--score { width: 20; height: 4; }
@@ -160,7 +162,9 @@ class ScoreCard(Dialog[CardEvidence]):
         }
         &.-narrow, &.-short {
             & .dialog--heading, & KeysFooter { margin: 0; }
-            & .card--score, & .card--facts { display: none; }
+            & .card--score { display: none; }
+            & #brief { max-height: 2; }
+            & #conclusion { margin: 0; max-height: 4; }
             & .card--bars { margin: 0; }
             & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
             & #details { margin-top: 0; height: 4; }
@@ -214,6 +218,9 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def compose_body(self) -> Iterable[Widget]:
         """Scores, bars, rows, details."""
+        brief = Labelled(id="brief")
+        brief.show(score_card_view.brief_cells(self._result, brief=not self._wide))
+        yield brief
         yield Static(paint(score_card_view.conclusion(self._result)), id="conclusion", markup=False)
         if self._is_empty:
             why = Labelled(id="why")
@@ -223,8 +230,6 @@ class ScoreCard(Dialog[CardEvidence]):
             yield Static(
                 Content("\n").join([paint(note) for note in notes]), classes="card--line", markup=False
             )
-        facts = f"facts: {self._result.brief.facts_words}"
-        yield Static(Content.styled(facts, "$quiet"), classes="card--facts", markup=False)
         with Horizontal(id="headline"):
             for name in self._both:
                 with Vertical(classes="card--score"):
@@ -244,7 +249,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _rest(self) -> Content:
         if self._result.only_condition:
-            return Content.styled("mean and uplift need both conditions", "$quiet")
+            return Content.styled("mean and difference need both conditions", "$quiet")
         mean, uplift = self._totals()
         return Content.assemble(
             ("mean of both     ", "$quiet"),
@@ -305,7 +310,10 @@ class ScoreCard(Dialog[CardEvidence]):
     @property
     def _names(self) -> list[str]:
         """The headings of the columns."""
-        return [*map(self._result.condition_name, self._both), *(["uplift"] if len(self._both) > 1 else [])]
+        return [
+            *map(self._result.condition_name, self._both),
+            *([self._result.uplift_label.partition(" ")[0]] if len(self._both) > 1 else []),
+        ]
 
     @property
     def _columns(self) -> list[int]:
@@ -323,14 +331,13 @@ class ScoreCard(Dialog[CardEvidence]):
         return [*cells, row.uplift] if len(cells) > 1 else cells
 
     def _set_rows(self) -> None:
-        """Give each row as many lines as its title needs, if the card is wide."""
+        """Give each row as many lines as its title needs."""
         width = self._list.scrollable_content_region.width
-        heights = [1] * len(self._rows)
-        if self._wide:
-            for at, row in enumerate(self._rows):
-                under = width - len(row.mark)
-                needed = len(title_lines(row.label.text, under - sum(self._columns), under))
-                heights[at] = min(MOST_LINES, needed)
+        heights = []
+        for row in self._rows:
+            under = width - len(row.mark)
+            needed = len(title_lines(row.label.text, under - sum(self._columns), under))
+            heights.append(min(MOST_LINES, needed))
 
         def painted(index: int, width: int) -> Content:
             row = self._rows[index]

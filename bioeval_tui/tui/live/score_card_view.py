@@ -13,6 +13,7 @@ from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.report.sentences import NEEDS_BOTH, interval_words
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
+from bioeval_tui.tui.shared.brief_view import who_and_what
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone, uplift
 from bioeval_tui.units import duration, latency, number
 
@@ -127,14 +128,26 @@ class Row:
     """The trial that the row is, on a card of several."""
 
 
-def subject(result: RunResult) -> str:
-    """Return what was evaluated, in one line."""
-    brief = result.brief
-    parts = [brief.job, brief.agent_words]
-    parts.append(plural(len(result.conversations), "conversation"))
+def brief_cells(result: RunResult, *, brief: bool = False) -> list[list[Cell]]:
+    """Return who was tested by whom and the facts, and, unless it is to be `brief`, how much was held."""
+    if brief:
+        return who_and_what(result.brief)
+    held = [plural(len(result.conversations), "conversation")]
     if result.worked_s is not None:
-        parts.append(duration(result.worked_s))
-    return " · ".join(parts)
+        held.append(duration(result.worked_s))
+    (*agent, others), facts = who_and_what(result.brief)
+    return [[*agent, others._replace(text=f"{others.text} · {' · '.join(held)}")], facts]
+
+
+def brief_text(result: RunResult) -> list[str]:
+    """Return the job, what it is about, and the brief, as plain lines."""
+    lines = [[Cell(subject(result))], *brief_cells(result)]
+    return ["".join(cell.text for cell in line) for line in lines]
+
+
+def subject(result: RunResult) -> str:
+    """Return the job and what it is about."""
+    return f"{result.brief.job}: {result.brief.about_words}"
 
 
 _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}
@@ -174,13 +187,7 @@ def why_empty(trial: TrialResult) -> list[list[Cell]]:
 
 def notes(result: RunResult) -> list[Cell]:
     """Return the caveats on the scores."""
-    brief = result.brief
-    found = [
-        Cell(
-            f"{'rehearsal: ' if brief.rehearsal else ''}{brief.others_words}",
-            "warn" if brief.rehearsal else "quiet",
-        ),
-    ]
+    found: list[Cell] = []
     if result.no_uplift:
         found.append(Cell(result.no_uplift, "warn"))
     if result.user_faults_words:
@@ -505,15 +512,20 @@ def _points(result: RunResult, condition: Condition) -> Sequence[float]:
 
 def run_notes(result: RunResult) -> list[list[Cell]]:
     """Return what is known over all trials: each score's interval, pass^k, response times, cost."""
-    return [[Cell(f"{about}: ", "quiet"), Cell(said)] for about, said in words.summary_lines(result.summary)]
+    lines, before = [], ""
+    for about, said in words.summary_lines(result.summary):
+        label = f"{about}: "
+        lines.append([Cell(label if about != before else " " * len(label), "quiet"), Cell(said)])
+        before = about
+    return lines
 
 
 def run_as_text(result: RunResult) -> str:
     """Return the card of several trials as plain lines, values separated by tabs."""
     mean_of_both, gain = run_totals(result)
-    lines = [conclusion(result).text, subject(result), *(note.text for note in notes(result))]
+    lines = [conclusion(result).text, *brief_text(result), *(note.text for note in notes(result))]
     lines += [f"{result.condition_name(name)}\t{score(value)}" for name, value in result.scores.items()]
-    lines += [f"mean of both\t{mean_of_both}", f"uplift by facts\t{gain.text}"]
+    lines += [f"mean of both\t{mean_of_both}", f"{result.uplift_label}\t{gain.text}"]
     for row in run_rows(result):
         cells = [row.cells[name].text if name in row.cells else "–" for name in result.conditions]
         lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells, row.uplift.text]).rstrip())
@@ -530,14 +542,16 @@ def faults(result: RunResult) -> str:
 def as_text(result: RunResult, trial: TrialResult) -> str:
     """Return the card as plain lines, values separated by tabs."""
     compared = len(trial.conditions) > 1
-    lines = [conclusion(result).text, subject(result), *(note.text for note in notes(result))]
+    lines = [conclusion(result).text, *brief_text(result), *(note.text for note in notes(result))]
     if is_empty(trial):
         return "\n".join(lines)
     lines += [f"{name}\t{value}" for name, value in headline(result, trial)]
     lines += [
         f"mean of both\t{mean(result, trial)}",
         f"{result.uplift_label}\t{total_uplift(result, trial).text}",
-        "\t".join(["", *map(result.condition_name, trial.conditions), *(["uplift"] if compared else [])]),
+        "\t".join(
+            ["", *map(result.condition_name, trial.conditions), *([result.uplift_label] if compared else [])]
+        ),
     ]
     for row in rows(result, trial):
         cells = [row.cells[name].text if name in row.cells else "–" for name in trial.conditions]

@@ -14,10 +14,13 @@ from textual.widgets import Digits, Static
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
+from bioeval_tui.report.brief import brief_of
 from bioeval_tui.tui.live import heads_view, panels
 from bioeval_tui.tui.live.panels import wrapped_row
 from bioeval_tui.tui.shared import bars_view
+from bioeval_tui.tui.shared.brief_view import facts_lines
 from bioeval_tui.tui.shared.cells_view import Cell, score_tone
+from bioeval_tui.tui.shared.rows_widget import hanging
 from bioeval_tui.tui.shared.tones import left, paint, right
 from bioeval_tui.units import latency_short, number
 
@@ -42,8 +45,7 @@ LiveScreen.-presenting {
     &.-narrow Stage { height: auto; padding: 0 2; border-top: solid $line; }
     &.-narrow Talk { padding: 1 2 0 2; }
     &.-narrow #stage-assertions { display: none; }
-    &.-narrow StageChart { height: 4; padding-top: 0; }
-    &.-short StageChart { display: none; }
+    &.-narrow StageChart { display: none; }
 }
 """
 """The live screen while it presents."""
@@ -154,14 +156,18 @@ class StageChart(Widget):
 
 
 def _checks(state: RunState, trial: int, width: int) -> Content:
-    """Return the facts, then a line for each task and each of the first assertions, with its mark in each condition."""
+    """Return the brief, then a line for each task and each of the first assertions, with its mark in each condition."""
     names = [state.condition_name(condition) for condition in heads_view.conditions(state)]
     columns = [panels.column_for(names)] * len(names)
     head = [
         Content.assemble(" " * (width - sum(columns)), line) for line in panels.names_head(names, columns)
     ]
     talks = rows.trial_talks(state, trial)
-    lines = [paint(*line) for line in heads_view.facts_lines(state, trial)]
+    lines = []
+    if state.started is not None:
+        brief = brief_of(state, state.started, trial)
+        about = [[Cell(brief.about_words, "strong")], [Cell("agent  ", "quiet"), Cell(brief.agent_words)], []]
+        lines = [part for line in (*about, *facts_lines(brief)) for part in hanging(line, width)]
     listed = [
         (Cell(row.title), [panels.task_cell(row, name, talk) for name, talk in talks.items()])
         for row in rows.task_rows(state, trial)

@@ -24,7 +24,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.panels import DrawnPanel
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.agents_widget import Agents
-from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail, examine
+from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail, examine, explain
 from bioeval_tui.tui.medals.submissions_widget import GradedFeed, Submissions
 from bioeval_tui.tui.shared import share
 from bioeval_tui.tui.shared.ask_line_widget import AskLine
@@ -267,8 +267,16 @@ class MedalsScreen(BaseScreen):
 
     @on(RowList.Chosen)
     def _chosen(self) -> None:
-        if self.looked_at is not None:
-            self.app.push_screen(MedalDetail(self.looked_at.row, self.submissions.opinions))
+        entry, card = self.looked_at, self.query_one(MedalCard)
+        if entry is None:
+            return
+        report = entry.row.report
+        if not card.size or card.max_scroll_y or report is None:
+            self.app.push_screen(MedalDetail(entry.row, self.submissions.opinions))
+        elif report.valid_submission:  # the card is whole below the table: what it does not show
+            explain(self.bioeval, entry.row)
+        else:
+            examine(self.bioeval, entry.row)
 
     @on(Agents.Opened)
     def _opened(self, event: Agents.Opened) -> None:

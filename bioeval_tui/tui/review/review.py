@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
@@ -22,6 +23,7 @@ from bioeval_tui.tui.medals.medal_card import MedalCard
 from bioeval_tui.tui.review import review_view
 from bioeval_tui.tui.review.review_view import ReviewDialog
 from bioeval_tui.tui.shared.base import RefreshedScreen
+from bioeval_tui.tui.shared.brief_view import brief_head, who_and_what
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
@@ -29,7 +31,7 @@ from bioeval_tui.tui.shared.tones import left, paint, right
 
 OTHERS_S = 2.0
 """Interval of checks for other people's reviews."""
-WHERE, OUTCOME = 10, 13
+WHERE = 12
 
 
 class ReviewTranscript(Transcript):
@@ -72,6 +74,9 @@ class ReviewScreen(RefreshedScreen):
         & #review { height: 1fr; display: none; layout: horizontal; }
         &.-filled #review { display: block; }
         &.-filled #notice { display: none; }
+        & #brief { max-height: 5; padding: 0 2; display: none; }
+        &.-narrow #brief { max-height: 3; padding: 0 1; }
+        &.-short #brief { max-height: 1; }
         & #queue { width: 60; border-right: solid $line; padding: 0 1; }
         & #queue RowList { height: 1fr; }
         & #look { width: 1fr; }
@@ -103,6 +108,8 @@ class ReviewScreen(RefreshedScreen):
         self._given: list[tuple[ItemId, str]] = []
         """The reviews of this session that were not undone, newest last."""
         self.rows = QueueRows()
+        self._outcome = 0
+        """The width of the last column, in cells."""
         self._loaded = False
         self._failure = ""
         self._shown: ItemId | None = None
@@ -133,6 +140,7 @@ class ReviewScreen(RefreshedScreen):
         """Problems, queue, transcript or card, and its reviews."""
         yield Static(id="trouble", markup=False)
         yield Static(id="notice", markup=False)
+        yield Labelled(id="brief")
         with Container(id="review"):
             with Vertical(id="queue"):
                 yield self.rows
@@ -182,6 +190,8 @@ class ReviewScreen(RefreshedScreen):
             stays = next((item for item in self.items if item.id == at), None)
             self.shown = [item for item in self.items if item in self.shown or item is stays]
         self.set_class(bool(self.items), "-filled")
+        outcomes = (review_view.outcome(item, self.blind, self.me).text for item in self.shown)
+        self._outcome = max(map(cell_len, outcomes), default=0)
         self.rows.set_rows(len(self.shown), self._row)
         place = next((n for n, item in enumerate(self.shown) if item.id == at), None)
         if place is not None and place != self.rows.cursor:
@@ -200,9 +210,9 @@ class ReviewScreen(RefreshedScreen):
             left(review_view.sign(item, self.me), 2),
             left(Cell(review_view.where(item, WHERE), "quiet"), WHERE),
             " ",
-            left(Cell(title), width - WHERE - OUTCOME - 4),
+            left(Cell(title), width - WHERE - self._outcome - 4),
             " ",
-            right(review_view.outcome(item, self.blind, self.me), OUTCOME),
+            right(review_view.outcome(item, self.blind, self.me), self._outcome),
         )
 
     def look(self) -> None:
@@ -213,6 +223,10 @@ class ReviewScreen(RefreshedScreen):
             self.query_one(MedalCard).show(item.row)
         self._show_transcript(item)
         lines = [] if item is None else [*review_view.heading(item), *self.lines_of(item)]
+        brief, head = item.brief if item else None, self.query_one("#brief", Labelled)
+        head.display = brief is not None
+        if brief is not None:
+            head.show(brief_head(brief) if self.has_class("-tall") else who_and_what(brief))
         if item is not None and not review_view.hidden(item, self.blind, self.me):
             self.seen.add(item.id)
         self.query_one("#said Labelled", Labelled).show(lines)

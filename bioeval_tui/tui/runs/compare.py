@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.binding import BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from bioeval_tui.report import comparison
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import comparison_view
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
-from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ class CompareDialog(Dialog[None]):
 
     def compose_body(self) -> Iterable[Widget]:
         """How the runs differ in setup, the conclusions, and the table."""
-        yield Static(id="head", markup=False)
+        with VerticalScroll(id="head", can_focus=False):
+            yield Labelled()
         yield self._list
 
     def on_mount(self) -> None:
@@ -126,9 +127,12 @@ class CompareDialog(Dialog[None]):
         if width > 0:
             found = self._found
             self._table = comparison_view.table(found, width, only_differences=self._only_differences)
-            self._list.set_rows(len(self._table), lambda at, _: paint(*self._table[at].line))
-            head = Content("\n").join([paint(*line) for line in comparison_view.head(found, width)])
-            self.query_one("#head", Static).update(head)
+            self._list.set_rows(len(self._table), self._row, lines=[1 + len(row.more) for row in self._table])
+            self.query_one("#head Labelled", Labelled).show(comparison_view.head(found))
+
+    def _row(self, at: int, width: int) -> Content:
+        row = self._table[at]
+        return Content("\n").join([paint(*row.line), *map(Content, row.more)])
 
     @on(RowList.Highlighted)
     def _moved(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import NamedTuple
 
 from bioeval_tui.report import sentences
@@ -12,12 +13,11 @@ from bioeval_tui.report.comparison import (
     ConditionComparison,
     ValueComparison,
 )
-from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
-from bioeval_tui.units import date, latency, latency_change, number3
+from bioeval_tui.units import latency, latency_change, number3
 
 Line = list[Cell]
 NUMBER = 8
@@ -49,17 +49,18 @@ class ComparisonRow(NamedTuple):
     line: Line
     condition: str = ""
     title: str = ""
+    more: tuple[str, ...] = ()
+    """The rest of a title that is longer than its column: a line each below the first."""
 
 
-def head(found: Comparison, width: int) -> list[Line]:
+def head(found: Comparison) -> list[Line]:
     """Return which runs are compared, how they differ in setup, and a sentence for each condition."""
-    shown: list[Line] = [_run_line("A", found.a, width), _run_line("B", found.b, width)]
-    shown += ([Cell(f"! {note}", "warn")] for note in found.notes)
-    shown.append([])
+    shown: list[Line] = [*map(_labelled, found.brief_words), []]
     if not found.conditions:
         shown.append([Cell("the runs have no condition in common", "warn")])
     shown += ([Cell(condition.sentence)] for condition in found.conditions)
-    return [*shown, *([Cell(line, "quiet")] for line in found.advice)]
+    shown += ([Cell(line, "quiet")] for line in found.advice)
+    return [*shown, *([Cell(f"! {note}", "warn")] for note in found.notes)]
 
 
 def table(found: Comparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
@@ -133,10 +134,12 @@ def forest(found: Difference | None, reach: float, width: int) -> Line:
     return [Cell("".join(cells), _verdict(found).tone)]
 
 
-def _run_line(name: str, run: RunResult, width: int) -> Line:
-    played = " · rehearsal" if run.brief.rehearsal else ""
-    rest = f"  {run.brief.agent_words} · {run.brief.job}{played} · {date(run.started_at)} · run {run.run_id}"
-    return [Cell(f"{name} ", "strong"), Cell(shorten(rest, max(8, width - 2)))]
+def _labelled(line: str) -> Line:
+    """Return a line of the brief; `A`, `B` and `facts` are labels, below which the rest wraps."""
+    label, gap, rest = line.partition("  ")
+    if not gap or len(label) > len("facts"):
+        return [Cell(line, "strong")]
+    return [Cell(f"{label}  ", "strong" if len(label) == 1 else "quiet"), Cell(rest)]
 
 
 def _condition(
@@ -150,7 +153,11 @@ def _condition(
     name = f"{shorten(found.title, label - 1):<{label}}".upper()
 
     def row(title: str, line: Line) -> ComparisonRow:
-        return ComparisonRow(line, found.condition, title)
+        shown, *numbers = line
+        first, *more = wrap(shown.text, label - 1) or [""]
+        return ComparisonRow(
+            [shown._replace(text=f"{first:<{label}}"), *numbers], found.condition, title, tuple(more)
+        )
 
     tasks = sorted(found.tasks, key=lambda task: -abs(task.change or 0.0))
     checks = sorted(found.assertions, key=lambda check: check.change == "same")
@@ -161,20 +168,20 @@ def _condition(
         "assertion": next((check.title for check in checks), ""),
     }
     rows = [
-        (_moved(part), row(evidence.get(part.name, ""), _value(part, label, reach, plot, is_part=True)))
+        (_moved(part), row(evidence.get(part.name, ""), _value(part, reach, plot, is_part=True)))
         for part in found.parts
     ]
-    rows += [(_moved(task), row(task.title, _value(task, label, reach, plot))) for task in tasks]
-    rows += [(check.change != "same", row(check.title, _check(check, label, plot))) for check in checks]
+    rows += [(_moved(task), row(task.title, _value(task, reach, plot))) for task in tasks]
+    rows += [(check.change != "same", row(check.title, _check(check, plot))) for check in checks]
     rows.sort(key=lambda changed: not changed[0])
     shown = [one for changed, one in rows if changed or not only_differences]
     if found.latency is not None:
-        shown.append(row(TIMES, _time(found.latency, found.averages_ms, label, plot)))
+        shown.append(row(TIMES, _time(found.latency, found.averages_ms, plot)))
     if same := len(rows) - sum(changed for changed, _ in rows) if only_differences else 0:
         shown.append(ComparisonRow([Cell(f"{plural(same, 'row')} without a difference", "quiet")]))
     return [
         ComparisonRow([Cell(name, "strong"), Cell(heading + scale, "quiet")]),
-        row(SCORE, _value(found.whole, label, reach, plot, "strong")),
+        row(SCORE, _value(found.whole, reach, plot, "strong")),
         *shown,
         ComparisonRow([]),
     ]
@@ -187,7 +194,6 @@ def _moved(value: ValueComparison) -> bool:
 
 def _value(
     value: ValueComparison,
-    label: int,
     reach: float,
     plot: int,
     tone: Tone = "plain",
@@ -199,7 +205,7 @@ def _value(
     written = number3 if is_part else score
     means = (side.mean if side else None for side in (value.a, value.b))
     return [
-        Cell(f"{shorten(value.title, label - 1):<{label}}", tone),
+        Cell(value.title, tone),
         Cell("".join(f"{written(mean):>{NUMBER}}" for mean in means), tone),
         Cell(f"{change:>{NUMBER + 1}}  ", tone),
         *([*forest(value.difference, reach, plot - 2), Cell("  ")] if plot else []),
@@ -207,10 +213,10 @@ def _value(
     ]
 
 
-def _check(check: AssertionComparison, label: int, plot: int) -> Line:
+def _check(check: AssertionComparison, plot: int) -> Line:
     weight = f"{check.weight:g}× "
     return [
-        Cell(f"{shorten(weight + check.title, label - 1):<{label}}"),
+        Cell(weight + check.title),
         _held(check.a),
         _held(check.b),
         Cell(" " * (NUMBER + 3 + plot)),
@@ -237,11 +243,11 @@ def _held(found: Proportion | None) -> Cell:
     return Cell(f"{share:>{NUMBER}.0%}", "warn")
 
 
-def _time(found: Difference, averages_ms: tuple[float | None, float | None], label: int, plot: int) -> Line:
+def _time(found: Difference, averages_ms: tuple[float | None, float | None], plot: int) -> Line:
     a, b = map(latency, averages_ms)
     change = "–" if found.mean is None else latency_change(found.mean)
     return [
-        Cell(f"{TIMES:<{label}}"),
+        Cell(TIMES),
         Cell(f"{a:>{NUMBER}}{b:>{NUMBER}}{change:>{NUMBER + 1}}  {' ' * plot}"),
         _verdict(found, is_time=True),
     ]

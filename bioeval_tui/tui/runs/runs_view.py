@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.bars_view import spark
+from bioeval_tui.tui.shared.brief_view import who_and_what
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, when
@@ -24,17 +25,16 @@ STARTED = 4
 
 COLUMNS: tuple[Column, ...] = (
     Column("job", 0),
-    Column("agent", 18, False, 2),
+    Column("agent", 28, False, 2),
     Column("", 1),
     Column("status", 14),
     Column("started", 12, False, 1),
     Column("withheld", 8, True, 4),
     Column("supplied", 8, True, 4),
     Column("mean", 6, True),
-    Column("uplift", 7, True, 5),
+    Column("difference", 10, True, 5),
     Column("messages", 8, True, 8),
     Column("fault", 14, False, 6),
-    Column("model", 13, False, 7),
 )
 STATUS: dict[Status, Cell] = {
     "running": Cell("● live", "good"),
@@ -81,7 +81,7 @@ def _keys(run: RunSummary) -> tuple[Key, ...]:
     gain = supplied - withheld if supplied is not None and withheld is not None else None
     return (
         text_key(run.job),
-        text_key(run.agent),
+        text_key(run.agent_words),
         (0, newest, ""),
         (_RANK[run.status], newest, ""),
         (0, newest, run.run_id),
@@ -91,7 +91,6 @@ def _keys(run: RunSummary) -> tuple[Key, ...]:
         number_key(gain),
         number_key(float(run.messages)),
         text_key("" if run.fault == "none" else run.fault),
-        text_key(run.model or ""),
     )
 
 
@@ -99,17 +98,16 @@ def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[st
     """Return a run's cells by column name. `exact` shows day and time instead of how long ago it was."""
     return {
         "job": Cell(run.job),
-        "agent": Cell(run.agent),
+        "agent": Cell(run.agent_words),
         "": Cell(MARK if marked else "", "busy"),
         "status": status_of(run),
         "started": Cell(when(run.started_at, now, exact=exact), "quiet"),
         "withheld": _score(run.scores.get("withheld")),
         "supplied": _score(run.scores.get("supplied")),
         "mean": Cell(score(run.score), score_tone(run.score)),
-        "uplift": uplift(run.uplift),
+        "difference": uplift(run.uplift),
         "messages": Cell(f"{run.messages:,}", "quiet"),
         "fault": Cell("–", "quiet") if run.fault == "none" else Cell(run.fault, "warn"),
-        "model": Cell(run.model or "–", "quiet"),
     }
 
 
@@ -125,7 +123,9 @@ def trend(runs: Iterable[RunSummary], of: RunSummary) -> list[RunSummary]:
     ended = [
         run
         for run in runs
-        if (run.job, run.agent) == (of.job, of.agent) and run.status != "running" and not run.only_condition
+        if (run.job, run.agent_words) == (of.job, of.agent_words)
+        and run.status != "running"
+        and not run.only_condition
     ]
     return sorted(ended, key=lambda run: run.started_at)
 
@@ -134,17 +134,16 @@ def card(
     run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, found: RunPreview | None = None
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
-    agent = " · ".join(filter(None, (run.agent, run.model)))
     began = date(run.started_at, seconds=True)
     lines: list[Line] = [
-        [Cell(run.job, "strong"), Cell(f" · {agent or 'agent not known'}  "), status_of(run)],
+        [Cell(run.job, "strong"), Cell(f" · {run.agent_words or 'agent not known'}  "), status_of(run)],
+        *(who_and_what(found.about) if found and found.about else []),
         [],
         *([[Cell(found.sentence, "strong")], [], *_preview_lines(found)] if found else []),
         *_score_lines(run, found.names if found else {}),
         [],
         [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
-        *([[Cell("rehearsal", "warn")]] if run.rehearsal else []),
         [Cell(plural(run.messages, "message"))],
         [Cell("no fault", "quiet") if run.fault == "none" else Cell(f"fault: {run.fault}", "warn")],
         [],
@@ -181,7 +180,7 @@ def _message(role: str, text: str) -> Line:
 
 
 def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:
-    """Return the scores by condition, and the mean and uplift, which need both."""
+    """Return the scores by condition, and the mean and difference, which need both."""
     labels = [names.get(condition, condition) for condition in CONDITIONS]
     width = max(map(len, labels)) + 2
 
@@ -192,7 +191,7 @@ def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:
 
     lines = [value(condition, label) for condition, label in zip(CONDITIONS, labels, strict=True)]
     if run.only_condition:
-        lines += [*_reviewed_line(run, width), [Cell("mean and uplift need both conditions", "quiet")]]
+        lines += [*_reviewed_line(run, width), [Cell("mean and difference need both conditions", "quiet")]]
         return lines
     return [
         *lines,
@@ -203,9 +202,9 @@ def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:
         ],
         *_reviewed_line(run, width),
         [
-            Cell(f"{'uplift':<{width}}", "quiet"),
+            Cell(f"{'difference':<{width}}", "quiet"),
             uplift(run.uplift),
-            Cell("  by the facts" if run.clean else "  not shown: not clean", "quiet"),
+            Cell("  with the facts" if run.clean else "  not shown: not clean", "quiet"),
         ],
     ]
 

@@ -20,7 +20,7 @@ from bioeval_tui.tui.keys import order
 from bioeval_tui.tui.screens import SCREENS
 from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
+from bioeval_tui.tui.shared.keymap import KeyOwners
 from bioeval_tui.tui.shared.tones import paint, spread
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ _NAMES = {
 _CHARACTERS = {"space": " ", "slash": "/", "question_mark": "?"}
 _FIRST_TO_GO = ("share", "command_palette", "leave_app")
 """Keys that a narrow footer leaves out; `? help` lists all."""
+MOST_KEYS = 8
+"""How many keys a footer shows at most."""
 _CHOOSE_SCREEN = "screens"
 """The action of a click on `0…5`."""
 
@@ -159,7 +161,10 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
         elif name not in known.key.split() and (hidden or (node, action) not in seen):
             found[label] = known._replace(key=f"{known.key} {name}")
         seen.add((node, action))
-    return sorted(found.values(), key=lambda hint: (hint.moves, hint.everywhere, hint.place))
+    below = getattr(screen, "key_owners", ()) if screen.is_modal else ()
+    return sorted(
+        found.values(), key=lambda hint: (hint.moves, hint.everywhere, hint.node in below, hint.place)
+    )
 
 
 def _is_typed(focused: Widget | None, key: str) -> bool:
@@ -181,16 +186,11 @@ def fit(all_hints: list[Hint], width: int) -> tuple[list[Hint], list[Hint]]:
         if hint.everywhere:
             continue
         need = _length([hint])
-        if need > room:
+        if need > room or len(kept) + len(ends) == MOST_KEYS:
             break
         kept.append(hint)
         room -= need
     return kept, ends
-
-
-def _more(count: int) -> Hint:
-    """Return the hint with the number of keys that do not fit; a click on it opens the help."""
-    return Hint(f"+{count}", "more", "app.help", everywhere=True)
 
 
 def _length(some: list[Hint]) -> int:
@@ -221,10 +221,10 @@ class KeysFooter(Widget):
             return Content("")
         found = hints(self.screen)
         kept, ends = fit(found, width)
-        left_out = sum(not hint.everywhere for hint in found) - len(kept)
-        if left_out:
-            ends = [_more(left_out), *fit(found, width - _length([_more(left_out)]))[1]]
-            kept = fit(found, width - _length([_more(left_out)]))[0]
+        if left_out := sum(not hint.everywhere for hint in found) - len(kept):
+            words = f"help, {left_out} more keys"
+            found = [hint._replace(words=words) if hint.key == "?" else hint for hint in found]
+            kept, ends = fit(found, width)
         self._places = []
         line = self._draw(kept, 0)
         end = self._draw(ends, max(line.cell_length, width - _length(ends) + 2))
@@ -274,15 +274,6 @@ class BaseScreen(Screen[None]):
         """Ignore the mount while the application is leaving: it has added no widgets."""
         if self.children or not isinstance(event, events.Mount):
             await super().on_event(event)
-
-    def on_mount(self) -> None:
-        """Apply the user's keys."""
-        self.take_keys()
-
-    def take_keys(self) -> None:
-        """Apply the chosen keys; screens that name keys redraw them."""
-        use_keys(self, self.bioeval.keys)
-        self.key_owners.use_keys(self.bioeval.keys)
 
     @property
     def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:

@@ -52,13 +52,14 @@ class Actions(Provider):
                 yield Hit(rank, matcher.highlight(action.words), action.run, help=action.help)
 
     def _actions(self) -> Iterator[Action]:
+        listed = {"palette", ""}
         for hint in hints(self.screen, hidden=True):
-            if hint.action.removeprefix("app.") != "command_palette" and hint.words and not hint.moves:
+            if hint.words not in listed and not hint.moves:
+                listed.add(hint.words)
                 words = hint.words.capitalize()
                 run = partial(self.app.run_action, hint.action, hint.node)
                 yield Action(f"{words}  ({hint.key})", "" if hint.tooltip == words else hint.tooltip, run)
         app = cast("Program", self.app)
-        yield Action("Change the keys", "List every key; press Enter to change one", app.action_change_keys)
         for name in app.theme_names:
             yield Action(f"Theme: {name}", "Change the colours", partial(self._use, name))
 

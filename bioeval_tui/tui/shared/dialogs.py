@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events, on
@@ -36,7 +37,7 @@ from bioeval_tui.text import clean_line, home_relative, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import KeysFooter
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.keymap import KeyOwners, use_keys
+from bioeval_tui.tui.shared.keymap import KeyOwners
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import duration
 
@@ -51,16 +52,32 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.shared.program import Program
 
 
+ROOM_BESIDE = 40
+"""A box that leaves fewer cells beside it shows no text there: it would be stubs of words."""
+
+
 class Covered(BackgroundScreen, Visual):
-    """Draws what `BackgroundScreen` draws."""
+    """Draws what `BackgroundScreen` draws, but no stubs of words beside a wide box."""
+
+    box: Widget | None = None
 
     def render_strips(
         self, width: int, height: int | None, style: VisualStyle, options: RenderOptions
     ) -> list[Strip]:
         """Return the lines of the screen, dimmed."""
+        box = self.box.region if self.box is not None else None
+        beside = (
+            range(0) if box is None or self.screen.size.width - box.width > ROOM_BESIDE else box.line_range
+        )
         return [
-            Strip([Segment(text, _dimmed(style, self.color)) for text, style, _ in strip], strip.cell_length)
-            for strip in self.screen._compositor.render_strips()
+            Strip(
+                [
+                    Segment(" " * cell_len(text) if at in beside else text, _dimmed(style, self.color))
+                    for text, style, _ in strip
+                ],
+                strip.cell_length,
+            )
+            for at, strip in enumerate(self.screen._compositor.render_strips())
         ]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
@@ -72,9 +89,13 @@ class Covered(BackgroundScreen, Visual):
         return self.screen.size.height
 
 
-def covered(drawn: RenderableType) -> RenderableType:
+def covered(drawn: RenderableType, box: Widget | None = None) -> RenderableType:
     """Return what a box's screen draws, with the screen behind it drawn by `Covered`."""
-    return Covered(drawn.screen, drawn.color) if isinstance(drawn, BackgroundScreen) else drawn
+    if not isinstance(drawn, BackgroundScreen):
+        return drawn
+    behind = Covered(drawn.screen, drawn.color)
+    behind.box = box
+    return behind
 
 
 @lru_cache(maxsize=4096)
@@ -138,11 +159,6 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         if self.children or not isinstance(event, events.Mount):
             await super().on_event(event)
 
-    def on_mount(self) -> None:
-        """Apply the user's keys."""
-        use_keys(self, self.bioeval.keys)
-        self.key_owners.use_keys(self.bioeval.keys)
-
     @property
     def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
         return self.key_owners.chain(super()._binding_chain)
@@ -162,7 +178,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
-        return covered(super().render())
+        return covered(super().render(), next(iter(self.query(".dialog--box")), None))
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""

@@ -97,11 +97,6 @@ class HelpScreen(Dialog[None]):
             text.show(lines)
             yield text
 
-    def action_change_keys(self) -> None:
-        """Open the dialog for changing keys."""
-        self.dismiss(None)
-        self.bioeval.action_change_keys()
-
 
 def help_lines(screen: Screen[Any]) -> list[tuple[str, str]]:
     """Return every key that applies on `screen` with what it does, shown in the footer or not."""

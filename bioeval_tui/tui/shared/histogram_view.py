@@ -69,6 +69,23 @@ class Histogram:
                 counts[self._bin(score)] += 1
         return counts
 
+    def tones(self, number: int, lines: int) -> list[Tone]:
+        """Return a tone for each line of a column from the bottom up: those of its entries' medals, the worst first."""
+        held = sorted(
+            (self.scale.at(score), score)
+            for score in self.scores
+            if 0 <= self.scale.at(score) <= 1 and self._bin(score) == number
+        )
+        earned = [self._tone(score) for _, score in held]
+        return [earned[at * len(earned) // lines] for at in range(lines)] if earned else []
+
+    def _tone(self, score: float) -> Tone:
+        reached = (name for name in reversed(MEDALS) if name in self.marks and self._reaches(score, name))
+        return TONES[found] if (found := next(reached, "")) else "entries"
+
+    def _reaches(self, score: float, name: str) -> bool:
+        return self.scale.at(score) >= self.scale.at(self.marks[name])
+
     def cell(self, score: float, width: int) -> int:
         """Return a score's cell of `width`, one of its column's; for a score beyond the axis, the first or last one."""
         begins, ends = (self.begin(self._bin(score) + further, width) for further in (0, 1))
@@ -168,14 +185,14 @@ def _picture(found: Histogram, width: int, height: int, names: Mapping[str, str]
     places = {name: found.cell(score, width) for name, score in found.marks.items()}
     return [
         *([_pointer(found, found.own, width)] if found.own is not None else []),
-        *_columns(found, width, height, places),
+        *_columns(found, width, height),
         _axis(places, width, cut=found.below > 0),
         *_labels({name: places[name] for name in names}, names, width),
     ]
 
 
-def _columns(found: Histogram, width: int, height: int, places: Mapping[str, int]) -> list[Line]:
-    """Return the columns; each cell has the colour of the best medal that begins at it or left of it.
+def _columns(found: Histogram, width: int, height: int) -> list[Line]:
+    """Return the columns; from the bottom up, each has the colours of its entries' medals, the worst first.
 
     A dotted line leads from above to the own score's column.
     """
@@ -184,21 +201,19 @@ def _columns(found: Histogram, width: int, height: int, places: Mapping[str, int
         return []
     gap = 1 if width >= 4 * found.bins else 0
     levels = [0] * width
+    ranges: list[Sequence[Tone]] = [()] * width
     for at, count in enumerate(found.counts):
         begins, ends = found.begin(at, width), found.begin(at + 1, width)
         level = max(1, round(count / most * height * 8)) if count else 0
         levels[begins + gap : ends] = [level] * (ends - begins - gap)
-    tones: list[Tone] = ["entries"] * width
-    for name in MEDALS:
-        if name in places:
-            tones[places[name] :] = [TONES[name]] * (width - places[name])
+        ranges[begins + gap : ends] = [found.tones(at, -(-level // 8))] * (ends - begins - gap)
     own = found.own
     pointed = found.cell(own, width) if own is not None and 0 <= found.scale.at(own) <= 1 else None
     lines: list[Line] = []
     for row in reversed(range(height)):
         cells = [
-            (EIGHTHS[max(0, min(8, level - 8 * row))], tone)
-            for level, tone in zip(levels, tones, strict=True)
+            (EIGHTHS[max(0, min(8, level - 8 * row))], tones[row] if row < len(tones) else "entries")
+            for level, tones in zip(levels, ranges, strict=True)
         ]
         if pointed is not None and cells[pointed][0] == " ":
             cells[pointed] = ("┊", "strong")

@@ -123,8 +123,8 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         kept = self.bioeval.services.preferences
         self.exact = kept.get(f"{self.NAME.lower()}.exact") is True
         match kept.get(f"{self.NAME.lower()}.sorting"):
-            case [int(column), bool(reverse)] if 0 <= column < len(self.listing.columns):
-                self.listing.sorting = Sorting(column, reverse)
+            case [str(name), bool(reverse)] if name in (names := [c.name for c in self.listing.columns]):
+                self.listing.sorting = Sorting(names.index(name), reverse)
         self.redraw()
         self.refresh_items()
         if self.REFRESH_S:
@@ -149,11 +149,6 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         if self.in_view and self.listing.items:
             self.table.rows.refresh()
             self.look(self.looked_at)
-
-    def take_keys(self) -> None:
-        """Redraw texts that name keys."""
-        super().take_keys()
-        self.show_words()
 
     def on_screen_resume(self) -> None:
         """Bring the items up to date when the screen is shown again."""
@@ -297,7 +292,8 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def _sorted(self) -> None:
         self.redraw()
-        self.keep("sorting", list(self.listing.sorting))
+        column, reverse = self.listing.sorting
+        self.keep("sorting", [self.listing.columns[column].name, reverse])
 
     def keep(self, name: str, value: Any) -> None:
         """Save a setting of this screen."""

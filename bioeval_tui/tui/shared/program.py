@@ -21,8 +21,6 @@ class Program(Protocol):
     """The application as screens see it."""
 
     services: AppServices
-    keys: dict[str, str]
-    """The keys that were changed, by name."""
     clock: Callable[[], float]
     READ_ONLY: ClassVar[bool]
     """Nothing can be run, changed or written here."""
@@ -54,14 +52,6 @@ class Program(Protocol):
 
     async def action_go_back(self) -> None:
         """Go to the screen before this one."""
-        ...
-
-    def action_change_keys(self) -> None:
-        """Open the dialog for changing keys."""
-        ...
-
-    def choose_keys(self) -> None:
-        """Apply the saved keys; report those that cannot be used."""
         ...
 
     def caption(self, state: RunState, trial: int) -> str:

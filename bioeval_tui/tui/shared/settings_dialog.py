@@ -18,7 +18,7 @@ READING: tuple[tuple[str, str, bool], ...] = (
     ("live.follow", "follow the newest message", True),
     ("live.events", "show tool calls and events", True),
     ("live.linked", "scroll conversations together", True),
-    ("live.dense", "no empty lines between turns", False),
+    ("live.dense", "dense, without empty lines", False),
 )
 """Display settings of the live screen: the preference, its label and its default."""
 
@@ -32,6 +32,7 @@ class SettingsDialog(Dialog[None]):
     DEFAULT_CSS = """
     SettingsDialog {
         align: right middle;
+        background: $background 20%;
         & > .dialog--box { width: 64; }
         & .form--row { height: 1; }
         & .form--row > .form--label { color: $quiet; width: 30; }

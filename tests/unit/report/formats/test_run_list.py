@@ -38,7 +38,6 @@ def test_differing_models_and_reviews_are_shown_if_there_is_room() -> None:
         "run",
         "job",
         "agent",
-        "model",
         "status",
         "started",
         "withheld",
