@@ -41,9 +41,13 @@ from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import duration
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from rich.console import RenderableType
     from textual.color import Color
     from textual.css.styles import RulesMap
+    from textual.geometry import Region
+    from textual.screen import Screen
     from textual.style import Style as VisualStyle
     from textual.visual import RenderOptions
 
@@ -51,17 +55,41 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.shared.program import Program
 
 
+class Behind:
+    """The screen behind a box: drawn again only when it changed, not whenever the box is."""
+
+    def __init__(self) -> None:
+        self.drawn: tuple[object, list[Strip]] | None = None
+        """What was drawn last, and of what. Textual tells a box that it changed by refreshing the regions that did."""
+
+    def covered(self, drawn: RenderableType) -> RenderableType:
+        """Return what a box's screen draws, with the screen behind it drawn by `Covered`."""
+        return Covered(drawn.screen, drawn.color, self) if isinstance(drawn, BackgroundScreen) else drawn
+
+    def strips(self, screen: Screen[object], color: Color) -> list[Strip]:
+        """Return the lines of the screen, dimmed."""
+        of = (screen, screen.size, color)
+        if self.drawn is None or self.drawn[0] != of:
+            lines = [
+                Strip([Segment(text, _dimmed(style, color)) for text, style, _ in strip], strip.cell_length)
+                for strip in screen._compositor.render_strips()
+            ]
+            self.drawn = (of, lines)
+        return list(self.drawn[1])
+
+
 class Covered(BackgroundScreen, Visual):
     """Draws what `BackgroundScreen` draws."""
+
+    def __init__(self, screen: Screen[object], color: Color, behind: Behind) -> None:
+        super().__init__(screen, color)
+        self._behind = behind
 
     def render_strips(
         self, width: int, height: int | None, style: VisualStyle, options: RenderOptions
     ) -> list[Strip]:
         """Return the lines of the screen, dimmed."""
-        return [
-            Strip([Segment(text, _dimmed(style, self.color)) for text, style, _ in strip], strip.cell_length)
-            for strip in self.screen._compositor.render_strips()
-        ]
+        return self._behind.strips(self.screen, self.color)
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
         """Return all of the width."""
@@ -70,11 +98,6 @@ class Covered(BackgroundScreen, Visual):
     def get_height(self, rules: RulesMap, width: int) -> int:
         """Return the screen's height."""
         return self.screen.size.height
-
-
-def covered(drawn: RenderableType) -> RenderableType:
-    """Return what a box's screen draws, with the screen behind it drawn by `Covered`."""
-    return Covered(drawn.screen, drawn.color) if isinstance(drawn, BackgroundScreen) else drawn
 
 
 @lru_cache(maxsize=4096)
@@ -130,6 +153,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
 
     def __init__(self) -> None:
         super().__init__()
+        self._behind = Behind()
         self.key_owners = KeyOwners(self)
         """Widgets of the screen below whose keys apply here, too."""
 
@@ -162,7 +186,13 @@ class Dialog(ModalScreen[Result], Generic[Result]):
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
-        return covered(super().render())
+        return self._behind.covered(super().render())
+
+    def refresh(self, *regions: Region, **more: bool) -> Self:
+        """Draw again; with regions, the screen behind, too."""
+        if regions:
+            self._behind.drawn = None
+        return super().refresh(*regions, **more)
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""
