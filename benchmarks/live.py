@@ -38,7 +38,7 @@ from fcntl import ioctl
 from pathlib import Path
 from typing import Any
 
-from measure import percentile
+from measure import RUNS, percentile
 
 from bioeval_tui.isolation import program_command
 
