@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import measure  # noqa: F401 (its environment and the load)
 from aiohttp import web
 
 from bioeval_tui.cli.options import find_run

@@ -1,6 +1,6 @@
 """Grading's speed against a plain loop that reads everything again for every submission, in one run.
 
-    uv run python benchmarks/grading.py                all rows, medians of three
+    uv run python benchmarks/grading.py                all rows, medians of five
     uv run python benchmarks/grading.py --quick        smaller, once
     uv run python benchmarks/grading.py --unchanged    only graders that are code in files
 
@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from measure import RUNS
 
 from bioeval_tui.grade import GraderPool, Registry
 from bioeval_tui.grade.batch.run import grade_batch
@@ -501,7 +502,7 @@ def main() -> None:
     parser.add_argument("--unchanged", action="store_true", help="only graders that are code in files")
     chosen = parser.parse_args()
     quick = chosen.quick
-    repeats, many, each = (1, 2_000, 20) if quick else (3, 20_000, 100)
+    repeats, many, each = (1, 2_000, 20) if quick else (RUNS, 20_000, 100)
     check_plain_loop()
     plain_metrics()["bench/spearman"]  # its libraries are loaded before anything is timed
     with tempfile.TemporaryDirectory(prefix="bioeval-bench-") as folder:

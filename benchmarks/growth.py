@@ -1,6 +1,6 @@
 """What the cost of each kind of work grows by as there is ten and a hundred times as much of it.
 
-    uv run python benchmarks/growth.py                    # all, medians of three; about five minutes
+    uv run python benchmarks/growth.py                    # all, medians of five; about eight minutes
     uv run python benchmarks/growth.py --only turns,replay --runs 1
     uv run python benchmarks/growth.py --picture docs/pictures/growth.svg
 
@@ -26,6 +26,8 @@ from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+from measure import RUNS
 
 Measure = Callable[[], float]
 LINEAR = 11.5
@@ -82,7 +84,7 @@ def replay(sizes: tuple[int, ...]) -> Iterator[Measure]:
     from replay import measure as replayed, write
 
     def measure(path: Path) -> float:
-        return replayed("ours", path, 1)[0]
+        return replayed("ours", path)[0]
 
     with _folder() as folder:
         for size in sizes:
@@ -160,13 +162,13 @@ def run_list(sizes: tuple[int, ...]) -> Iterator[Measure]:
 WORKS = {
     "conversations": Work("conversations at once", "conversations", (4, 40, 400), conversations),
     "turns": Work("one conversation, beside its peers", "turns", (10, 100, 1_000), turns),
-    "replay": Work("replay", "events", (1_000, 10_000, 100_000), replay),
+    "replay": Work("replay", "events", (10_000, 100_000, 1_000_000), replay),
     "stream": Work("live stream over a history", "messages", (20, 200, 2_000), stream, flat=True),
     "open": Work("medal table: open", "reports", (1_000, 10_000, 100_000), medal_table(0)),
     "sort": Work("medal table: sort", "reports", (1_000, 10_000, 100_000), medal_table(1)),
     "filter": Work("medal table: filter", "reports", (1_000, 10_000, 100_000), medal_table(2)),
     "grading": Work("grading", "submissions", (100, 1_000, 10_000), grading),
-    "runs": Work("list of runs, every file read", "runs", (100, 1_000, 10_000), run_list),
+    "runs": Work("list of runs, every file read", "runs", (1_000, 10_000, 100_000), run_list),
 }
 
 
@@ -210,7 +212,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default=",".join(WORKS), help=f"some of {','.join(WORKS)}")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--figures", type=Path, help="write the seconds to this JSON file")
     parser.add_argument("--picture", type=Path, help="draw to this SVG file")
     parser.add_argument("--stream-over", type=int, help=argparse.SUPPRESS)

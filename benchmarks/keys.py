@@ -1,6 +1,6 @@
 """How soon the live screen answers a key while both conditions stream into it.
 
-    uv run python benchmarks/keys.py            # three runs; two minutes
+    uv run python benchmarks/keys.py            # one run of twenty rounds; three minutes
 
 The real program in a pseudo-terminal of 160×45, as in `live.py`: both conditions at 100 tokens/s each, with latencies and
 assertions. Keys are sent as a keyboard would; a key is answered when a text that only its answer shows has come out of the
@@ -16,7 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from live import Screen, agent, job, percentile
+from live import Screen, agent, job
+from measure import percentile
 
 from bioeval_tui.isolation import program_command
 
@@ -80,8 +81,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=21)
     options = parser.parse_args()
     runs = [one_run(options.rounds) for _ in range(options.runs)]
     print(f"{'key':16} {'first':>8} {'again: p50':>12} {'p95':>8} {'max':>8}   (ms)")

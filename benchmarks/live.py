@@ -1,6 +1,6 @@
 """How true and how light the live screen is, in the real program with its engine and an agent, all processes of their own.
 
-    uv run python benchmarks/live.py                      # all, three runs each; about three minutes
+    uv run python benchmarks/live.py                      # all, five runs each; five minutes
     uv run python benchmarks/live.py --only both --runs 1
 
 The program runs in a pseudo-terminal of 160×45 (`bioeval-tui run …`). The agent (`wire_agent.py`) streams long Markdown
@@ -38,6 +38,8 @@ from fcntl import ioctl
 from pathlib import Path
 from typing import Any
 
+from measure import RUNS, percentile
+
 from bioeval_tui.isolation import program_command
 
 HERE = Path(__file__).parent
@@ -52,12 +54,6 @@ ASSERTIONS = [
     },
 ]
 Figures = dict[str, list[float]]
-
-
-def percentile(values: list[float], share: float) -> float:
-    """Return the nearest-rank percentile."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 class Screen:
@@ -266,7 +262,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--turns", type=int, default=20, help="turns a condition; both conditions are held")
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--only", choices=("latency", "both"))
     options = parser.parse_args()
     if options.only != "both":

@@ -1,6 +1,6 @@
 """The medal table at 1,000, 10,000 and 100,000 reports: opened, sorted, filtered, grouped, steered.
 
-    uv run python benchmarks/medal_table.py            # medians of three, each in a process of its own; a minute
+    uv run python benchmarks/medal_table.py            # medians of five, each in a process of its own; two minutes
 
 Milliseconds are from the key (or from going to the screen, its rows at hand) to the end of the last painting that it
 led to. Memory is the peak of the whole process, the reports included. *From a file* is reading one grading report of so
@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from measure import RUNS
 from textual import events
 
 from bioeval_tui.grade.task_report import TaskReport
@@ -184,7 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--inside", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--no-file", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

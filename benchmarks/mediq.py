@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import measure  # noqa: F401 (its environment and the load)
 from aiohttp import web
 
 from bioeval_tui.isolation import program_command

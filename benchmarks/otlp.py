@@ -1,6 +1,6 @@
 """5,000 spans a second, received while both conditions are on screen: none lost, and the screen not late.
 
-    uv run python benchmarks/otlp.py                    # three runs; a minute
+    uv run python benchmarks/otlp.py                    # five runs; two minutes
     uv run python benchmarks/otlp.py --rate 10000 --runs 1
 
 The program runs in a pseudo-terminal of 160×45 (`bioeval-tui run … --parallel --otlp`), its engine and the agent are
@@ -30,7 +30,8 @@ from typing import Any
 
 import aiohttp
 from aiohttp import web
-from live import HERE, Figures, percentile, run_on_screen, seconds
+from live import HERE, Figures, run_on_screen, seconds
+from measure import RUNS, percentile
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
@@ -204,7 +205,7 @@ def main() -> None:
     )
     parser.add_argument("--rate", type=float, default=5_000, help="spans a second, over both conversations")
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--agent", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.agent:

@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import measure  # noqa: F401 (its environment and the load)
 from aiohttp import web
 
 from bioeval_tui import plugins

@@ -1,6 +1,6 @@
-"""A recording of 100,000 events: read and folded into the state of its run, at ×1, ×10 and ×100 of 1,000.
+"""A recording of up to 1,000,000 events: read and folded into the state of its run, at ×1 to ×1,000 of 1,000.
 
-    uv run python benchmarks/replay.py           # medians of three, each size in a process of its own
+    uv run python benchmarks/replay.py           # medians of five, each size in a process of its own
 
 The recording is the golden demo run's conversations again and again, as the trials of one run. *bare* parses the same
 lines with `json.loads` and keeps them.
@@ -11,16 +11,17 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from measure import RUNS, in_turn, ratio, spread, timed
+
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "demo-run.jsonl"
-SIZES = (1_000, 10_000, 100_000)
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 
 def write(path: Path, events: int) -> None:
@@ -58,14 +59,11 @@ def inside(kind: str, path: Path) -> None:
     print(json.dumps([took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 
 
-def measure(kind: str, path: Path, runs: int) -> tuple[float, float]:
-    """Return the medians of seconds and peak memory in MB."""
-    found = []
-    for _ in range(runs):
-        command = [sys.executable, __file__, "--inside", kind, str(path)]
-        found.append(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
-    seconds, memory = (statistics.median(column) for column in zip(*found, strict=True))
-    return seconds, memory
+def measure(kind: str, path: Path) -> tuple[float, float, float]:
+    """Return the seconds of reading and folding, the processor seconds of the process, and its peak memory in MB."""
+    took, printed = timed([sys.executable, __file__, "--inside", kind, str(path)])
+    seconds, memory = json.loads(printed)
+    return seconds, took.cpu, memory
 
 
 def main() -> None:
@@ -73,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
@@ -83,12 +81,15 @@ def main() -> None:
         for events in SIZES:
             path = Path(folder) / f"{events}.jsonl"
             write(path, events)
-            ours, memory = measure("ours", path, options.runs)
-            bare, least = measure("bare", path, options.runs)
-            print(
-                f"{events:7,} events, {path.stat().st_size / 1e6:5.1f} MB: {ours:5.2f} s, {memory:4.0f} MB;"
-                f" bare {bare:5.2f} s, {least:4.0f} MB: {ours / bare:.1f}× its time"
-            )
+            ways = {kind: partial(measure, kind, path) for kind in ("ours", "bare")}
+            found = in_turn(ways, options.runs)
+            print(f"{events:9,} events, {path.stat().st_size / 1e6:5.1f} MB")
+            for kind, taken in found.items():
+                wall, cpu, memory = zip(*taken, strict=True)
+                than = ratio(wall, [seconds for seconds, *_ in found["bare"]])
+                print(
+                    f"  {kind:5} {spread(wall)} s, CPU of the process {spread(cpu)} s, {max(memory):.0f} MB: {than:.2f} × bare"
+                )
 
 
 if __name__ == "__main__":

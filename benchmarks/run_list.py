@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from measure import Taken, in_turn, spread, timed
 
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record import events
@@ -106,18 +107,18 @@ def main() -> None:
         catalogue.runs(limit=1)
         environment = {**os.environ, "BIOEVAL_DATA_DIR": folder}
 
-        def process(command: list[str]) -> Callable[[], object]:
-            return lambda: subprocess.run(command, env=environment, check=True, capture_output=True)
+        def process(command: list[str]) -> Callable[[], Taken]:
+            return lambda: timed(command, environment)[0]
 
-        listing = process(program_command("runs", "list"))
-        print(f"`runs list`, whole process                  {median_ms(listing):8.1f} ms")
-        every = process(program_command("runs", "list", "--limit", str(count)))
-        print(f"`runs list --limit {count}`, whole process  {median_ms(every):8.1f} ms")
-        as_json = process(program_command("runs", "list", "--json"))
-        print(f"`runs list --json`, whole process           {median_ms(as_json):8.1f} ms")
-        print(
-            f'`python -c "import click"`                  {median_ms(process([sys.executable, "-c", "import click"])):8.1f} ms'
-        )
+        ways = {
+            "runs list": process(program_command("runs", "list")),
+            f"runs list --limit {count}": process(program_command("runs", "list", "--limit", str(count))),
+            "runs list --json": process(program_command("runs", "list", "--json")),
+            "python -c 'import click'": process([sys.executable, "-c", "import click"]),
+        }
+        for name, taken in in_turn(ways).items():
+            wall, cpu, _ = zip(*taken, strict=True)
+            print(f"{name:28} {spread(wall, '.0f', 1000)} ms, CPU {spread(cpu, '.0f', 1000)} ms")
 
 
 if __name__ == "__main__":

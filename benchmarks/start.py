@@ -1,28 +1,33 @@
-"""How fast the program starts: its help against a bare `import click`, its first paint against a bare Textual app.
+"""How fast the program starts: commands beside what they cannot do without, and first paints beside a bare Textual app.
 
-    uv run python benchmarks/start.py            # medians of eleven runs each, alternating; half a minute
+    uv run python benchmarks/start.py            # a minute
 
-First paint is the time from starting the process in a pseudo-terminal of 160×45 until a text of its first screen
-came out; both programs answer to the same pseudo-terminal.
+First paint is from starting the process in a pseudo-terminal of 160×45 until a text of its first screen came out. The
+processor time of a first paint is that of the process alone, without an engine that it may have started.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import pty
 import select
-import statistics
 import struct
-import subprocess
 import sys
 import tempfile
 import termios
 import time
+from collections.abc import Callable
 from fcntl import ioctl
+from functools import partial
+from pathlib import Path
+
+from measure import RUNS, Taken, in_turn, ratio, spread, timed
+from replay import write
+from throughput import JOB, TURNS, environment, peer
 
 from bioeval_tui.isolation import program_command
 
-RUNS = 11
 BARE_APP = """
 from textual.app import App
 from textual.widgets import Static
@@ -31,36 +36,24 @@ class Bare(App):
         yield Static("painted")
 Bare().run()
 """
-Command = tuple[list[str], bytes]
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def whole(command: list[str]) -> float:
-    """Return the seconds that a process takes from start to exit."""
-    began = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - began
-
-
-def paint(command: list[str], marker: bytes, folder: str) -> float:
-    """Return the seconds until `marker` came out of the pseudo-terminal."""
-    environment = {
-        **os.environ,
-        "TERM": "xterm-256color",
-        "COLORTERM": "truecolor",
-        "BIOEVAL_DATA_DIR": folder,
-    }
+def paint(command: list[str], marker: bytes, env: dict[str, str]) -> Taken:
+    """Return what it took until `marker` came out of the pseudo-terminal."""
     began = time.perf_counter()
     pid, master = pty.fork()
     if pid == 0:
-        os.execvpe(command[0], command, environment)
+        os.execvpe(command[0], command, env)
     ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 45, 160, 0, 0))
     seen = b""
     try:
         while marker not in seen:
-            if not select.select([master], [], [], 20)[0]:
-                raise SystemExit(f"{command[:3]} painted no {marker!r}: {seen[-300:]!r}")
+            if not select.select([master], [], [], 60)[0]:
+                raise SystemExit(f"{command[:5]} painted no {marker!r}: {seen[-300:]!r}")
             seen += os.read(master, 1 << 16)
-        return time.perf_counter() - began
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return Taken(time.perf_counter() - began, (int(fields[11]) + int(fields[12])) / TICKS)
     finally:
         os.kill(pid, 9)
         os.waitpid(pid, 0)
@@ -69,25 +62,54 @@ def paint(command: list[str], marker: bytes, folder: str) -> float:
 
 def main() -> None:
     """Measure, and print a table."""
-    python = sys.executable
-    # Where no bytecode is written, each start would compile everything that it imports.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    with tempfile.TemporaryDirectory() as folder:
-        rows = {
-            "`bioeval-tui --help` beside `import click`": (
-                lambda: whole(program_command("--help")),
-                lambda: whole([python, "-c", "import click"]),
-            ),
-            "first paint of the app beside a bare app": (
-                lambda: paint(program_command("app"), b"bioeval-tui", folder),
-                lambda: paint([python, "-c", BARE_APP], b"painted", folder),
-            ),
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=RUNS)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, peer() as url:
+        folder = Path(name)
+        job, recording = folder / "job.yml", folder / "replay.jsonl"
+        job.write_text(JOB.replace(f"maxTurns: {2 * TURNS}", "maxTurns: 2"))
+        write(recording, 10_000)
+        env = environment(url, folder / "data")
+        screen = {**env, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+        def process(command: list[str]) -> Callable[[], Taken]:
+            return lambda: timed(command, env)[0]
+
+        def program(*arguments: str) -> Callable[[], Taken]:
+            return process(program_command(*arguments))
+
+        def first(marker: str, *arguments: str) -> Callable[[], Taken]:
+            return partial(paint, program_command(*arguments), marker.encode(), screen)
+
+        def imports(names: str) -> Callable[[], Taken]:
+            return process([sys.executable, "-c", f"import {names}"])
+
+        one_turn = ("run", str(job), "--agent-url", url, "--headless", "--json", "--graph", "none")
+        ways: dict[str, Callable[[], Taken]] = {
+            "import click": imports("click"),
+            "--help": program("--help"),
+            "run --help": program("run", "--help"),
+            "check of a job": program("check", str(job)),
+            "import openai": imports("openai"),
+            "headless run of one turn": program(*one_turn),
+            "bare Textual app": partial(paint, [sys.executable, "-c", BARE_APP], b"painted", screen),
+            "app": first("bioeval-tui", "app"),
+            "demo": first("bioeval-tui", "demo"),
+            "replay of 10,000 events": first("bioeval-tui", "runs", "replay", str(recording)),
         }
-        for title, (ours, bare) in rows.items():
-            ours(), bare()  # these write the bytecode
-            pairs = [(ours(), bare()) for _ in range(RUNS)]
-            mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
-            print(f"{title:44} {mine * 1000:5.0f} ms and {theirs * 1000:5.0f} ms: {mine / theirs:.2f}×")
+        beside = dict.fromkeys(("--help", "run --help"), "import click")
+        beside |= dict.fromkeys(("check of a job", "headless run of one turn"), "import openai")
+        beside |= dict.fromkeys(("app", "demo", "replay of 10,000 events"), "bare Textual app")
+        found = in_turn(ways, options.runs)
+    print(f"{'':26}{'wall, ms':>20}{'CPU, ms':>20}  CPU beside another")
+    for way, taken in found.items():
+        wall, cpu, _ = zip(*taken, strict=True)
+        other = beside.get(way)
+        than = f"{ratio(cpu, [one.cpu for one in found[other]]):.2f} × {other}" if other else ""
+        print(f"{way:26}{spread(wall, '.0f', 1000):>20}{spread(cpu, '.0f', 1000):>20}  {than}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How many turns a second the harness holds: against inspect_ai, and against a bare script with the same requests.
 
-    uv run python benchmarks/throughput.py                    # 50 conversations of 10 turns, three times
+    uv run python benchmarks/throughput.py                    # 50 conversations of 10 turns, five times
     uv run python benchmarks/throughput.py --inspect PYTHON   # beside inspect_ai 0.3.285 in another environment
     uv run python benchmarks/throughput.py --conversations 500
 
@@ -19,8 +19,6 @@ import argparse
 import asyncio
 import json
 import os
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,7 +28,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from measure import RUNS, Taken, in_turn, ratio, spread, timed
 
 from bioeval_tui.isolation import program_command
 
@@ -46,14 +46,6 @@ scorer: {{kind: llm, model: judge}}
 tasks:
   - task: Hear about the plan
 """
-
-
-class Taken(NamedTuple):
-    """Seconds that a process took: by the clock, of the processors, and of the clock for its conversations."""
-
-    wall: float
-    cpu: float
-    held: float = 0.0
 
 
 @contextmanager
@@ -79,19 +71,6 @@ def environment(url: str, data: Path) -> dict[str, str]:
         "OPENAI_BASE_URL": f"{url}/v1",
         "BIOEVAL_DATA_DIR": str(data),
     }
-
-
-def timed(command: list[str], env: dict[str, str]) -> tuple[Taken, str]:
-    """Run a program; return its seconds (wall, CPU) and what it printed."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    began = time.perf_counter()
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
-    wall = time.perf_counter() - began
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    took = Taken(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    if done.returncode:
-        raise SystemExit(f"{command[:4]} exited {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
-    return took, done.stdout
 
 
 def ours(url: str, folder: Path, conversations: int) -> Taken:
@@ -202,7 +181,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--conversations", type=int, default=50)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--inspect", help="the Python of an environment with inspect_ai 0.3.285")
     parser.add_argument("--bare", help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
@@ -210,37 +189,30 @@ def main() -> None:
     if options.bare:
         asyncio.run(bare(options.url, json.loads(Path(options.bare).read_text()), options.conversations))
         return
-    times: dict[str, list[Taken]] = {}
     with tempfile.TemporaryDirectory() as name, peer() as url:
-        folder = Path(name)
+        folder, number = Path(name), options.conversations
         requests = one_conversation(url, folder)
-        for _ in range(options.runs):
-            times.setdefault("ours", []).append(ours(url, folder, options.conversations))
-            times.setdefault("bare", []).append(run_bare(url, folder, requests, options.conversations))
-            script = (sys.executable, str(HERE / "bare_openai.py"))
-            taken = run_bare(url, folder, requests, options.conversations, script)
-            times.setdefault("bare, openai", []).append(taken)
-            if options.inspect:
-                taken = run_inspect(options.inspect, url, folder, options.conversations)
-                times.setdefault("inspect_ai", []).append(taken)
-    turns = options.conversations * TURNS
-    print(f"{options.conversations} conversations of {TURNS} turns, {len(requests)} requests each")
-    base = medians(times["ours"])
+        script = (sys.executable, str(HERE / "bare_openai.py"))
+        ways: dict[str, Callable[[], Taken]] = {
+            "ours": lambda: ours(url, folder, number),
+            "bare": lambda: run_bare(url, folder, requests, number),
+            "bare, openai": lambda: run_bare(url, folder, requests, number, script),
+        }
+        if options.inspect:
+            ways["inspect_ai"] = lambda: run_inspect(options.inspect, url, folder, number)
+        times = in_turn(ways, options.runs)
     print(
-        f"{'':12} {'whole':>8} {'× ours':>7} {'CPU':>8} {'× ours':>7} {'conversations':>14} {'× ours':>7} {'turns/s':>8}"
+        f"{number} conversations of {TURNS} turns, {len(requests)} requests each; medians, smallest–largest"
+    )
+    print(
+        f"{'':12}"
+        + "".join(f"{title:>20} {'× ours':>6}" for title in ("whole, s", "CPU, s", "conversations, s"))
     )
     for who, taken in times.items():
-        found = medians(taken)
-        ratios = [mine / reference for mine, reference in zip(found, base, strict=True)]
+        columns = zip(zip(*taken, strict=True), zip(*times["ours"], strict=True), strict=True)
         print(
-            f"{who:12} {found.wall:6.2f} s {ratios[0]:7.2f} {found.cpu:6.2f} s {ratios[1]:7.2f} "
-            f"{found.held:12.2f} s {ratios[2]:7.2f} {turns / found.held:8.0f}"
+            f"{who:12}" + "".join(f"{spread(found):>20} {ratio(found, base):6.2f}" for found, base in columns)
         )
-
-
-def medians(taken: list[Taken]) -> Taken:
-    """Return the median of each figure."""
-    return Taken(*(statistics.median(column) for column in zip(*taken, strict=True)))
 
 
 if __name__ == "__main__":

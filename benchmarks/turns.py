@@ -1,6 +1,6 @@
 """What a turn costs beside its peers, and what 200 conversations at once cost the event loop.
 
-    uv run python benchmarks/turns.py            # one conversation at a time, of 20 and of 100 turns, then 200 of 10; three times
+    uv run python benchmarks/turns.py            # one conversation at a time, of 20 and of 100 turns, then 200 of 10; five times
 
 The peers (`peer.py`) note on the machine's monotonic clock when each request came and when its answer was sent.
 
@@ -26,6 +26,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from measure import RUNS, percentile
 from throughput import HERE, JOB, TURNS, environment, one_conversation, peer, run_bare
 
 LAG_STEP_S = 0.005
@@ -38,12 +39,6 @@ class Overhead(NamedTuple):
 
     p50: float
     p95: float
-
-
-def percentile(values: list[float], share: float) -> float:
-    """Return the nearest-rank percentile."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def run(url: str, folder: Path, turns: int, trials: int, at_once: int) -> dict[str, Any]:
@@ -142,7 +137,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=RUNS)
     options = parser.parse_args()
     turns: dict[int, list[Overhead]] = {length: [] for length in LENGTHS}
     bare: dict[int, list[Overhead]] = {length: [] for length in LENGTHS}

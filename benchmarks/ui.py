@@ -1,6 +1,6 @@
 """Speed of the screen: the transcript against Textual's own Markdown stream, in the same process and run.
 
-    uv run python benchmarks/ui.py --only streams --shapes text,code     # medians of three; three minutes
+    uv run python benchmarks/ui.py --only streams --shapes text,code     # medians of five; five minutes
     uv run python benchmarks/ui.py                                       # all shapes, histories, hostile texts; eight minutes
 
 Lag is how late a ticker of 10 ms wakes up in the event loop of the screen (p95 and worst); CPU is of the whole
@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 
+from measure import RUNS
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Markdown
@@ -341,7 +342,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="a tenth of the tokens")
     parser.add_argument("--tokens-per-second", type=int, default=1000)
-    parser.add_argument("--runs", type=int, default=3, help="of each stream")
+    parser.add_argument("--runs", type=int, default=RUNS, help="of each stream")
     parser.add_argument("--shapes", default="text,lists,tables,code")
     parser.add_argument("--only", choices=("streams", "histories", "hostile"))
     chosen = parser.parse_args()

@@ -5,7 +5,10 @@ An object is a `TypedDict` beside the function that returns it, whose keys mypy 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import ast
+import inspect
+from collections.abc import Callable, Collection
+from types import ModuleType
 from typing import Any, get_type_hints
 
 from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
@@ -28,3 +31,38 @@ class Fields:
         keys = {name: kind for name, kind in hints.items() if name not in self._without}
         # Its keys are known only now.
         return handler.generate_schema(TypedDict(self._made_from.__name__, {**keys, **self._more}))  # type: ignore[operator]
+
+
+def describe(
+    schema: dict[str, Any], module: ModuleType, whole: str, key_of: Callable[[str], str] = str
+) -> dict[str, Any]:
+    """Give the keys of a schema the text below the fields of a module's classes, their own or inherited; return it.
+
+    `whole` is the class that the schema itself is of, `key_of` makes a field's name a key. The texts are read from the source only
+    here: pydantic would read them whenever the module is imported, which would slow down every command.
+    """
+    described = _descriptions(module)
+    for name, part in {whole: schema, **schema.get("$defs", {})}.items():
+        texts = {key_of(field): text for field, text in described.get(name, {}).items()}
+        keys = part.get("properties", {})
+        if texts.keys() <= keys.keys():  # otherwise it is of another class of that name
+            for key, text in texts.items():
+                keys[key]["description"] = text
+    return schema
+
+
+def _descriptions(module: ModuleType) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for part in ast.parse(inspect.getsource(module)).body:
+        if not isinstance(part, ast.ClassDef):
+            continue
+        own: dict[str, str] = {}
+        for base in part.bases:
+            own |= found.get(base.id, {}) if isinstance(base, ast.Name) else {}
+        for field, text in zip(part.body, part.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                match text:
+                    case ast.Expr(ast.Constant(str(said))):
+                        own[field.target.id] = " ".join(said.split())
+        found[part.name] = own
+    return found

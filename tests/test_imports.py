@@ -80,3 +80,39 @@ def test_listing_runs_does_not_load_the_event_models() -> None:
     code = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.settings, bioeval_tui.report.formats.run_list"
     probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'asyncio', 'jinja2') if m in sys.modules]"
     subprocess.run([sys.executable, "-c", probe], check=True, timeout=300)
+
+
+def test_the_help_of_run_loads_no_event_model_and_no_guard() -> None:
+    probe = "import sys, bioeval_tui.cli.run\nassert not [m for m in ('pydantic', 'jinja2', 'rich') if m in sys.modules]"
+    subprocess.run([sys.executable, "-c", probe], check=True, timeout=300)
+
+
+OPENAI_AS_IT_IS = "import openai"
+OPENAI_FROM_HERE = "from bioeval_tui.evaluation.models.openai_package import openai"
+NAMES = """
+import json, sys, threading
+everything = sorted(name for name in sys.modules if name.split(".")[0] == "openai")
+print(len(everything))
+found = []
+def look():
+    from openai.types import ChatModel, Completion
+    from openai.types.responses import Response
+    found.append((Response.__module__, Completion.__module__))
+threads = [threading.Thread(target=look) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(found) == 8, found
+print(json.dumps({name: [dir(sys.modules[name]), str(sys.modules[name].__spec__.loader.path)]
+    for name in sorted(sys.modules) if name.startswith("openai.types")}))
+"""
+
+
+def test_openai_is_imported_without_its_types_and_has_them_all_the_same() -> None:
+    as_it_is, from_here = (
+        subprocess.run(
+            [sys.executable, "-c", first + NAMES], capture_output=True, text=True, timeout=300, check=True
+        ).stdout.splitlines()
+        for first in (OPENAI_AS_IT_IS, OPENAI_FROM_HERE)
+    )
+    assert int(from_here[0]) < 0.7 * int(as_it_is[0])
+    assert from_here[1] == as_it_is[1]

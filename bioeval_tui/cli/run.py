@@ -22,7 +22,6 @@ from bioeval_tui.cli.options import (
 from bioeval_tui.cli.terminal import end_with_stdin
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
-from bioeval_tui.report.gate import GateRules
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import has_screen
 
@@ -131,6 +130,8 @@ MOST_ROUNDS = 200
 
 def _until_decided(request: RunRequest, fail_under: tuple[str, ...]) -> RunRequest:
     """Return the request with the question to decide: one threshold, or which of two models is better."""
+    from bioeval_tui.report.gate import GateRules  # --help does not need it
+
     under = GateRules.parse(fail_under).under
     if len(under) > 1 or bool(under) == (len(request.models) == 2):
         raise UsageError(

@@ -16,10 +16,12 @@ from typing import Any, Union
 import click
 from click.shell_completion import CompletionItem
 from pydantic import TypeAdapter
+from pydantic.alias_generators import to_camel
 
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluation.job.schema import job_schema
+from bioeval_tui.evaluation.job import models
 from bioeval_tui.files import write_whole
+from bioeval_tui.printed import describe
 from bioeval_tui.terminal import print_document, say
 from bioeval_tui.text import plural
 
@@ -74,10 +76,13 @@ def schema_of(name: str) -> dict[str, Any]:
     Raises:
         UsageError: no schema has that name.
     """
+    from bioeval_tui.report import document  # `check` and `new` do not need it
+
     if name == "job":
-        made = job_schema()
+        job = models.EvaluationJob.model_json_schema(by_alias=True)
+        made = describe(job, models, "EvaluationJob", to_camel) | {"title": "bioeval-tui job"}
     elif name in OUTPUTS:
-        made = TypeAdapter(_type_of(OUTPUTS[name])).json_schema()
+        made = describe(TypeAdapter(_type_of(OUTPUTS[name])).json_schema(), document, "RunDocument")
     else:
         raise UsageError(f"there is no schema named {name}; there are {', '.join(NAMES)}")
     return {"$schema": _DIALECT, "$id": f"urn:bioeval-tui:schema:{name}:{VERSION}", **made}

@@ -27,7 +27,7 @@ Score = float | None
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, from_attributes=True)
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
 class PartResult(_Part):
@@ -222,7 +222,7 @@ class ConditionResult(BaseModel):
     If there is only one trial, its fields (see ConversationResult) are here, too.
     """
 
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow")
 
     score: Score
     """The mean over all trials; null if one of them could not be measured."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import history
 import pytest
@@ -224,6 +225,31 @@ async def test_a_dialog_keeps_the_global_keys_and_the_footer_behind_it_shows_non
         assert "Go to the message it refers to" in screen_text(app)
         await pilot.press("question_mark", "q")
         await until(pilot, lambda: app._exit)
+
+
+async def test_the_screen_behind_a_box_is_drawn_again_only_when_it_changes() -> None:
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        behind = app.screen
+        await pilot.press("question_mark")
+        await loaded(app, pilot)
+        drawn = 0
+        compositor = behind._compositor
+        render = compositor.render_strips
+
+        def counted(*given: Any) -> Any:
+            nonlocal drawn
+            drawn += 1
+            return render(*given)
+
+        compositor.render_strips = counted  # type: ignore[method-assign]
+        for _ in range(3):
+            app.screen.refresh(layout=True)
+            await loaded(app, pilot)
+        assert drawn == 0
+        line = Static("something new behind the box")
+        await behind.mount(line, before=0)
+        await until(pilot, lambda: "something new behind" in screen_text(app))
+        assert drawn
 
 
 async def test_help_lists_each_screen_with_its_number() -> None:

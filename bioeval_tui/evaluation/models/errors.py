@@ -8,8 +8,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-import openai
-
+from bioeval_tui.evaluation.models.openai_package import openai
 from bioeval_tui.evaluation.retry import may_retry, retry_after
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer

@@ -16,8 +16,6 @@ from functools import partial
 from typing import Any
 
 import httpx2
-import openai
-from openai import AsyncOpenAI, AsyncStream, providers
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import spending
@@ -27,6 +25,7 @@ from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models import responses
 from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, PromptCheck
 from bioeval_tui.evaluation.models.errors import Refused, refusal
+from bioeval_tui.evaluation.models.openai_package import openai, providers
 from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.peer_limits import MAX_MODEL_BYTES
@@ -102,7 +101,7 @@ class ChatModel:
             )
         self._make = partial(_client, provider, base_url, api_key, account)
         self._timeouts = timeouts
-        self._client: AsyncOpenAI | None = None
+        self._client: openai.AsyncOpenAI | None = None
         self._url = base_url or provider_url(provider)
         self.host = host_of(self._url)
         self.prompt_check = PromptCheck(peer, self.host)
@@ -218,7 +217,7 @@ class ChatModel:
                     body=asked,
                     options=options,
                     stream=True,
-                    stream_cls=AsyncStream[object],
+                    stream_cls=openai.AsyncStream[object],
                 )
             return await self._open().post(path, cast_to=httpx2.Response, body=asked, options=options)
         except openai.APIConnectionError as error:
@@ -229,7 +228,7 @@ class ChatModel:
     def _as_completion(self, data: Any) -> Any:
         return data if self._api == "chat" else responses.as_completion(data)
 
-    def _open(self) -> AsyncOpenAI:
+    def _open(self) -> openai.AsyncOpenAI:
         if self._client is None:
             http = make_client(
                 (self._url,),
@@ -259,7 +258,7 @@ def provider_url(provider: Provider) -> str:
 
 def _client(
     provider: Provider, base_url: str | None, key: str | None, account: bool, http: httpx2.AsyncClient
-) -> AsyncOpenAI:
+) -> openai.AsyncOpenAI:
     """Return the package's client for a provider. Raises `UsageError` if something is missing."""
     shared: dict[str, Any] = {"http_client": http, "max_retries": 0, "timeout": http.timeout}
     user_agent = {"User-Agent": http.headers["User-Agent"]}
@@ -277,14 +276,14 @@ def _client(
                 made = providers.bedrock(**given, **({"api_key": key} if key else {}))  # type: ignore[arg-type]
             else:
                 made = providers.vertex(**given)
-            return AsyncOpenAI(**shared, provider=made, default_headers=user_agent)
+            return openai.AsyncOpenAI(**shared, provider=made, default_headers=user_agent)
     except (openai.OpenAIError, ValueError) as error:
         raise UsageError(f"{provider}: {clean_line(str(error), 300)}") from None
     headers: dict[str, Any] = dict(user_agent)
     if not account:
         for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines():
             headers.setdefault(line.partition(":")[0].strip(), openai.Omit())
-    made_client = AsyncOpenAI(
+    made_client = openai.AsyncOpenAI(
         **shared, base_url=base_url or OPENAI_URL, api_key=key or "none", default_headers=headers
     )
     if not account:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation import guards, python_code
+from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.assertions.checker import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.limits import Rates
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.evaluators.scripted import HUMAN, HumanEvaluator, ScriptedEvaluator, TypedLines
+from bioeval_tui.evaluation.guards import checks, content, ending, ledger
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
 from bioeval_tui.evaluation.job.models import (
     EvaluationJob,
@@ -116,8 +117,8 @@ class Makers:
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
-            find_facts=guards.disclosed,
-            asked_for=guards.asked,
+            find_facts=ledger.disclosed,
+            asked_for=ledger.asked,
             files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,
         )
@@ -129,13 +130,13 @@ class Makers:
             return {}
         # As published, only the sign-off ends a conversation.
         found: dict[str, Any] = (
-            {} if self.job.compat == "embabel" else {"keeps_saying_goodbye": guards.keeps_saying_goodbye}
+            {} if self.job.compat == "embabel" else {"keeps_saying_goodbye": ending.keeps_saying_goodbye}
         )
         if evaluator.guards == "off":
             return found
         prompt = with_example(find_prompt(evaluator.prompt, self.job_dir))
-        guard = partial(guards.check, prompt=prompt)
-        return {**found, "guard": guard, "brings_up_nothing": guards.brings_up_nothing}
+        guard = partial(checks.check, prompt=prompt)
+        return {**found, "guard": guard, "brings_up_nothing": content.brings_up_nothing}
 
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""

@@ -17,12 +17,15 @@ from textual.widget import Widget
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import hints
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialogs import Dialog, covered
+from bioeval_tui.tui.shared.dialogs import Behind, Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from rich.console import RenderableType
+    from textual.geometry import Region
 
     from bioeval_tui.tui.shared.program import Program
 
@@ -72,10 +75,17 @@ class Palette(CommandPalette):
 
     def __init__(self) -> None:
         super().__init__(providers={Actions}, classes="-ready")
+        self._behind = Behind()
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
-        return covered(super().render())
+        return self._behind.covered(super().render())
+
+    def refresh(self, *regions: Region, **more: bool) -> Self:
+        """Draw again; with regions, the screen behind, too."""
+        if regions:
+            self._behind.drawn = None
+        return super().refresh(*regions, **more)
 
 
 class PlaceRows(RowList):

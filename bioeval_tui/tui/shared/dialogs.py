@@ -42,9 +42,13 @@ from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import duration
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from rich.console import RenderableType
     from textual.color import Color
     from textual.css.styles import RulesMap
+    from textual.geometry import Region
+    from textual.screen import Screen
     from textual.style import Style as VisualStyle
     from textual.visual import RenderOptions
 
@@ -56,28 +60,48 @@ ROOM_BESIDE = 40
 """A box that leaves fewer cells beside it shows no text there: it would be stubs of words."""
 
 
+class Behind:
+    """The screen behind a box: drawn again only when it changed, not whenever the box is."""
+
+    def __init__(self) -> None:
+        self.drawn: tuple[object, list[Strip]] | None = None
+        """What was drawn last, and of what. Textual tells a box that it changed by refreshing the regions that did."""
+
+    def covered(self, drawn: RenderableType, box: Widget | None = None) -> RenderableType:
+        """Return what a box's screen draws, with the screen behind it drawn by `Covered`."""
+        return Covered(drawn.screen, drawn.color, self, box) if isinstance(drawn, BackgroundScreen) else drawn
+
+    def strips(self, screen: Screen[object], color: Color) -> list[Strip]:
+        """Return the lines of the screen, dimmed."""
+        of = (screen, screen.size, color)
+        if self.drawn is None or self.drawn[0] != of:
+            lines = [
+                Strip([Segment(text, _dimmed(style, color)) for text, style, _ in strip], strip.cell_length)
+                for strip in screen._compositor.render_strips()
+            ]
+            self.drawn = (of, lines)
+        return list(self.drawn[1])
+
+
 class Covered(BackgroundScreen, Visual):
     """Draws what `BackgroundScreen` draws, but no stubs of words beside a wide box."""
 
-    box: Widget | None = None
+    def __init__(self, screen: Screen[object], color: Color, behind: Behind, box: Widget | None) -> None:
+        super().__init__(screen, color)
+        self._behind, self._box = behind, box
 
     def render_strips(
         self, width: int, height: int | None, style: VisualStyle, options: RenderOptions
     ) -> list[Strip]:
         """Return the lines of the screen, dimmed."""
-        box = self.box.region if self.box is not None else None
-        beside = (
-            range(0) if box is None or self.screen.size.width - box.width > ROOM_BESIDE else box.line_range
-        )
+        strips, box = self._behind.strips(self.screen, self.color), self._box
+        if box is None or self.screen.size.width - box.region.width > ROOM_BESIDE:
+            return strips
         return [
-            Strip(
-                [
-                    Segment(" " * cell_len(text) if at in beside else text, _dimmed(style, self.color))
-                    for text, style, _ in strip
-                ],
-                strip.cell_length,
-            )
-            for at, strip in enumerate(self.screen._compositor.render_strips())
+            Strip([Segment(" " * cell_len(text), style) for text, style, _ in strip], strip.cell_length)
+            if at in box.region.line_range
+            else strip
+            for at, strip in enumerate(strips)
         ]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
@@ -87,15 +111,6 @@ class Covered(BackgroundScreen, Visual):
     def get_height(self, rules: RulesMap, width: int) -> int:
         """Return the screen's height."""
         return self.screen.size.height
-
-
-def covered(drawn: RenderableType, box: Widget | None = None) -> RenderableType:
-    """Return what a box's screen draws, with the screen behind it drawn by `Covered`."""
-    if not isinstance(drawn, BackgroundScreen):
-        return drawn
-    behind = Covered(drawn.screen, drawn.color)
-    behind.box = box
-    return behind
 
 
 @lru_cache(maxsize=4096)
@@ -151,6 +166,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
 
     def __init__(self) -> None:
         super().__init__()
+        self._behind = Behind()
         self.key_owners = KeyOwners(self)
         """Widgets of the screen below whose keys apply here, too."""
 
@@ -178,7 +194,13 @@ class Dialog(ModalScreen[Result], Generic[Result]):
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
-        return covered(super().render(), next(iter(self.query(".dialog--box")), None))
+        return self._behind.covered(super().render(), next(iter(self.query(".dialog--box")), None))
+
+    def refresh(self, *regions: Region, **more: bool) -> Self:
+        """Draw again; with regions, the screen behind, too."""
+        if regions:
+            self._behind.drawn = None
+        return super().refresh(*regions, **more)
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""

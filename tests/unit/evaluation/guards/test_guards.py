@@ -2,7 +2,9 @@
 
 import pytest
 
-from bioeval_tui.evaluation.guards import RULES, brings_up_nothing, check, keeps_saying_goodbye
+from bioeval_tui.evaluation.guards.checks import RULES, check
+from bioeval_tui.evaluation.guards.content import brings_up_nothing
+from bioeval_tui.evaluation.guards.ending import keeps_saying_goodbye
 from bioeval_tui.evaluation.job.models import EvaluationJob, JobTask, Persona
 from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
