@@ -9,8 +9,6 @@ import contextlib
 import importlib
 import io
 import json
-import sys
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,8 +34,8 @@ INTERVALS = ("interval", "interval-code")
 """Kinds of items that ask for a score's uncertainty; the second may call a grader with code."""
 
 
-LIBRARIES = ("anndata", "h5py", "scipy.sparse", "scipy.stats", "sklearn.metrics")
-"""Slow to import, so a worker loads them once if a task needs them. Importing them starts no thread."""
+LIBRARIES = ("anndata", "h5py", "polaris", "scipy.sparse", "scipy.stats", "sklearn.metrics")
+"""Slow to import, so the template loads them once if a task names them. Importing them starts no thread."""
 
 
 class ItemGrader:
@@ -55,20 +53,17 @@ class ItemGrader:
         # What pandas loads on first use is not to count as the grader's memory, and every task's process would load it.
         pandas.read_csv(io.BytesIO(b"a\n0.5\n")).merge(pandas.DataFrame({"a": [0.0]}), on="a")
 
-    @property
-    def libraries(self) -> list[str]:
-        """Those of `LIBRARIES` that this process has loaded."""
-        return [name for name in LIBRARIES if name in sys.modules]
-
-    def get_ready(self, task_id: str, used: Iterable[str]) -> None:
-        """Load what every task's process would load again: configs, the ledger, libraries. None of the task's code runs."""
-        with contextlib.suppress(Exception):  # that process reports it
+    def get_ready(self, task_id: str) -> None:
+        """Load what every worker would load again: configs, the ledger, libraries. None of the task's code runs."""
+        with contextlib.suppress(Exception):  # the worker reports it
             folder = self.registry.get_task(task_id).folder
             self._ledger.history("", None)
-            code = "".join(file.read_text("utf-8") for file in folder.glob("*.py") if file.stem != "prepare")
+            text = (folder / "config.yaml").read_text("utf-8")
+            text += "".join(file.read_text("utf-8") for file in folder.glob("*.py") if file.stem != "prepare")
             for name in LIBRARIES:
-                if name in used or name in code:
-                    importlib.import_module(name)
+                if name in text or (name == "h5py" and "h5ad" in text):
+                    with contextlib.suppress(Exception):  # the next one may be there
+                        importlib.import_module(name)
 
     def grade(
         self,

@@ -7,7 +7,6 @@ thread, and blocks it.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import queue
@@ -28,8 +27,9 @@ from bioeval_tui.grade.batch.feeding import (
     SubmissionFeed,
     not_graded_text,
 )
+from bioeval_tui.grade.batch.template import CannotForkError, Template
 from bioeval_tui.grade.batch.wire import WORKER_PYTHON
-from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
+from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess, worker_environment
 from bioeval_tui.grade.outcomes import (
     NotGraded,
     Outcome,
@@ -105,6 +105,9 @@ class GraderPool:
         self._free = threading.BoundedSemaphore(self.workers)
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
+        self._templates = threading.Lock()
+        self._template: Template | None = None
+        self._can_fork = True
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -121,10 +124,12 @@ class GraderPool:
             self._idle.clear()
             self._busy.clear()
             other = self._other
+            template = self._template
         for worker in workers:
             worker.kill()
-        if other is not None:
-            other.close()
+        for each in (template, other):
+            if each is not None:
+                each.close()
 
     def warm_up(self) -> None:
         """Start one worker now, so that the first grading does not wait for its imports."""
@@ -356,7 +361,7 @@ class GraderPool:
                 return worker
         if worker is not None:
             worker.kill()
-        return self._adopt(self._start())
+        return self._adopt(self._start(task_id))
 
     def _adopt(self, worker: WorkerProcess) -> WorkerProcess:
         with self._lock:
@@ -366,11 +371,26 @@ class GraderPool:
         worker.kill()
         raise NotMeasuredError("the grading pool is closed")
 
-    def _start(self) -> WorkerProcess:
-        for _ in range(_START_FAILURES - 1):
-            with contextlib.suppress(NotMeasuredError):
-                return WorkerProcess(self._setup, self._python)
-        return WorkerProcess(self._setup, self._python)
+    def _start(self, task_id: str | None) -> WorkerProcess:
+        for attempt in range(_START_FAILURES):
+            try:
+                return WorkerProcess(self._setup, self._python, self._forking(), task_id)
+            except CannotForkError:
+                self._can_fork = False
+            except NotMeasuredError:
+                if attempt == _START_FAILURES - 1:
+                    raise
+        return WorkerProcess(self._setup, self._python, None, task_id)
+
+    def _forking(self) -> Template | None:
+        """Return the template, a new one if it has ended; None if workers have to be started by themselves."""
+        with self._templates:
+            if self._template is not None and (self._template.has_ended or not self._can_fork):
+                self._template.close()
+                self._template = None
+            if self._template is None and self._can_fork and not self._closed:
+                self._template = Template(self._setup, worker_environment(), self._python)
+            return self._template
 
     def _put_back(self, worker: WorkerProcess) -> None:
         with self._lock:

@@ -1,7 +1,7 @@
 """The protocol between the program and its grading workers.
 
-The first line sent to a worker is its setup, which it answers with `ready`, or with `FORKS` if it forks a process for
-each task (or submission). Every other line is a chunk of items of one task,
+The first line sent to a worker that no template forked is its setup. A worker says `READY`. Every other line is a chunk
+of items of one task,
 `[[number, task id, path as shown or null, absolute path or null, kind, agent or null, why it is refused or null], …]`
 (see `feeding.BatchItem` for the kinds). Answers are lines `number<TAB>outcome`. Before each submission its number and the
 time are written to a shared page, so that the program knows what a worker was doing when it died or hung.
@@ -20,12 +20,18 @@ IDLE = -1
 
 _NUMBER, _BEGAN = struct.Struct("=q"), struct.Struct("=d")
 
-FORKS = b"ready to fork\n"
-"""The answer to the setup of a worker that may get chunks of any task."""
+READY = b"ready\n"
+"""What a worker, or a template, says when it has loaded its libraries."""
 
 Wire = tuple[int, str, str | None, str | None, str, str | None, str | None]
 """An item in the form that is sent to a worker: number, task, shown path, absolute path, kind, agent, and why the file
 is invalid without being read."""
+
+THREADS = b"threads"
+"""What a template says that cannot fork, because the libraries have started threads."""
+
+START_TIMEOUT_S = 120.0
+"""How long a worker, or a template, may take to load its libraries, in seconds."""
 
 WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
 """Names another Python, for graders that need packages which this program's own does not have."""

@@ -3,10 +3,10 @@
 `wire` defines the format. `item_grader`, which grades, is imported only when the worker can report why that fails: its
 Python may be another one (`BIOEVAL_WORKER_PYTHON`) without the libraries.
 
-What a task's code changes in its process would change other tasks' scores. So the worker itself runs no such code: it
-loads the libraries and forks a process for each task, or for each submission, one at a time. Forking needs Linux and a
-process without other threads, whose locks would stay held in the copy. Otherwise the worker grades by itself, and the
-pool gives it a single task.
+What a task's code changes in its process would change other tasks' scores, so every task has a worker of its own. On
+Linux a template (`template.Template` is the program's side) loads the libraries once and forks each worker, so that
+they share its memory; it runs no task's code. Forking needs a process without other threads, whose locks would stay
+held in the copy. Otherwise each worker is started by itself.
 """
 
 from __future__ import annotations
@@ -17,31 +17,32 @@ import json
 import mmap
 import os
 import signal
+import socket
+import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
-from bioeval_tui.files import write_fully, write_whole
+from bioeval_tui.files import write_fully
 from bioeval_tui.grade.batch.containment import (
     CHECK_S,
     LINUX,
-    collect_orphans,
-    end_as,
-    end_below,
     enter_domain,
     limit_memory,
     own_process,
-    reap,
     supervise,
 )
-from bioeval_tui.grade.batch.wire import FORKS, PROGRESS, note_begun, note_ended
+from bioeval_tui.grade.batch.wire import PROGRESS, READY, THREADS, note_begun, note_ended
 from bioeval_tui.grade.outcomes import to_text
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch.item_grader import ItemGrader
 
 FLUSH_AFTER_S = 0.02
+_LARGEST = 1 << 16
+"""Of a request to the template, in bytes."""
 
 
 def encode(number: int, answer: dict[str, Any]) -> bytes:
@@ -56,95 +57,112 @@ def serve(source: int, target: int) -> None:
     # Before memory is limited, because the libraries' own memory does not count.
     from bioeval_tui.grade.batch.item_grader import ItemGrader
 
-    worker = _Worker(setup, ItemGrader(setup), target)
-    if LINUX and len(os.listdir("/proc/self/task")) == 1:  # noqa: PTH208 (names only)
-        collect_orphans()
-        write_fully(target, FORKS)
-        worker.fork_for(lines, each_chunk=setup["isolate"] == "submission")
-    else:
-        write_fully(target, b"ready\n")
-        worker.grade(lines)
+    grade(lines, target, ItemGrader(setup), Path(setup["progress"]), setup["memory_limit_mb"])
 
 
-class _Worker:
-    def __init__(self, setup: dict[str, Any], grader: ItemGrader, target: int) -> None:
-        self._grader, self._target = grader, target
-        self._memory_limit_mb = setup.get("memory_limit_mb")
-        page = Path(setup["progress"])
-        self._progress = _open_progress(page)
-        self._loaded = page.with_name("loaded")
-        self._child = self._to_child = 0
-        self._known: list[str] = []
+def grade(lines: BinaryIO, target: int, grader: ItemGrader, page: Path, memory_limit_mb: int | None) -> None:
+    """Grade chunks in this process, as `ready` says, until `lines` end; `page` is the shared page."""
+    progress = _open_progress(page)
+    write_fully(target, READY)
+    enter_domain()
+    limit_memory(memory_limit_mb)
+    own_process()
+    own = os.getpid()
+    for line in lines:
+        pending = bytearray()
+        last = time.monotonic()
+        for number, task_id, path, absolute, kind, agent, refused in json.loads(line):
+            note_begun(progress, number, time.monotonic())
+            answer = grader.answer(task_id, path, absolute, kind, agent, refused)
+            if os.getpid() != own:
+                os._exit(0)  # a copy that the grader forked and let come back here
+            pending += encode(number, answer)
+            if time.monotonic() - last > FLUSH_AFTER_S:
+                write_fully(target, bytes(pending))
+                pending.clear()
+                last = time.monotonic()
+            note_ended(progress)
+        write_fully(target, bytes(pending))
 
-    def grade(self, lines: BinaryIO) -> None:
-        """Grade chunks in this process."""
-        enter_domain()
-        limit_memory(self._memory_limit_mb)
-        own_process()
-        own = os.getpid()
-        for line in lines:
-            pending = bytearray()
-            last = time.monotonic()
-            for number, task_id, path, absolute, kind, agent, refused in json.loads(line):
-                note_begun(self._progress, number, time.monotonic())
-                answer = self._grader.answer(task_id, path, absolute, kind, agent, refused)
-                if os.getpid() != own:
-                    os._exit(0)  # a copy that the grader forked and let come back here
-                pending += encode(number, answer)
-                if time.monotonic() - last > FLUSH_AFTER_S:
-                    write_fully(self._target, bytes(pending))
-                    pending.clear()
-                    last = time.monotonic()
-                note_ended(self._progress)
-            write_fully(self._target, bytes(pending))
 
-    def fork_for(self, lines: BinaryIO, *, each_chunk: bool) -> None:
-        """Pass each chunk to the process of its task, or to a process of its own."""
-        current = None
-        for line in lines:
-            task_id = json.loads(line)[0][1]
-            if task_id != current or each_chunk:
-                self._finish()
-                self._grader.get_ready(task_id, self._known)
-                self._fork(lines)
-                current = task_id
+class _Template:
+    """Loads the libraries and forks workers, as the program asks through a socket.
+
+    A request is `{"task": id or null, "progress": page, "folder": …}` with three descriptors: the worker's input, its
+    output, and where its end is reported (its status, as `os.waitpid` returns it). The answer is its process id. An
+    ended worker stays a zombie, and its number taken, until the request `{"reap": id}`.
+    """
+
+    def __init__(self, program: socket.socket) -> None:
+        self._program = program
+        self._ends: dict[int, int] = {}
+
+    def serve(self) -> None:
+        """Fork until the program ends the connection, or itself."""
+        parent, setup = os.getppid(), json.loads(self._program.recv(_LARGEST))
+        from bioeval_tui.grade.batch.item_grader import ItemGrader
+
+        self._grader, self._memory_limit_mb = ItemGrader(setup), setup["memory_limit_mb"]
+        self._program.send(THREADS if _has_threads() else READY)
+        signal.signal(signal.SIGCHLD, lambda *_: self._report())
+        self._program.settimeout(CHECK_S)
+        while os.getppid() == parent:
             try:
-                write_fully(self._to_child, line)
-            except BrokenPipeError:
-                self._finish()
-        self._finish()
+                data, descriptors, _, _ = socket.recv_fds(self._program, _LARGEST, 3)
+            except TimeoutError:
+                continue
+            if not data:
+                return
+            request = json.loads(data)
+            if "reap" in request:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(request["reap"], 0)
+                continue
+            if request["task"] is not None:
+                self._grader.get_ready(request["task"])
+            if _has_threads():
+                self._program.send(THREADS)
+                return
+            source, target, end = descriptors
+            gc.freeze()  # a collection in the copy would write to all of the shared memory
+            worker = os.fork()
+            if worker == 0:
+                self._become(request, source, target, end)
+            os.close(source)
+            os.close(target)
+            self._ends[worker] = end
+            self._report()
+            self._program.send(str(worker).encode())
 
-    def _fork(self, lines: BinaryIO) -> None:
-        receiving, self._to_child = os.pipe()
-        gc.freeze()  # a collection in the copy would write to all of the shared memory
-        self._child = os.fork()
-        if self._child == 0:
-            lines.close()
-            os.close(self._to_child)
-            self.grade(os.fdopen(receiving, "rb"))
-            write_whole(self._loaded, "\n".join(self._grader.libraries), sync=False)
-            os._exit(0)
-        os.close(receiving)
-        signal.signal(signal.SIGCHLD, lambda *_: self._look())
-        self._look()
-
-    def _look(self) -> None:
-        if (status := reap(self._child)) is not None:
-            end_as(status)
-
-    def _finish(self) -> None:
-        """Let the child end, and with it all that its task's code started; note the libraries that it loaded."""
-        if not self._child:
-            return
+    def _become(self, request: dict[str, Any], source: int, target: int, end: int) -> NoReturn:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.close(self._to_child)
-        _, status = os.waitpid(self._child, 0)
-        if not self._loaded.exists():
-            end_as(status)
-        end_below(os.getpid())
-        reap()
-        self._known = self._loaded.read_text(encoding="utf-8").split()
-        self._loaded.unlink()
+        self._program.close()
+        os.dup2(source, 0)
+        os.dup2(target, 1)
+        for other in (source, target, end, *self._ends.values()):
+            os.close(other)
+        os.setsid()
+        os.chdir(request["folder"])
+        page = Path(request["progress"])
+        _work(
+            lambda source, target: grade(
+                os.fdopen(source, "rb"), target, self._grader, page, self._memory_limit_mb
+            )
+        )
+
+    def _report(self) -> None:
+        for worker in list(self._ends):
+            ended = os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            if ended is not None:
+                end = self._ends.pop(worker)
+                code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+                with contextlib.suppress(OSError):
+                    os.write(end, str(code).encode())
+                os.close(end)
+
+
+def _has_threads() -> bool:
+    return len(os.listdir("/proc/self/task")) > 1  # noqa: PTH208 (names only)
 
 
 def _open_progress(page: Path) -> mmap.mmap:
@@ -161,17 +179,14 @@ def _watch_parent(parent: int) -> None:
     os._exit(1)
 
 
-def main() -> None:
-    """Reserve stdin and stdout for the protocol; graders get an empty input and no output."""
+def _work(serve: Callable[[int, int], None]) -> NoReturn:
+    """Serve under a supervisor, with stdin and stdout for the protocol; graders get an empty input and no output."""
     if LINUX:
         supervise(os.getppid())
     else:
         threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
     source, target = os.dup(0), os.dup(1)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):
-        os.dup2(nowhere, standard)
-    os.close(nowhere)
+    _close_standard()
     try:
         serve(source, target)
     except BrokenPipeError:
@@ -182,6 +197,26 @@ def main() -> None:
             write_fully(target, f"failed {json.dumps(reason)}\n".encode())
         os._exit(1)
     os._exit(0)
+
+
+def _close_standard() -> None:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+    os.close(nowhere)
+
+
+def main() -> None:
+    """Work, or with the argument `template`, fork workers; the program learns from the socket why that fails."""
+    if "template" not in sys.argv[1:]:
+        _work(serve)
+    program = socket.socket(fileno=os.dup(0))
+    _close_standard()
+    try:
+        _Template(program).serve()
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            program.send(f"{type(error).__name__}: {error}".encode())
 
 
 if __name__ == "__main__":

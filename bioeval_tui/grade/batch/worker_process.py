@@ -19,12 +19,11 @@ from typing import Any
 from bioeval_tui.errors import NotMeasuredError, StorageError
 from bioeval_tui.files import storage_error, write_whole
 from bioeval_tui.grade.batch.containment import LINUX, end_below, megabytes_of_group
-from bioeval_tui.grade.batch.wire import FORKS, IDLE, PROGRESS, Wire
+from bioeval_tui.grade.batch.template import CannotForkError, Forked, Template
+from bioeval_tui.grade.batch.wire import IDLE, PROGRESS, READY, START_TIMEOUT_S, Wire
 from bioeval_tui.isolation import module_command
 from bioeval_tui.text import clean_line
 from bioeval_tui.units import duration
-
-START_TIMEOUT_S = 120.0
 
 _PASSED_ON = [
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
@@ -43,16 +42,24 @@ class WorkerProcess:
     """A running worker.
 
     Args:
-        setup: the worker's first line: `tasks_dirs`, `data_dir`, `memory_limit_mb`, `isolate`.
+        setup: the worker's first line: `tasks_dirs`, `data_dir`, `leaderboard`, `memory_limit_mb`, `isolate`, `pandas`.
         python: the Python that runs it; None for this program's own.
+        template: what forks it; None to start it by itself.
+        task_id: the task that it will get first, if that is known.
 
     Raises:
         NotMeasuredError: it did not start.
+        CannotForkError: the template cannot fork.
     """
 
-    def __init__(self, setup: dict[str, Any], python: str | None = None) -> None:
+    def __init__(
+        self,
+        setup: dict[str, Any],
+        python: str | None = None,
+        template: Template | None = None,
+        task_id: str | None = None,
+    ) -> None:
         self._last_number = IDLE
-        self._forks = False
         self._isolate = setup["isolate"]
         self._task_id: str | None = None
         self._ending = threading.Lock()
@@ -70,29 +77,19 @@ class WorkerProcess:
             raise NotMeasuredError(str(storage_error(tempfile.gettempdir(), error))) from None
         self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         try:
-            self._process = subprocess.Popen(  # noqa: S603 (a Python of the user's and our own module)
-                module_command("bioeval_tui.grade.batch.worker", python=python),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=_environment(),
-                cwd=scratch,
-                bufsize=0,
-                start_new_session=True,
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            self._process = (
+                _started(python, scratch) if template is None else template.fork(task_id, page, scratch)
             )
-        except OSError as error:
+        except (NotMeasuredError, CannotForkError):
             self._progress.close()
             self._folder.cleanup()
-            reason = clean_line(error.strerror or str(error), 200)
-            raise NotMeasuredError(
-                f"a grading worker did not start: {clean_line(str(python), 200)}: {reason}"
-            ) from None
+            raise
         self._reader = threading.Thread(target=self._read, name="grading-reader", daemon=True)
         self._reader.start()
         self.pid = self._process.pid
         try:
-            self._send(json.dumps({**setup, "progress": str(page)}).encode() + b"\n")
+            if template is None:
+                self._send(json.dumps({**setup, "progress": str(page)}).encode() + b"\n")
             self._await_ready()
         except (WorkerDied, NotMeasuredError) as error:
             self.kill()
@@ -112,14 +109,13 @@ class WorkerProcess:
             if block is None:
                 raise NotMeasuredError(f"no answer for {duration(START_TIMEOUT_S)}")
             received += block
-        self._forks = received == FORKS
-        if received not in (b"ready\n", FORKS):
+        if received != READY:
             reason = received.decode("utf-8", "replace").removeprefix("failed ")
             raise NotMeasuredError(clean_line(reason, 300))
 
     def may_grade(self, task_id: str) -> bool:
-        """Whether the worker has a process for a chunk of this task in which no other code ran than it may share."""
-        return self._forks or self._task_id is None or (self._isolate == "task" and self._task_id == task_id)
+        """Whether no code ran in the worker that the task, or a submission of it, may not share a process with."""
+        return self._task_id is None or (self._isolate == "task" and self._task_id == task_id)
 
     def send(self, chunk: Sequence[Wire]) -> None:
         """Send items of one task in the form of `feeding.BatchItem.wire`. Raises WorkerDied if the worker has ended."""
@@ -191,6 +187,8 @@ class WorkerProcess:
 
     def _exit_code(self, timeout_s: float) -> int | None:
         # The process stays unreaped where the system can do that, so that its group's number stays taken.
+        if isinstance(self._process, Forked):
+            return self._process.exit_code(timeout_s)
         deadline = time.monotonic() + timeout_s
         while hasattr(os, "waitid") and self._process.returncode is None and time.monotonic() < deadline:
             try:
@@ -239,7 +237,28 @@ class WorkerProcess:
         self._folder.cleanup()
 
 
-def _environment() -> dict[str, str]:
+def _started(python: str | None, folder: Path) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(  # noqa: S603 (a Python of the user's and our own module)
+            module_command("bioeval_tui.grade.batch.worker", python=python),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=worker_environment(),
+            cwd=folder,
+            bufsize=0,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+    except OSError as error:
+        reason = clean_line(error.strerror or str(error), 200)
+        raise NotMeasuredError(
+            f"a grading worker did not start: {clean_line(str(python), 200)}: {reason}"
+        ) from None
+
+
+def worker_environment() -> dict[str, str]:
+    """Return the environment of workers and templates."""
     # No credentials: a grader needs none, and cannot leak what it does not get.
     kept = {key: value for key, value in os.environ.items() if key in _PASSED_ON or key.startswith("LC_")}
     one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")

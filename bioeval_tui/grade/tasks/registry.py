@@ -219,7 +219,7 @@ class Registry:
         for root in self.tasks_dirs:
             config = root / task_id / "config.yaml"
             if config.is_file():
-                entry = TaskEntry(task_id, config, root, self.data_dir)
+                entry = TaskEntry(task_id, config, root, self.data_dir, self.leaderboard)
                 self._entries[task_id] = entry
                 return entry
         return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +18,8 @@ from bioeval_tui.cli.grade import grade
 from bioeval_tui.grade import GraderPool, NotGraded, TaskReport
 from bioeval_tui.grade.batch.item_grader import LIBRARIES
 from bioeval_tui.grade.batch.run import explanations, uncertainties
-from bioeval_tui.grade.batch.worker_process import _environment
+from bioeval_tui.grade.batch.worker_process import worker_environment
+from bioeval_tui.isolation import find_installed
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")
 
@@ -239,11 +242,42 @@ print(len(os.listdir("/proc/self/task")))
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there are workers forked")
-def test_a_worker_has_a_single_thread_when_it_is_forked(tasks) -> None:
-    with GraderPool(tasks.registry, workers=1) as pool:
-        pool.warm_up()
-        assert pool._idle[0]._forks
-    command = [sys.executable, "-c", THREADS, *LIBRARIES]
-    done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True)
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there are workers forked")
+
+
+@linux
+def test_a_template_has_a_single_thread_when_it_forks(tasks) -> None:
+    installed = [name for name in LIBRARIES if find_installed(name.partition(".")[0]) is not None]
+    command = [sys.executable, "-c", THREADS, *installed]
+    done = subprocess.run(command, env=worker_environment(), capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
+
+
+@linux
+def test_workers_of_all_tasks_are_forked_from_one_template_and_another_follows_if_it_is_killed(
+    tasks, tmp_path: Path
+) -> None:
+    parents = tmp_path / "parents"
+    code = f"""
+import os
+from pathlib import Path
+def grade(submission, answers):
+    def parent(pid):
+        return int(Path(f"/proc/{{pid}}/stat").read_text().rpartition(")")[2].split()[1])
+    with open({str(parents)!r}, "a") as file:
+        print(parent(os.getppid()), file=file)
+    return 0.5
+"""
+    for name in ("one", "two", "three"):
+        tasks.add(f"lab/{name}", code=code, answers=ANSWERS)
+    file = tasks.submit(ANSWERS.replace(",0", ",0.5"))
+
+    def template(pool: GraderPool, name: str) -> int:
+        assert pool.grade(file, f"lab/{name}").score == 0.5
+        return int(parents.read_text().split()[-1])
+
+    with GraderPool(tasks.registry, workers=1) as pool:
+        first = template(pool, "one")
+        assert template(pool, "two") == first
+        os.kill(first, signal.SIGKILL)
+        assert template(pool, "three") != first
