@@ -31,7 +31,7 @@ from textual.pilot import Pilot
 from tests import leftovers
 
 hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
-hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000)
 TESTS = Path(__file__).parent
 REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"
