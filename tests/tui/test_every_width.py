@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import io
-import sys
-from pathlib import Path
 
 from rich.console import Console
 
 from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.tui.runs import comparison_view
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report"))
-from recorded import Recorded, Talk
+from tests.unit.report.recorded import Recorded, Talk
 
 WIDTHS = range(60, 201)
 TASK = "Learn which daily dose of metformin is safe with kidneys that work at a third of what they should"

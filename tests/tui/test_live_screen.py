@@ -84,12 +84,12 @@ async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
         await until(pilot, lambda: isinstance(app.screen, ScoreCard))
         await loaded(app, pilot)
         text = screen_text(app)
-        assert "mean and uplift need both conditions" in text
+        assert "mean and difference need both conditions" in text
         assert not_held not in text
         assert "other" not in text.splitlines()[-1]
         await pilot.press("y", "y")
         assert app.clipboard.splitlines()[-1].startswith("fault by conversation")
-        assert "\tuplift" not in app.clipboard
+        assert "\tdifference" not in app.clipboard
 
 
 async def test_the_latencies_of_both_conditions_fit_the_narrowest_panel() -> None:
@@ -358,7 +358,7 @@ async def test_a_run_with_unequal_starting_states_is_marked_and_shows_no_uplift(
     async with opened(FakeView(scripted_run(clean=False), hold_at=230)) as (app, _):
         text = screen_text(app)
         assert "! not clean" in text
-        assert "not shown: not clean" in text
+        assert "not shown" in text
 
 
 async def test_a_run_that_could_not_be_measured_says_so() -> None:

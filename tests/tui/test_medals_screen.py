@@ -20,7 +20,7 @@ from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grade.task_report import Uncertainty
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import MedalRow
-from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail
+from bioeval_tui.tui.medals.medal_card import ErrorView, MedalCard, MedalDetail
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
@@ -45,14 +45,17 @@ async def test_a_wide_terminal_shows_the_card_of_the_selected_row() -> None:
 
 
 @SIZES
-async def test_enter_opens_the_card_and_escape_closes_it(size: tuple[int, int]) -> None:
+async def test_enter_opens_what_is_not_shown_yet_and_escape_closes_it(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        assert ("leaderboard of models trained for" in screen_text(app)) == (size == WIDE)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        box = (
+            ErrorView if size == WIDE else MedalDetail
+        )  # where the card is whole below the table, what it lacks
+        await until(pilot, lambda: isinstance(app.screen, box))
         await loaded(app, pilot)
-        assert "leaderboard of models trained for" in screen_text(app)
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, MedalDetail))
+        await until(pilot, lambda: not isinstance(app.screen, box))
 
 
 @SIZES
@@ -225,9 +228,7 @@ async def test_d_lists_everything_that_is_wrong_with_an_invalid_file() -> None:
         assert asked == []
         await pilot.press("end", "up", "V")
         await until(pilot, lambda: "column y has NaN in row 3 [/x]" in screen_text(app))
-        await pilot.press("escape", "enter")
-        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
-        await pilot.press("V")
+        await pilot.press("escape", "enter")  # the card below the table is whole: what is wrong comes at once
         await until(pilot, lambda: "column y has NaN in row 3 [/x]" in screen_text(app))
     assert asked == [("metabolic/diabetes-progression", "biomni/metabolic/diabetes-progression.csv")] * 2
 
@@ -291,7 +292,7 @@ async def test_of_ten_thousand_submissions_only_the_visible_rows_are_drawn() -> 
 
 async def test_hostile_submission_names_are_shown_literally() -> None:
     row = graded("[/x] [@click=app.quit]t[/]", "[b +", 0.5, board(50, 0.1, 0.9))
-    async with opened(None, services=FakeServices(rows=[row]), start="medals") as (app, pilot):
+    async with opened(None, NARROW, services=FakeServices(rows=[row]), start="medals") as (app, pilot):
         assert "[/x] [@click=app.quit]" in screen_text(app)
         await pilot.click("MedalRows", offset=(3, 0), times=2)
         await loaded(app, pilot)

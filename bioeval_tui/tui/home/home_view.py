@@ -235,7 +235,6 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
     shown = runs[:RECENT]
     width = max((cell_len(run.job) for run in shown), default=0)
     agents = max((cell_len(run.agent_words) for run in shown), default=0)
-    since = max((len(ago(run.started_at, now)) for run in shown), default=0)
     found = []
     for run in shown:
         state = status_of(run)
@@ -245,8 +244,8 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
             *_scores(run),
             Cell(set_cell_size(run.job, min(width, 24)) + "  "),
             Cell(set_cell_size(run.agent_words, agents) + "  ", "quiet"),
-            Cell(f"{ago(run.started_at, now):<{since}}  ", "quiet"),
-            Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
+            Cell(f"{said or state.text}  ", "plain" if said and state.tone != "bad" else state.tone),
+            Cell(ago(run.started_at, now), "quiet"),
         )
         found.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     return found

@@ -186,10 +186,8 @@ def why_empty(trial: TrialResult) -> list[list[Cell]]:
 
 
 def notes(result: RunResult) -> list[Cell]:
-    """Return the caveats on the scores."""
-    found: list[Cell] = []
-    if result.no_uplift:
-        found.append(Cell(result.no_uplift, "warn"))
+    """Return the caveats on the scores that the conclusion does not name."""
+    found = [Cell(result.no_uplift, "warn")] if result.no_uplift else []
     if result.user_faults_words:
         found.append(Cell(result.user_faults_words, "warn"))
     unmeasured: dict[str, list[str]] = {}
@@ -197,6 +195,8 @@ def notes(result: RunResult) -> list[Cell]:
         if held.is_scored and held.score is None:
             unmeasured.setdefault(held.reason, []).append(held.name)
     for reason, names in unmeasured.items():
+        if reason.removeprefix("not measured: ") in result.conclusion.sentence:
+            continue
         listed = " and ".join(dict.fromkeys(names))
         found.append(Cell(f"{listed} could not be measured: {reason.removeprefix('not measured: ')}", "bad"))
     for held in result.conversations:
@@ -242,7 +242,7 @@ def total_uplift(result: RunResult, trial: TrialResult) -> Cell:
     if result.only_condition:
         return Cell(NEEDS_BOTH, "quiet")
     if not result.clean:
-        return Cell(f"not shown: {result.cleanness}", "warn")
+        return Cell("not shown", "warn")
     return uplift(trial.uplift)
 
 
@@ -480,7 +480,7 @@ def run_totals(result: RunResult) -> tuple[str, Cell]:
     """Return the mean of both conditions over all trials, and the difference that the facts make."""
     found = result.summary.uplift
     if not result.clean:
-        return score(result.mean), Cell(f"not shown: {result.cleanness}", "warn")
+        return score(result.mean), Cell("not shown", "warn")
     return score(result.mean), uplift(found.mean if found else None)
 
 

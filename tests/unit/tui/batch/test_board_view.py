@@ -30,7 +30,7 @@ def test_the_best_model_comes_first_with_means_uplift_and_latency() -> None:
     progress, head, large, small, legend, *_ = texts(board(batch(2), 120, 40, None))
     assert progress.startswith("8 of 8 conversations ended")
     assert progress.endswith("100 %")
-    assert "uplift" in head
+    assert "difference" in head
     assert large.startswith("large")
     assert all(words in large for words in ("0.42", "0.92", "+0.50", "0.9 s"))
     assert "+0.40" in small

@@ -53,9 +53,8 @@ def test_both_scores_come_first_and_their_mean_is_the_published_one(state: RunSt
 
 
 def test_a_rehearsal_is_labelled(state: RunState) -> None:
-    assert "rehearsal: user: a script · judge: rules, no model" in [
-        note.text for note in score_card_view.notes(shown(state)[0])
-    ]
+    said = score_card_view.brief_text(shown(state)[0])
+    assert any("user: a script · judge: rules, no model" in line for line in said)
 
 
 def test_the_usual_model_is_named_only_where_somebody_named_it() -> None:
@@ -65,12 +64,12 @@ def test_the_usual_model_is_named_only_where_somebody_named_it() -> None:
     named = started.model_copy(update={"job": {**started.job, "target": {"model": "gpt-4.1-mini"}}})
     for first, shows in ((started, False), (named, True)):
         held = apply_all(RunState(), [first, *events[1:]])
-        assert ("gpt-4.1-mini" in score_card_view.subject(shown(held)[0])) == shows
+        assert any("gpt-4.1-mini" in line for line in score_card_view.brief_text(shown(held)[0])) == shows
 
 
 def test_a_run_that_is_not_clean_shows_no_uplift_anywhere() -> None:
     state = apply_all(RunState(), scripted_run(clean=False))
-    assert score_card_view.total_uplift(*shown(state)).text == "not shown: not clean"
+    assert score_card_view.total_uplift(*shown(state)).text == "not shown"
     assert {row.uplift.text for row in score_card_view.rows(*shown(state))} <= {"–", ""}
 
 
@@ -120,8 +119,10 @@ def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:
     state = apply_all(RunState(), [spoilt if event is scored else event for event in script])
     assert score_card_view.headline(*shown(state))[0] == ("withheld", "–")
     assert score_card_view.mean(*shown(state)) == "–"
-    assert any("judge timed out after 60 s" in note.text for note in score_card_view.notes(shown(state)[0]))
-    assert result_of(state).conversation("withheld", 1).gains == ()
+    result = shown(state)[0]
+    said = [score_card_view.conclusion(result), *score_card_view.notes(result)]
+    assert sum("judge timed out after 60 s" in cell.text for cell in said) == 1, "once"
+    assert result.conversation("withheld", 1).gains == ()
 
 
 def test_the_judges_evidence_is_shown_without_its_markdown() -> None:

@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 def whole(found: Comparison, width: int) -> str:
     rows = [row.line for row in comparison_view.table(found, width)]
-    return text([*comparison_view.head(found, width), *rows])
+    return text([*comparison_view.head(found), *rows])
 
 
 def test_the_newest_run_comes_first_and_running_ones_are_marked() -> None:
@@ -106,7 +106,7 @@ def test_a_run_of_one_condition_is_not_part_of_the_trend() -> None:
     said = text(runs_view.card(alone, [alone, *all_runs[2:]], NOW, 40))
     assert "supplied  0.90" in said
     assert "withheld  not run" in said
-    assert "mean and uplift need both conditions" in said
+    assert "mean and difference need both conditions" in said
     assert "means of 5 runs of this job" in said
     assert "with both conditions has ended yet" in text(runs_view.card(alone, [alone], NOW, 40))
     assert runs_view.status_of(replace(alone, scores={"supplied": None})) == runs_view.NO_SCORE
@@ -147,6 +147,7 @@ def test_a_comparison_starts_with_its_conclusion_and_signs_every_difference() ->
 def test_a_comparison_fits_its_width_or_wraps_only_sentences() -> None:
     found = history.compared()
     sentences = {condition.sentence for condition in found.conditions} | {f"! {note}" for note in found.notes}
+    sentences |= set(found.brief_words)
     for width in (70, 110):
         for line in whole(found, width).splitlines():
             assert cell_len(line) <= width + 1 or line in sentences

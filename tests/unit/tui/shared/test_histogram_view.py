@@ -78,7 +78,7 @@ def test_columns_have_the_colour_of_the_medal_at_their_place() -> None:
     found = histogram_of(graded("t", "a", 85.0, board(2000, 40.0, 90.0)))
     first = histogram_view.lines(found, 60, 1)[1]
     assert [cell.tone for cell in first] == ["entries", "bronze", "silver", "gold"]
-    assert len(first[0].text) == found.cell(found.marks["bronze"], 60)
+    assert abs(len(first[0].text) - found.cell(found.marks["bronze"], 60)) <= 1, "a column has one colour"
 
 
 def test_outliers_do_not_squeeze_the_other_entries_but_are_counted() -> None:
