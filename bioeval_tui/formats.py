@@ -51,11 +51,9 @@ from bioeval_tui.record.state import (
 from bioeval_tui.record.tool_calls import paired as paired
 from bioeval_tui.report.formats.registry import Asked as Asked
 from bioeval_tui.report.frames import to_arrow as to_arrow
-from bioeval_tui.report.result import (
-    ConversationResult as ConversationResult,
-    RunResult as RunResult,
-    talks as talks,
-)
+from bioeval_tui.report.result import RunResult as RunResult, talks as talks
+from bioeval_tui.report.run import ConversationResult as ConversationResult, reason_of as reason_of
 from bioeval_tui.report.statistics.estimates import grouped as grouped
-from bioeval_tui.report.words import reason_of as reason_of
 from bioeval_tui.text import compact_json as compact_json
+
+LoadedRun = RunResult

@@ -18,6 +18,7 @@ from bioeval_tui.record.events import Reviewed, TranscriptScored
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.report.reviews import recorded_prompts
+from bioeval_tui.report.run import RecordedRun
 from bioeval_tui.report.statistics.agreement import (
     Agreement,
     JudgeAgreement,
@@ -33,7 +34,6 @@ from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState
-    from bioeval_tui.report.result import RunResult
 
 NO_PROMPT = "no prompt"
 
@@ -163,7 +163,7 @@ class AgreementReport:
 
 
 def rated_tasks(
-    runs: Iterable[RunResult], *, blind: bool = False, every: bool = False
+    runs: Iterable[RecordedRun], *, blind: bool = False, every: bool = False
 ) -> tuple[list[RatedTask], list[str]]:
     """Return the tasks of these runs that people scored, and the damaged lines of the files.
 
@@ -277,7 +277,7 @@ def change(items: Sequence[RatedTask]) -> AgreementChange | None:
     )
 
 
-def _of_run(run: RunResult, *, blind: bool, every: bool) -> list[RatedTask]:
+def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
     given: dict[reviews.TaskKey, Mapping[str, Reviewed]] = dict(run.people.tasks)
     verdicts = {talk.key: _verdicts(run, talk) for talk in run.talks}
     if every:
@@ -319,7 +319,7 @@ def _of_run(run: RunResult, *, blind: bool, every: bool) -> list[RatedTask]:
     return found
 
 
-def _verdicts(run: RunResult, talk: ConversationState) -> list[tuple[TranscriptScored, Mapping[str, str]]]:
+def _verdicts(run: RecordedRun, talk: ConversationState) -> list[tuple[TranscriptScored, Mapping[str, str]]]:
     """Return every verdict on a conversation with its prompts, the recorded one first."""
     if again := run.judged_again.get(talk.key):
         return [(row.verdict, row.prompts) for row in again.rows]

@@ -13,10 +13,11 @@ from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.costs import Spent
-from bioeval_tui.report.findings import RunNote
+from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.plans import advice
-from bioeval_tui.report.result import ConversationResult, RunResult
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import verdicts_replaced
+from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
 from bioeval_tui.report.statistics.differences import (
     FOUND_AT,
@@ -46,12 +47,12 @@ def targets_differ(a: RunResult, b: RunResult) -> bool:
     return a.target_ms != b.target_ms
 
 
-def run_notes(a: RunResult, b: RunResult) -> tuple[RunNote, ...]:
+def run_notes(a: RunResult, b: RunResult) -> tuple[Finding, ...]:
     """Return what differs between the runs besides their results, and what is missing from either."""
     return (*_setup_notes(a, b), *_notes_on("A", a, b), *_notes_on("B", b, a), *_trial_notes(a, b))
 
 
-def _setup_notes(a: RunResult, b: RunResult) -> Iterator[RunNote]:
+def _setup_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
     one, two = a.started, b.started
     if one.job_sha256 != two.job_sha256:
         yield _jobs_differ(one.job, two.job)
@@ -80,7 +81,7 @@ def _identity(run: RunResult) -> dict[str, str]:
     }
 
 
-def _notes_on(name: str, run: RunResult, other: RunResult) -> Iterator[RunNote]:
+def _notes_on(name: str, run: RunResult, other: RunResult) -> Iterator[Finding]:
     if again := verdicts_replaced(run.judged_again, len(run.conversations), run=name):
         yield again
     only = run.only_condition
@@ -92,7 +93,7 @@ def _notes_on(name: str, run: RunResult, other: RunResult) -> Iterator[RunNote]:
         yield of.RunUnfinished(name)
 
 
-def _trial_notes(a: RunResult, b: RunResult) -> Iterator[RunNote]:
+def _trial_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
     if len(a.trials) != len(b.trials):
         yield of.TrialsDiffer(len(a.trials), len(b.trials))
 
@@ -282,7 +283,7 @@ class Comparison:
     b: RunResult
     conditions: tuple[ConditionComparison, ...]
     times: of.TimesNotCompared | None
-    differences: tuple[of.RunNote, ...]
+    differences: tuple[of.Finding, ...]
     """How the runs differ besides their results."""
 
     @property

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import findings as of, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Outcome
+from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.score import contributions, penalty_of
 from bioeval_tui.uncertainty import FEWEST
-
-if TYPE_CHECKING:
-    from bioeval_tui.report.result import ConversationResult, RunResult
 
 Standing = Literal["good", "bad", "unsure", "plain"]
 
@@ -79,23 +77,23 @@ class Conclusion:
 NEVER_STARTED = Conclusion(of.NeverStarted())
 
 
-def conclude(run: RunResult) -> Conclusion:
+def conclude(run: RecordedRun, summary: Summary) -> Conclusion:
     """Return a run's conclusion, or why it has none."""
     found = _without_end(run)
     if found is not None:
         return Conclusion(found)
-    found = _missing_score(run) or _broken_by_agent(run)
+    found = _missing_score(run) or _broken_by_agent(run, summary)
     if found is not None:
         return Conclusion(found, run.started.rehearsal)
-    about = _about_facts(run)
+    about = _about_facts(run, summary)
     own = isinstance(about, _EFFECTS) and run.has_own_criteria
     return Conclusion(about, run.started.rehearsal, own)
 
 
-def conclude_batch(runs: Sequence[RunResult]) -> Conclusion:
+def conclude_batch(runs: Sequence[RecordedRun]) -> Conclusion:
     """Return which model of several did best on the same jobs, or that none is distinguishable; of one run its own."""
     if len(runs) == 1:
-        return runs[0].conclusion
+        return conclude(runs[0], summarise_runs(runs)[0])
     return Conclusion(_about_models(runs), all(run.started.rehearsal for run in runs))
 
 
@@ -119,7 +117,7 @@ def conclude_grading(report: TaskReport) -> Conclusion:
     )
 
 
-def _without_end(run: RunResult) -> ConclusionFinding | None:
+def _without_end(run: RecordedRun) -> ConclusionFinding | None:
     """Return why a run has no result as a whole; None if it was completed."""
     ended, talks = run.ended, run.conversations
     planned = len(run.started.conditions) * run.started.trials
@@ -130,7 +128,7 @@ def _without_end(run: RunResult) -> ConclusionFinding | None:
     return of.CouldNotStart(ended.detail) if ended.status == "failed" else None
 
 
-def _missing_score(run: RunResult) -> ConclusionFinding | None:
+def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
     """Return why a condition has no score at all; None if each has at least one."""
     unscored = [talk for talk in run.conversations if talk.score is None]
     scored = {talk.condition for talk in run.conversations if talk.score is not None}
@@ -172,7 +170,7 @@ def _cause_of(talk: ConversationResult) -> str:
     return detail if detail and detail in talk.reason else talk.reason
 
 
-def _broken_by_agent(run: RunResult) -> of.AgentBroke | None:
+def _broken_by_agent(run: RecordedRun, summary: Summary) -> of.AgentBroke | None:
     """Return how the agent ended a conversation early, which explains its score better than any assertion."""
     failed = _breakdown(run, _ended_by(run.conversations, "agent_failed"))
     late = _breakdown(run, _ended_by(run.conversations, "timed_out"))
@@ -186,16 +184,16 @@ def _broken_by_agent(run: RunResult) -> of.AgentBroke | None:
             if talk.is_scored
         )
         taken = [of.SideScore(_side(run, talk.condition), points) for talk, points in lost if points]
-    return of.AgentBroke(failed, late, _scores(run), tuple(taken))
+    return of.AgentBroke(failed, late, _scores(run, summary), tuple(taken))
 
 
 # What the facts do
 
 
-def _about_facts(run: RunResult) -> ConclusionFinding:
-    trials, scores, uplift = run.started.trials, _scores(run), run.summary.uplift
+def _about_facts(run: RecordedRun, summary: Summary) -> ConclusionFinding:
+    trials, scores, uplift = run.started.trials, _scores(run, summary), summary.uplift
     if run.only_condition:
-        return _one_condition(run, run.only_condition)
+        return _one_condition(run, summary, run.only_condition)
     if not run.clean:
         return of.UncleanStart(scores, run.why_not_clean, bool(run.state.clean_unknown))
     if uplift is None or uplift.mean is None:
@@ -205,11 +203,11 @@ def _about_facts(run: RunResult) -> ConclusionFinding:
     given = {fact.fact for talk in run.conversations_in("supplied") for fact in talk.facts}
     if not given:
         return of.NoFactGiven(scores, trials)
-    return _effect(run, uplift, given)
+    return _effect(run, summary, uplift, given)
 
 
-def _one_condition(run: RunResult, only: Condition) -> of.OneCondition:
-    score = next(found for found in run.summary.conditions if found.condition == only).score
+def _one_condition(run: RecordedRun, summary: Summary, only: Condition) -> of.OneCondition:
+    score = next(found for found in summary.conditions if found.condition == only).score
     return of.OneCondition(
         of.SideScore(_side(run, only), score.mean),
         of.Trials(len(score.points), run.started.trials),
@@ -219,7 +217,9 @@ def _one_condition(run: RunResult, only: Condition) -> of.OneCondition:
     )
 
 
-def _effect(run: RunResult, uplift: Difference, given: Collection[int]) -> ConclusionFinding:
+def _effect(
+    run: RecordedRun, summary: Summary, uplift: Difference, given: Collection[int]
+) -> ConclusionFinding:
     """Return what knowing the facts changes, as far as the trials with both scores can show it."""
     assert uplift.mean is not None
     trials = of.Trials(len(uplift.estimate.points), run.started.trials)
@@ -230,7 +230,7 @@ def _effect(run: RunResult, uplift: Difference, given: Collection[int]) -> Concl
     if withheld.score == supplied.score == 1:
         return of.NothingToGain(facts, trials)
     if uplift.verdict == "too few":
-        return _too_few(run, uplift, trials, facts)
+        return _too_few(run, summary, uplift, trials, facts)
     if uplift.verdict == "same":
         assert withheld.score is not None
         return of.NoEffectOfFacts(facts, trials, withheld.score, _best_gain(run, "withheld"))
@@ -241,17 +241,17 @@ def _effect(run: RunResult, uplift: Difference, given: Collection[int]) -> Concl
 
 
 def _too_few(
-    run: RunResult, uplift: Difference, trials: of.Trials, facts: tuple[str, ...]
+    run: RecordedRun, summary: Summary, uplift: Difference, trials: of.Trials, facts: tuple[str, ...]
 ) -> of.TooFewForEffect:
     assert uplift.mean is not None
     cases = None if uplift.of_trials else uplift.units
     needed = uplift.needed if cases is not None else FEWEST
     penalty = _penalty(run) if trials.used == 1 else None
     cause = _cause(run, uplift.mean)
-    return of.TooFewForEffect(facts, _scores(run), trials, cases, needed, cause, penalty)
+    return of.TooFewForEffect(facts, _scores(run, summary), trials, cases, needed, cause, penalty)
 
 
-def _paired_means(run: RunResult) -> tuple[of.SideScore, of.SideScore]:
+def _paired_means(run: RecordedRun) -> tuple[of.SideScore, of.SideScore]:
     """Return both conditions' means over the trials that have both scores."""
     both = zip(
         *((one.score, two.score) for one, two in _scored_pairs(run) if run.has_pair(one.trial)), strict=True
@@ -263,7 +263,7 @@ def _paired_means(run: RunResult) -> tuple[of.SideScore, of.SideScore]:
     return withheld, supplied
 
 
-def _cause(run: RunResult, by: float) -> of.Cause | None:
+def _cause(run: RecordedRun, by: float) -> of.Cause | None:
     """Return the check with the highest weight that fails in the lower condition and passes in the other, in every trial.
 
     `by` is the difference that the facts make. None without such a check.
@@ -284,7 +284,7 @@ def _cause(run: RunResult, by: float) -> of.Cause | None:
     return None
 
 
-def _scored_pairs(run: RunResult) -> list[tuple[ConversationResult, ConversationResult]]:
+def _scored_pairs(run: RecordedRun) -> list[tuple[ConversationResult, ConversationResult]]:
     """Return the conversations without and with the facts of each trial that has both scores."""
     both = (
         (run.conversation("withheld", trial), run.conversation("supplied", trial)) for trial in run.trials
@@ -301,7 +301,7 @@ def _checks(talk: ConversationResult, *, passed: bool) -> set[tuple[str, int]]:
     return found | {("task", task.task) for task in talk.tasks if task.outcome == status}
 
 
-def _penalty(run: RunResult) -> of.Penalty | None:
+def _penalty(run: RecordedRun) -> of.Penalty | None:
     """Return how much of the difference comes from failed requests; None if both conditions had the same number."""
     failures = {name: sum(talk.failures for talk in run.conversations_in(name)) for name in CONDITIONS}
     more = max(CONDITIONS, key=lambda name: failures[name])
@@ -311,7 +311,7 @@ def _penalty(run: RunResult) -> of.Penalty | None:
     return of.Penalty(penalty_of(high) - penalty_of(low), high, _side(run, more))
 
 
-def _best_gain(run: RunResult, condition: Condition) -> of.Gain | None:
+def _best_gain(run: RecordedRun, condition: Condition) -> of.Gain | None:
     """Return what would raise the first conversation's score most; the gains of one case do not apply to the others."""
     if run.started.cases:
         return None
@@ -321,7 +321,7 @@ def _best_gain(run: RunResult, condition: Condition) -> of.Gain | None:
 # Which model is best
 
 
-def _about_models(runs: Sequence[RunResult]) -> ConclusionFinding:
+def _about_models(runs: Sequence[RecordedRun]) -> ConclusionFinding:
     summaries = summarise_runs(runs)
     means = {found.label: mean for found in summaries if (mean := _overall(found)) is not None}
     if not means:
@@ -393,7 +393,7 @@ def _apart(other: Summary, best: Summary) -> Difference:
     return difference(differences(pairs))
 
 
-def _trial_sample(run: RunResult, trial: int) -> Sample | None:
+def _trial_sample(run: RecordedRun, trial: int) -> Sample | None:
     """Return the mean score of a trial's conditions; without a value if one of them has none."""
     held = [run.conversation(name, trial) for name in run.started.conditions]
     known = [talk.sample for talk in held if talk is not None]
@@ -416,28 +416,28 @@ def _ended_by(talks: Iterable[ConversationResult], reason: EndReason) -> list[Co
     return [talk for talk in talks if talk.ended and talk.ended.reason == reason]
 
 
-def _side(run: RunResult, condition: Condition) -> of.Side:
+def _side(run: RecordedRun, condition: Condition) -> of.Side:
     return of.Side(condition, run.condition_title(condition))
 
 
-def _scores(run: RunResult) -> tuple[of.SideScore, ...]:
+def _scores(run: RecordedRun, summary: Summary) -> tuple[of.SideScore, ...]:
     """Return the mean score of each condition."""
-    means = {found.condition: found.score.mean for found in run.summary.conditions}
+    means = {found.condition: found.score.mean for found in summary.conditions}
     return tuple(of.SideScore(_side(run, name), means.get(name)) for name in run.conditions)
 
 
-def _place(run: RunResult, talk: ConversationResult) -> of.Place:
+def _place(run: RecordedRun, talk: ConversationResult) -> of.Place:
     trial = talk.trial_words if run.started.trials > 1 else ""
     turn = talk.messages[-1].turn if talk.messages else None
     return of.Place(_side(run, talk.condition), trial, turn)
 
 
-def _places(run: RunResult, talks: Iterable[ConversationResult]) -> of.Places:
+def _places(run: RecordedRun, talks: Iterable[ConversationResult]) -> of.Places:
     return of.Places(tuple(_place(run, talk) for talk in talks), len(run.conversations))
 
 
 def _breakdown(
-    run: RunResult, talks: Sequence[ConversationResult], otherwise: str = ""
+    run: RecordedRun, talks: Sequence[ConversationResult], otherwise: str = ""
 ) -> of.Breakdown | None:
     """Return where and why these conversations failed; None without any."""
     if not talks:

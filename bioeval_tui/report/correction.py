@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import Drawn, ReviewsDrawn
@@ -21,6 +21,7 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.report.agreement import JudgeId, RatedTask, rated_tasks
 from bioeval_tui.report.findings import PeopleWouldSay
+from bioeval_tui.report.run import RecordedRun
 from bioeval_tui.report.statistics.prediction_powered import (
     CorrectedMean,
     JudgedItem,
@@ -30,9 +31,6 @@ from bioeval_tui.report.statistics.prediction_powered import (
 )
 from bioeval_tui.text import compact_json, plural
 from bioeval_tui.units import number, number3
-
-if TYPE_CHECKING:
-    from bioeval_tui.report.result import RunResult
 
 Strata = Literal["verdict", "condition", "job"]
 STRATA: tuple[Strata, ...] = ("verdict", "condition", "job")
@@ -69,7 +67,7 @@ class Correction:
         return f"ten more reviews: ±{number3(self.found.width / 2)} → ±{number3(self.found.width_after_ten_more / 2)}"
 
 
-def draw(runs: Sequence[RunResult], n: int, seed: int, by: str | None = None) -> list[tuple[Path, Drawn]]:
+def draw(runs: Sequence[RecordedRun], n: int, seed: int, by: str | None = None) -> list[tuple[Path, Drawn]]:
     """Sample judged tasks for review, store the sample in the runs' overlays, and return it in the order to review.
 
     The same runs and seed give the same draw, which is then not written twice.
@@ -124,7 +122,7 @@ def last_draw(path: Path) -> ReviewsDrawn | None:
 
 
 def corrections(
-    runs: Sequence[RunResult], items: Sequence[RatedTask], *, drawn: bool = False
+    runs: Sequence[RecordedRun], items: Sequence[RatedTask], *, drawn: bool = False
 ) -> list[Correction]:
     """Return for each judge an estimate of what people would say about all of its verdicts in these runs.
 
@@ -151,7 +149,7 @@ def corrections(
     return found
 
 
-def people_say(run: RunResult) -> tuple[PeopleWouldSay, ...]:
+def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
     """Return what people would say about the verdicts that count in a run: in each condition or, with few reviews, in both.
 
     Raises:
@@ -183,7 +181,7 @@ def people_say(run: RunResult) -> tuple[PeopleWouldSay, ...]:
     return (estimated("", known),)
 
 
-def progress(runs: Sequence[RunResult]) -> str:
+def progress(runs: Sequence[RecordedRun]) -> str:
     """Return the progress of a sample's reviews, and the effect of the next ten, as a short text."""
     items = rated_tasks(runs, every=True)[0]
     drawn = [each for run in runs if (last := last_draw(run.path)) for each in last.items]
@@ -202,7 +200,7 @@ class _Draw:
     strata: Strata | None
 
 
-def _draw_of(runs: Sequence[RunResult], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
+def _draw_of(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
     """Return the draw that the runs share, or why they share none."""
     draws = [last_draw(run.path) for run in runs]
     known = [each for each in draws if each is not None]

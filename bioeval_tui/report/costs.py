@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -17,9 +17,7 @@ from bioeval_tui.record.events import AnswersUnused, TranscriptScored
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import ConversationState, MessageState
-
-if TYPE_CHECKING:
-    from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.run import RecordedRun
 
 NO_MODEL = {"evaluator": ("scripted", "human"), "scorer": ("rules",)}
 """The kinds of evaluator and judge that call no model and cost nothing."""
@@ -75,7 +73,7 @@ class Spent:
         return next(found for found in self.peers if found.peer == peer)
 
 
-def spent(runs: Iterable[RunResult], condition: Condition | None = None) -> Spent:
+def spent(runs: Iterable[RecordedRun], condition: Condition | None = None) -> Spent:
     """Add up the tokens and cost of the conversations, or of one condition's, with the recorded verdicts but not later ones."""
     held = [(run, [talk for talk in run.talks if condition in (None, talk.key.condition)]) for run in runs]
     each = [_of_run(run, talks) for run, talks in held if talks]
@@ -97,7 +95,7 @@ def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
     )
 
 
-def _of_run(run: RunResult, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
+def _of_run(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
     abandoned = [attempt for talk in talks for attempt in talk.attempts if attempt is not talk]
     held = [*talks, *abandoned]
     answers = [m for talk in held for m in talk.messages if m.role == "assistant" and m.done]
@@ -138,14 +136,14 @@ def _unused(talk: ConversationState, peer: Peer) -> list[AnswersUnused]:
     return [AnswersUnused(**told, peer=peer, answers=count, uncounted=count)]
 
 
-def _agent(run: RunResult, answers: Asked) -> PeerCost:
+def _agent(run: RecordedRun, answers: Asked) -> PeerCost:
     if not run.state.agent_is_model:
         return _unknown("agent", answers, "the agent does not report its cost")
     host = run.started.hosts[0] if run.started.hosts else ""
     return _priced(run, "agent", answers, [run.started.model], host)
 
 
-def _evaluator(run: RunResult, lines: Asked) -> PeerCost:
+def _evaluator(run: RecordedRun, lines: Asked) -> PeerCost:
     kind = run.kind_of("evaluator")
     if kind in NO_MODEL["evaluator"]:
         return PeerCost("evaluator", None, None, 0.0)
@@ -155,7 +153,7 @@ def _evaluator(run: RunResult, lines: Asked) -> PeerCost:
     return _priced(run, "evaluator", lines, [model], _models_host(run, "evaluator"))
 
 
-def _judge(run: RunResult, verdicts: Asked) -> PeerCost:
+def _judge(run: RecordedRun, verdicts: Asked) -> PeerCost:
     kind = run.kind_of("scorer")
     if kind in NO_MODEL["scorer"]:
         return PeerCost("judge", None, None, 0.0)
@@ -166,7 +164,7 @@ def _judge(run: RunResult, verdicts: Asked) -> PeerCost:
     return _priced(run, "judge", verdicts, models, _models_host(run, "judge"))
 
 
-def _models_host(run: RunResult, role: str) -> str:
+def _models_host(run: RecordedRun, role: str) -> str:
     """Return the host of a role's model. Recordings of 0.1 have one host for both."""
     options = run.started.options
     named = options.get(f"{role}_host") or options.get("models_host")
@@ -174,7 +172,7 @@ def _models_host(run: RunResult, role: str) -> str:
     return named if isinstance(named, str) else hosts[min(1, len(hosts) - 1)] if hosts else ""
 
 
-def _priced(run: RunResult, peer: Peer, asked: Asked, models: Sequence[Any], host: str) -> PeerCost:
+def _priced(run: RecordedRun, peer: Peer, asked: Asked, models: Sequence[Any], host: str) -> PeerCost:
     prices: list[Price] = []
     for model in models:
         price = run.prices.of(str(model) if model else None, host)

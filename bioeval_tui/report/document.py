@@ -19,8 +19,9 @@ from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.findings import NoMean, Outcome
 from bioeval_tui.report.manner import manner_dicts
-from bioeval_tui.report.result import ConversationResult as Conversation, RunResult
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
+from bioeval_tui.report.run import ConversationResult as Conversation
 from bioeval_tui.report.sentences import sentence
 
 Score = float | None

@@ -17,7 +17,8 @@ from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report.findings import PartNeeded
 from bioeval_tui.report.formats.charts import composite_bar
-from bioeval_tui.report.result import ConversationResult, RunResult
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import PARTS, sentence
 from bioeval_tui.score import Needed, needed, reweighted
 from bioeval_tui.units import number

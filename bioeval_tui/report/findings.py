@@ -7,7 +7,7 @@ and names as they were recorded. Imports nothing that is slow, so that the first
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, dataclass_transform
 
 from bioeval_tui.record.names import Condition
 
@@ -27,27 +27,45 @@ Outcome = Literal[
 """The kinds of conclusion, as JSON has them."""
 
 
+@dataclass_transform(frozen_default=True)
+class _Data:
+    """Makes each class below it a frozen dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+class Finding(_Data):
+    """What `sentences.sentence` writes: each class below this one has a sentence, and an example in its tests."""
+
+
+class ConclusionFinding(Finding):
+    """The conclusion on a run, a batch or a submission."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The kind of conclusion."""
+        raise NotImplementedError
+
+
 # What findings are made of
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(_Data):
     """A condition, and what the job calls it."""
 
     condition: Condition
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class SideScore:
+class SideScore(_Data):
     """The score in one condition; None if it could not be measured."""
 
     side: Side
     score: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(_Data):
     """A conversation, and the turn at which it stood."""
 
     side: Side
@@ -57,40 +75,35 @@ class Place:
     """None before the first turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(_Data):
     """Where the same happened: in `at`, in the order of the trials, of `held` conversations."""
 
     at: tuple[Place, ...]
     held: int
 
 
-@dataclass(frozen=True, slots=True)
-class Breakdown:
+class Breakdown(_Data):
     """The same failure in some conversations; `detail` is of the first."""
 
     places: Places
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Trials:
+class Trials(_Data):
     """The number of trials that a finding rests on, and of those planned."""
 
     used: int
     planned: int
 
 
-@dataclass(frozen=True, slots=True)
-class Units:
+class Units(_Data):
     """A count of independent pairs, and what each is of: `trial`, `case` or `job`."""
 
     count: int
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(_Data):
     """A check that fails in every trial of the lower condition and passes in every trial of the other."""
 
     kind: Literal["assertion", "task"]
@@ -102,8 +115,7 @@ class Cause:
     """Whether others have only one score, or none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Penalty:
+class Penalty(_Data):
     """The difference that failed requests make between two conditions, and where there are more of them."""
 
     points: float
@@ -111,8 +123,7 @@ class Penalty:
     side: Side
 
 
-@dataclass(frozen=True, slots=True)
-class ModelScore:
+class ModelScore(_Data):
     """A model, named so that it differs from the others of its batch, and its mean score."""
 
     name: str
@@ -122,15 +133,13 @@ class ModelScore:
 # Why a run has no result
 
 
-@dataclass(frozen=True, slots=True)
-class NeverStarted:
+class NeverStarted(ConclusionFinding):
     """A run without a first event."""
 
     outcome: ClassVar[Outcome] = "not_started"
 
 
-@dataclass(frozen=True, slots=True)
-class StillUnfinished:
+class StillUnfinished(ConclusionFinding):
     """A run that has not ended."""
 
     outcome: ClassVar[Outcome] = "unfinished"
@@ -138,8 +147,7 @@ class StillUnfinished:
     planned: int
 
 
-@dataclass(frozen=True, slots=True)
-class WasCancelled:
+class WasCancelled(ConclusionFinding):
     """A cancelled run; `detail` says by what, if not by its user."""
 
     outcome: ClassVar[Outcome] = "cancelled"
@@ -148,40 +156,35 @@ class WasCancelled:
     planned: int
 
 
-@dataclass(frozen=True, slots=True)
-class CouldNotStart:
+class CouldNotStart(ConclusionFinding):
     """A run that failed as a whole."""
 
     outcome: ClassVar[Outcome] = "not_run"
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class NothingScored:
+class NothingScored(ConclusionFinding):
     """A conversation that nobody scored."""
 
     outcome: ClassVar[Outcome] = "not_measured"
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class AgentUnreached:
+class AgentUnreached(ConclusionFinding):
     """An agent to which no request came through."""
 
     outcome: ClassVar[Outcome] = "agent_unreached"
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoConversation:
+class NoConversation(ConclusionFinding):
     """An agent that was reached, and never answered."""
 
     outcome: ClassVar[Outcome] = "agent_failed"
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluatorFailures:
+class EvaluatorFailures(ConclusionFinding):
     """Conversations spoilt by the simulated user, which left its role or failed."""
 
     outcome: ClassVar[Outcome] = "evaluator_failed"
@@ -189,24 +192,21 @@ class EvaluatorFailures:
     failed: Breakdown | None
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeFailures:
+class JudgeFailures(ConclusionFinding):
     """Conversations without a verdict, which are kept."""
 
     outcome: ClassVar[Outcome] = "judge_failed"
     judge: Breakdown
 
 
-@dataclass(frozen=True, slots=True)
-class NoScoreAnywhere:
+class NoScoreAnywhere(ConclusionFinding):
     """Several conversations without a score, all for the same reason."""
 
     outcome: ClassVar[Outcome] = "not_measured"
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoScoreThere:
+class NoScoreThere(ConclusionFinding):
     """The first conversation whose condition has no score."""
 
     outcome: ClassVar[Outcome] = "not_measured"
@@ -214,8 +214,7 @@ class NoScoreThere:
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class AgentBroke:
+class AgentBroke(ConclusionFinding):
     """Conversations that the agent ended early, with the scores that they have all the same."""
 
     failed: Breakdown | None
@@ -233,8 +232,7 @@ class AgentBroke:
 # What the facts do
 
 
-@dataclass(frozen=True, slots=True)
-class Gain:
+class Gain(Finding):
     """A possible improvement, and by how much it alone would raise the score."""
 
     kind: Literal["assertion", "task", "timing", "failures"]
@@ -248,8 +246,7 @@ class Gain:
     failures: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class OneCondition:
+class OneCondition(ConclusionFinding):
     """The score of the only condition of a run."""
 
     outcome: ClassVar[Outcome] = "one_condition"
@@ -260,8 +257,7 @@ class OneCondition:
     best: Gain | None
 
 
-@dataclass(frozen=True, slots=True)
-class UncleanStart:
+class UncleanStart(ConclusionFinding):
     """Scores of conditions that did not, or may not, have started from the same state."""
 
     scores: tuple[SideScore, ...]
@@ -274,16 +270,14 @@ class UncleanStart:
         return "clean_unknown" if self.unknown else "not_clean"
 
 
-@dataclass(frozen=True, slots=True)
-class NoPairOfScores:
+class NoPairOfScores(ConclusionFinding):
     """Scores of which no trial has both."""
 
     outcome: ClassVar[Outcome] = "not_measured"
     scores: tuple[SideScore, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NoFactsInJob:
+class NoFactsInJob(ConclusionFinding):
     """A job without facts, which asks the same twice."""
 
     outcome: ClassVar[Outcome] = "no_facts"
@@ -291,8 +285,7 @@ class NoFactsInJob:
     trials: int
 
 
-@dataclass(frozen=True, slots=True)
-class NoFactGiven:
+class NoFactGiven(ConclusionFinding):
     """Facts that the user kept."""
 
     outcome: ClassVar[Outcome] = "facts_not_given"
@@ -300,8 +293,7 @@ class NoFactGiven:
     trials: int
 
 
-@dataclass(frozen=True, slots=True)
-class NothingToGain:
+class NothingToGain(ConclusionFinding):
     """Full scores in both conditions."""
 
     outcome: ClassVar[Outcome] = "perfect"
@@ -310,8 +302,7 @@ class NothingToGain:
     trials: Trials
 
 
-@dataclass(frozen=True, slots=True)
-class NoEffectOfFacts:
+class NoEffectOfFacts(ConclusionFinding):
     """The same score in both conditions, in every trial."""
 
     outcome: ClassVar[Outcome] = "no_difference"
@@ -321,8 +312,7 @@ class NoEffectOfFacts:
     best: Gain | None
 
 
-@dataclass(frozen=True, slots=True)
-class EffectOfFacts:
+class EffectOfFacts(ConclusionFinding):
     """Different scores in both conditions."""
 
     facts: tuple[str, ...]
@@ -340,8 +330,7 @@ class EffectOfFacts:
         return "facts_help" if self.helps else "facts_hurt"
 
 
-@dataclass(frozen=True, slots=True)
-class EffectWithinChance:
+class EffectWithinChance(ConclusionFinding):
     """Scores whose difference chance alone would often make."""
 
     outcome: ClassVar[Outcome] = "no_difference"
@@ -352,8 +341,7 @@ class EffectWithinChance:
     interval: Interval | None
 
 
-@dataclass(frozen=True, slots=True)
-class TooFewForEffect:
+class TooFewForEffect(ConclusionFinding):
     """Scores of too few trials or cases for an effect."""
 
     outcome: ClassVar[Outcome] = "too_few"
@@ -371,8 +359,7 @@ class TooFewForEffect:
 # A run at a glance
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionLead:
+class ConditionLead(_Data):
     """A condition's score, or why it has none, and how often its tasks were passed."""
 
     score: SideScore
@@ -384,8 +371,7 @@ class ConditionLead:
     """Whether each task was tried once, so that `passed` counts tasks."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunLead:
+class RunLead(Finding):
     """The scores of a run and their difference, and whether it means anything."""
 
     conditions: tuple[ConditionLead, ...]
@@ -397,15 +383,13 @@ class RunLead:
     same_start: SameStart | None
 
 
-@dataclass(frozen=True, slots=True)
-class SameStart:
+class SameStart(Finding):
     """What both conditions were found to share at the start, such as the graph."""
 
     shared: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NoUplift:
+class NoUplift(Finding):
     """A run that is not known to be clean; `missed` says whether it would have an uplift otherwise."""
 
     cleanness: str
@@ -413,46 +397,40 @@ class NoUplift:
     missed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NoMean:
+class NoMean(Finding):
     """A run without the mean of both conditions; `only` is the title of its only one, or empty."""
 
     only: str
     ended: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SeedNotApplied:
+class SeedNotApplied(Finding):
     """A seed message that failed, by its number in the job."""
 
     number: int
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetupFailed:
+class SetupFailed(Finding):
     """A setup that failed, by its number in the job."""
 
     number: int
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotScored:
+class NotScored(Finding):
     """A conversation whose score says why there is none."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NeverAsked:
+class NeverAsked(Finding):
     """A task that the user never asked for, and what kept the user from it."""
 
     kept_by: Literal["user", "turns", "agent"]
 
 
-@dataclass(frozen=True, slots=True)
-class UserErred:
+class UserErred(Finding):
     """In how many of the conversations the simulated user did something wrong, and how often, by kind."""
 
     conversations: int
@@ -462,37 +440,28 @@ class UserErred:
     """How many of these only the judge found."""
 
 
-@dataclass(frozen=True, slots=True)
-class WasResumed:
+class WasResumed(Finding):
     """A run that was interrupted and resumed."""
 
     times: int
 
 
-@dataclass(frozen=True, slots=True)
-class NewerEvents:
+class NewerEvents(Finding):
     """Events that this version does not know."""
 
     kinds: tuple[str, ...]
 
 
-RunFinding = (
-    RunLead | SameStart | NoUplift | NoMean | SeedNotApplied | SetupFailed | NotScored | NeverAsked | UserErred | WasResumed | NewerEvents
-)  # fmt: skip
-
-
 # Which model is best
 
 
-@dataclass(frozen=True, slots=True)
-class NoRunMeasured:
+class NoRunMeasured(ConclusionFinding):
     """A batch without a score."""
 
     outcome: ClassVar[Outcome] = "not_measured"
 
 
-@dataclass(frozen=True, slots=True)
-class OneModelOnly:
+class OneModelOnly(ConclusionFinding):
     """The scores of the only agent and model of several runs."""
 
     outcome: ClassVar[Outcome] = "one_model"
@@ -500,24 +469,21 @@ class OneModelOnly:
     scores: tuple[SideScore, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OneModelMeasured:
+class OneModelMeasured(ConclusionFinding):
     """The only model of several that has scores."""
 
     outcome: ClassVar[Outcome] = "no_winner"
     model: ModelScore
 
 
-@dataclass(frozen=True, slots=True)
-class ModelsUnpaired:
+class ModelsUnpaired(ConclusionFinding):
     """Models that were not run on the same jobs and trials, the best mean first."""
 
     outcome: ClassVar[Outcome] = "no_winner"
     models: tuple[ModelScore, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BestModel:
+class BestModel(ConclusionFinding):
     """Models of which the first beats every other by at least `margin`."""
 
     outcome: ClassVar[Outcome] = "winner"
@@ -525,8 +491,7 @@ class BestModel:
     margin: float
 
 
-@dataclass(frozen=True, slots=True)
-class ModelsTied:
+class ModelsTied(ConclusionFinding):
     """Models of which the `tied` first ones score the same in every pair."""
 
     outcome: ClassVar[Outcome] = "no_winner"
@@ -536,8 +501,7 @@ class ModelsTied:
     """The fewest pairs of two of them, if these are too few for an interval."""
 
 
-@dataclass(frozen=True, slots=True)
-class TooFewForBest:
+class TooFewForBest(ConclusionFinding):
     """Models with too few pairs to tell them apart."""
 
     outcome: ClassVar[Outcome] = "no_winner"
@@ -546,8 +510,7 @@ class TooFewForBest:
     needed: int
 
 
-@dataclass(frozen=True, slots=True)
-class ModelsWithinChance:
+class ModelsWithinChance(ConclusionFinding):
     """Models whose differences chance alone would often make."""
 
     outcome: ClassVar[Outcome] = "no_winner"
@@ -557,16 +520,14 @@ class ModelsWithinChance:
 # Submissions
 
 
-@dataclass(frozen=True, slots=True)
-class NothingSubmitted:
+class NothingSubmitted(ConclusionFinding):
     """A task without a submission."""
 
     outcome: ClassVar[Outcome] = "invalid"
     task: str
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidSubmission:
+class InvalidSubmission(ConclusionFinding):
     """A submission that cannot be scored."""
 
     outcome: ClassVar[Outcome] = "invalid"
@@ -574,8 +535,7 @@ class InvalidSubmission:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class GradedSubmission:
+class GradedSubmission(ConclusionFinding):
     """A submission's score, place and distance to the next medal as its report gives them, and its medal, if any.
 
     `rows` says on how many rows it was scored, if not on all.
@@ -595,23 +555,10 @@ class GradedSubmission:
         return "medal" if self.medal else "no_medal"
 
 
-ConclusionFinding = (
-    NeverStarted | StillUnfinished | WasCancelled | CouldNotStart | NothingScored | AgentUnreached | NoConversation
-    | EvaluatorFailures | JudgeFailures | NoScoreAnywhere | NoScoreThere | AgentBroke
-    | OneCondition | UncleanStart | NoPairOfScores | NoFactsInJob | NoFactGiven | NothingToGain | NoEffectOfFacts
-    | EffectOfFacts | EffectWithinChance | TooFewForEffect
-    | NoRunMeasured | OneModelOnly | OneModelMeasured | ModelsUnpaired | BestModel | ModelsTied | TooFewForBest
-    | ModelsWithinChance
-    | NothingSubmitted | InvalidSubmission | GradedSubmission
-)  # fmt: skip
-"""What a conclusion can be about. Each has its `outcome`."""
-
-
 # Where a conversation lost points
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFellShort:
+class TaskFellShort(Finding):
     """A task without a full score; `judged` is its score as the judge gave it."""
 
     title: str
@@ -619,8 +566,7 @@ class TaskFellShort:
     judged: str
 
 
-@dataclass(frozen=True, slots=True)
-class AssertionFails:
+class AssertionFails(Finding):
     """An assertion that fails at the end; `since` is the turn after which it did, None if it never passed."""
 
     title: str
@@ -628,30 +574,24 @@ class AssertionFails:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class SlowAnswers:
+class SlowAnswers(Finding):
     """Answers slower than the job's target; `turn` is that of the slowest, None without any."""
 
     turn: int | None
     latency_ms: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class RequestsFailed:
+class RequestsFailed(Finding):
     """Failed requests that count, with the error of the first."""
 
     count: int
     error: str
 
 
-LossFinding = TaskFellShort | AssertionFails | SlowAnswers | RequestsFailed
-
-
 # Two runs
 
 
-@dataclass(frozen=True, slots=True)
-class TasksCompared:
+class TasksCompared(Finding):
     """How many tasks of a condition score higher or lower in run B, and what each part adds to its score."""
 
     title: str
@@ -663,8 +603,7 @@ class TasksCompared:
     """The parts that changed, with their differences."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChecksCorrected:
+class ChecksCorrected(Finding):
     """Tasks and assertions looked at together: those that differ significantly, with their p-values."""
 
     title: str
@@ -672,16 +611,14 @@ class ChecksCorrected:
     different: tuple[tuple[Checked, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(_Data):
     """What a difference is of: the score, one of its parts, a task or an assertion."""
 
     kind: Literal["score", "part", "task", "assertion"]
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FellBeyondChance:
+class FellBeyondChance(Finding):
     """What is worse in run B beyond chance."""
 
     condition: str
@@ -689,8 +626,7 @@ class FellBeyondChance:
     found: Difference
 
 
-@dataclass(frozen=True, slots=True)
-class RegressionUndecided:
+class RegressionUndecided(Finding):
     """Too few pairs to tell whether run B is worse. `of_trials` says that trials count, not cases."""
 
     few: Units
@@ -698,28 +634,24 @@ class RegressionUndecided:
     of_trials: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NothingPaired:
+class NothingPaired(Finding):
     """Two runs without a pair of scores."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairsWithoutInterval:
+class PairsWithoutInterval(Finding):
     """Pairs that are too few for an interval."""
 
     pairs: int
 
 
-@dataclass(frozen=True, slots=True)
-class PairsWithinChance:
+class PairsWithinChance(Finding):
     """Pairs that are too few to tell a difference from chance."""
 
     few: Units
     needed: int
 
 
-@dataclass(frozen=True, slots=True)
-class UnseenDifference:
+class UnseenDifference(Finding):
     """No pair differs: the share of trials in which one could have been missed, and how many would leave little."""
 
     share: float
@@ -729,8 +661,7 @@ class UnseenDifference:
     of_cases: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OpenDifference:
+class OpenDifference(Finding):
     """A difference that chance may make, its interval, and how many trials or cases would show an effect."""
 
     interval: Interval | None
@@ -740,54 +671,44 @@ class OpenDifference:
     of_cases: bool
 
 
-Advice = NothingPaired | PairsWithoutInterval | PairsWithinChance | UnseenDifference | OpenDifference
-
-
-@dataclass(frozen=True, slots=True)
-class TimesNotCompared:
+class TimesNotCompared(Finding):
     """Runs with different concurrency."""
 
     a: int
     b: int
 
 
-@dataclass(frozen=True, slots=True)
-class JobsDiffer:
+class JobsDiffer(Finding):
     """Values of the job that differ, by path, and the number of those that are not listed."""
 
     changed: tuple[tuple[str, str, str], ...]
     more: int
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityDiffers:
+class IdentityDiffers(Finding):
     """Runs of different agents, judges, programs or days: what differs, as A and B have it."""
 
     changed: tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RehearsalCompared:
+class RehearsalCompared(Finding):
     """Runs of which one is a rehearsal."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimingLeftOut:
+class TimingLeftOut(Finding):
     """Scores that are compared without their timing part."""
 
     targets_differ: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TrialsDiffer:
+class TrialsDiffer(Finding):
     """Runs with different numbers of trials."""
 
     a: int
     b: int
 
 
-@dataclass(frozen=True, slots=True)
-class PeopleWouldSay:
+class PeopleWouldSay(Finding):
     """What people would say about all of a judge's verdicts, estimated from a random sample of blind reviews.
 
     `title` is the condition, or empty of both together. `refused` says why there is no estimate.
@@ -802,8 +723,7 @@ class PeopleWouldSay:
     refused: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeNotCalibrated:
+class JudgeNotCalibrated(Finding):
     """A model's verdicts, of which people reviewed no random sample."""
 
 
@@ -811,16 +731,14 @@ JudgeFault = Literal["lenient", "strict", "drifting", "changed", "inventing"]
 """What a judge gets wrong about conversations with known verdicts."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeOnSentinels:
+class JudgeOnSentinels(Finding):
     """What a judge gets wrong about so many conversations with known verdicts, and by how much."""
 
     faults: tuple[tuple[JudgeFault, float], ...]
     sentinels: int
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedUsers:
+class SimulatedUsers(Finding):
     """How far the scores with simulated users lie from those of the same cases with a person as user."""
 
     title: str
@@ -828,8 +746,7 @@ class SimulatedUsers:
     """Simulated − person."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictsReplaced:
+class VerdictsReplaced(Finding):
     """Conversations that were judged again, and whether the latest verdicts count; `run` is A or B, or empty."""
 
     conversations: int
@@ -839,16 +756,14 @@ class VerdictsReplaced:
     run: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunOfOneCondition:
+class RunOfOneCondition(Finding):
     """Run A or B, of which the other has both conditions."""
 
     run: str
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class UncleanRun:
+class UncleanRun(Finding):
     """A run that is not known to be clean; `run` is A or B, or its job and model."""
 
     run: str
@@ -856,52 +771,40 @@ class UncleanRun:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunUnfinished:
+class RunUnfinished(Finding):
     """Run A or B, which did not finish."""
 
     run: str
 
 
-RunNote = (
-    TimesNotCompared | JobsDiffer | IdentityDiffers | RehearsalCompared | TimingLeftOut | TrialsDiffer
-    | SimulatedUsers | PeopleWouldSay | VerdictsReplaced | RunOfOneCondition | UncleanRun | RunUnfinished
-)  # fmt: skip
-
-
 # The gate, the stop rule, ranks and plans
 
 
-@dataclass(frozen=True, slots=True)
-class ManyExcluded:
+class ManyExcluded(Finding):
     """Too many conversations that could not be used."""
 
     counted: Counted
     most: float
 
 
-@dataclass(frozen=True, slots=True)
-class NothingHeld:
+class NothingHeld(Finding):
     """A gate without a conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreBasis:
+class ScoreBasis(Finding):
     """What a gate's score rests on: the conversations of each condition; `both` where it is a mean of two that needs both."""
 
     counted: tuple[tuple[Condition, Counted], ...]
     of_mean: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionNotRun:
+class ConditionNotRun(Finding):
     """A condition that the job was not run in."""
 
     condition: str
 
 
-@dataclass(frozen=True, slots=True)
-class PassShareBasis:
+class PassShareBasis(Finding):
     """What pass^k rests on: so many tasks, with `most` trials where `k` are needed."""
 
     tasks: int
@@ -910,8 +813,7 @@ class PassShareBasis:
     measured: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TimesBasis:
+class TimesBasis(Finding):
     """What a percentile of response times rests on; failed requests have none."""
 
     percent: int
@@ -919,21 +821,14 @@ class TimesBasis:
     failures: int
 
 
-@dataclass(frozen=True, slots=True)
-class AssertionMissed:
+class AssertionMissed(Finding):
     """An assertion that does not hold at the end of a conversation."""
 
     trial: str
     reason: str
 
 
-GateFinding = (
-    ManyExcluded | NothingHeld | ScoreBasis | ConditionNotRun | PassShareBasis | TimesBasis | AssertionMissed
-)
-
-
-@dataclass(frozen=True, slots=True)
-class StopDecision:
+class StopDecision(Finding):
     """Whether a batch is decided, after how many rounds, and in which interval its subject lies."""
 
     rounds: int
@@ -948,8 +843,7 @@ class StopDecision:
     """The two that are compared, first − second; empty where a score is compared with `bar`."""
 
 
-@dataclass(frozen=True, slots=True)
-class RanksBasis:
+class RanksBasis(Finding):
     """What ranks rest on: the common cases of all agents, and those that not all have."""
 
     cases: int
@@ -957,23 +851,20 @@ class RanksBasis:
     needed: int
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRanksBasis:
+class AgentRanksBasis(Finding):
     """What the ranks of agents over tasks rest on: the tasks that all of them have."""
 
     shared: int
     needed: int
 
 
-@dataclass(frozen=True, slots=True)
-class BehindNext:
+class BehindNext(Finding):
     """How far an agent is behind the next better one, in percentiles."""
 
     behind: Difference
 
 
-@dataclass(frozen=True, slots=True)
-class MannerBasis:
+class MannerBasis(Finding):
     """What the way in which a simulated user speaks is compared with; `needed` conversations would give intervals."""
 
     conversations: int
@@ -984,8 +875,7 @@ class MannerBasis:
     of_people: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartNeeded:
+class PartNeeded(Finding):
     """The value that a part of a score would need to reach `target`, else as it was; None if it cannot alone."""
 
     part: str
@@ -995,8 +885,7 @@ class PartNeeded:
     target: float
 
 
-@dataclass(frozen=True, slots=True)
-class IntervalExpected:
+class IntervalExpected(Finding):
     """The width of the interval to be expected of so many trials, `needed` at least."""
 
     trials: int
@@ -1008,8 +897,7 @@ class IntervalExpected:
 # A moment of a conversation
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Finding):
     """The beginning of a conversation: which of how many, and what the user knows."""
 
     number: int
@@ -1020,50 +908,43 @@ class Beginning:
     """Whether a script talks to a language model on this machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoLongerHolds:
+class NoLongerHolds(Finding):
     """An assertion that has just stopped to hold."""
 
     side: Side
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestJustFailed:
+class RequestJustFailed(Finding):
     """A request to a peer that failed."""
 
     peer: str
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class NowTrue:
+class NowTrue(Finding):
     """An assertion that has just become true, and how many others have."""
 
     title: str
     more: int
 
 
-@dataclass(frozen=True, slots=True)
-class FactJustGiven:
+class FactJustGiven(Finding):
     """A fact that the user gave."""
 
     fact: int
     asked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationsPart:
+class ConversationsPart(Finding):
     """The first message that differs between the conditions."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentAsks:
+class AgentAsks(Finding):
     """A question to a user who knows no facts."""
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitsVerdict:
+class AwaitsVerdict(Finding):
     """A conversation that has ended and has no score yet."""
 
     side: Side
@@ -1071,15 +952,13 @@ class AwaitsVerdict:
     """Whether rules judge, not a model."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndsWithoutScore:
+class EndsWithoutScore(Finding):
     """A conversation that could not be scored."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class EndsWithScore:
+class EndsWithScore(Finding):
     """A conversation's score, and how many assertions do not hold; `first` is the first of these, or of all if all hold."""
 
     score: SideScore
@@ -1088,24 +967,16 @@ class EndsWithScore:
     first: str
 
 
-Moment = (
-    Beginning | NoLongerHolds | RequestJustFailed | NowTrue | FactJustGiven | ConversationsPart | AgentAsks
-    | AwaitsVerdict | EndsWithoutScore | EndsWithScore
-)  # fmt: skip
-
-
 # What to do next
 
 
-@dataclass(frozen=True, slots=True)
-class WatchNext:
+class WatchNext(_Data):
     """A run in progress."""
 
     job: str
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatNext:
+class RepeatNext(_Data):
     """A job whose last run had too few trials for an interval."""
 
     job: str
@@ -1113,8 +984,7 @@ class RepeatNext:
     needed: int
 
 
-@dataclass(frozen=True, slots=True)
-class CompareNext:
+class CompareNext(_Data):
     """A job whose last two runs have different scores."""
 
     job: str
@@ -1122,15 +992,13 @@ class CompareNext:
     after: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewNext:
+class ReviewNext(_Data):
     """A job whose judge nobody has reviewed."""
 
     job: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunNext:
+class RunNext(_Data):
     """A job that was never run; `path` is empty of a sample."""
 
     job: str
@@ -1141,12 +1009,4 @@ class RunNext:
 
 
 NextFinding = WatchNext | RepeatNext | CompareNext | ReviewNext | RunNext
-
-Finding = (
-    ConclusionFinding | RunFinding | LossFinding | Gain
-    | TasksCompared | ChecksCorrected | FellBeyondChance | RegressionUndecided | Advice | RunNote
-    | JudgeOnSentinels | JudgeNotCalibrated
-    | GateFinding | StopDecision | RanksBasis | AgentRanksBasis | BehindNext | MannerBasis | PartNeeded | IntervalExpected
-    | Moment
-)  # fmt: skip
-"""Everything that `sentences.sentence` writes. What to do next has several texts: `sentences.next_step` writes those."""
+"""What to do next, which has several texts: `sentences.next_step` writes them."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.record.tool_calls import paired
-from bioeval_tui.report.result import ConversationResult, RunResult, conversations_of
-from bioeval_tui.report.words import why_not_asked
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.run import ConversationResult, conversations_of, why_not_asked
 from bioeval_tui.text import clean_line, compact_json
 
 if TYPE_CHECKING:

@@ -22,9 +22,10 @@ from bioeval_tui.printed import Fields
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import findings as of
-from bioeval_tui.report.findings import GateFinding
+from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.formats.registry import format_of
-from bioeval_tui.report.result import ConversationResult, RunResult, conversations_of
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
 from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
 from bioeval_tui.report.statistics.latency import percentile
@@ -175,7 +176,7 @@ class GateCheck:
     model: str | None
     rule: str
     status: Status
-    basis: GateFinding
+    basis: Finding
     value: float | None = None
     bar: float | None = None
     condition: Condition | None = None
@@ -300,14 +301,14 @@ def _slower(part: str) -> SlowRule:
     return SlowRule(condition, int(found["percent"]), limit_ms)
 
 
-def _planned(run: RunResult, only: Condition | None = None) -> list[Sample]:
+def _planned(run: RecordedRun, only: Condition | None = None) -> list[Sample]:
     """All planned conversations of the run; one that never started is excluded as `not run`."""
     not_run = Sample(run.brief.job, None, "not run")
     planned = [run.conversation(*place) for place in run.planned if only in (None, place[0])]
     return [not_run if talk is None else talk.sample for talk in planned]
 
 
-def _under(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
+def _under(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     values = {
         condition: estimate([sample for run in runs for sample in _planned(run, condition)])
@@ -326,7 +327,7 @@ def _under(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     return found
 
 
-def _of_parts(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
+def _of_parts(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     """Check thresholds of parts and of single tasks, in each condition by itself."""
     first = runs[0].started
     found = []
@@ -346,7 +347,7 @@ def _of_parts(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     return found
 
 
-def _has(runs: Sequence[RunResult], rule: PartRule, condition: Condition) -> bool:
+def _has(runs: Sequence[RecordedRun], rule: PartRule, condition: Condition) -> bool:
     """Return whether the jobs have this task, or anything in this part, in a condition."""
     if rule.task is not None:
         return any(rule.task in run.task_titles(condition) for run in runs)
@@ -355,7 +356,7 @@ def _has(runs: Sequence[RunResult], rule: PartRule, condition: Condition) -> boo
     return not parts or any(not part.left_out for part in parts)
 
 
-def _part_sample(run: RunResult, talk: ConversationResult | None, rule: PartRule) -> Sample:
+def _part_sample(run: RecordedRun, talk: ConversationResult | None, rule: PartRule) -> Sample:
     """Return the value of a part, or of a task, in a conversation."""
     job = run.brief.job
     if talk is None or not talk.is_scored:
@@ -378,7 +379,7 @@ def _mean(values: Mapping[Condition, Estimate]) -> float | None:
     return sum(known) / len(known)
 
 
-def _pass_k(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
+def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     found = []
     for k, bar in rules.pass_k:
@@ -394,7 +395,7 @@ def _pass_k(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     return found
 
 
-def _slow(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
+def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     """Check the response times of the conversations that count."""
     first = runs[0].started
     found = []
@@ -425,7 +426,7 @@ def _slow(runs: list[RunResult], rules: GateRules) -> list[GateCheck]:
     return found
 
 
-def _assertions(runs: list[RunResult]) -> list[GateCheck]:
+def _assertions(runs: list[RecordedRun]) -> list[GateCheck]:
     return [
         GateCheck(run.brief.job, run.started.model, f"assertion “{check.title}”", "failed",
                   of.AssertionMissed(talk.trial_words, check.reason), condition=talk.condition)
@@ -440,7 +441,7 @@ def _check(
     rule: str,
     value: float | None,
     bar: float,
-    basis: GateFinding,
+    basis: Finding,
     *,
     condition: Condition | None = None,
 ) -> GateCheck:

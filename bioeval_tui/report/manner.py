@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report.findings import MannerBasis
+from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.statistics.realism import (
     REFERENCES,
@@ -22,9 +23,6 @@ from bioeval_tui.report.statistics.realism import (
 from bioeval_tui.report.summary import condition_title
 from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import number1, share
-
-if TYPE_CHECKING:
-    from bioeval_tui.report.result import ConversationResult, RunResult
 
 LABELS = {
     "words_per_turn": "words per turn",
@@ -112,7 +110,7 @@ class RunManner:
         )
 
 
-def manners(runs: Sequence[RunResult]) -> list[RunManner]:
+def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     """Return how the simulated user speaks in each condition; nothing without messages, or if it follows a script."""
     found = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
@@ -129,7 +127,7 @@ def _rows(told: Realism) -> list[MannerRow]:
     return [MannerRow(name, getattr(told, name), REFERENCES[0].bands.get(name)) for name in LABELS]
 
 
-def _transcript(run: RunResult, talk: ConversationResult) -> UserTranscript:
+def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     """Return the sent messages without the greeting, which is drawn from the job."""
     greeting = run.started.source is None
     sent = [

@@ -13,8 +13,9 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.costs import spent
-from bioeval_tui.report.findings import Advice
-from bioeval_tui.report.result import ConversationResult, RunResult, conversations_of
+from bioeval_tui.report.findings import Finding
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.run import ConversationResult, conversations_of
 from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.statistics.planning import (
     ASSUMED,
@@ -166,7 +167,7 @@ RARE = 0.1
 """The share of trials in which a difference may be missed, to plan for."""
 
 
-def advice(found: Difference) -> Advice | None:
+def advice(found: Difference) -> Finding | None:
     """Return what cannot be concluded from a difference yet; None if it is beyond chance."""
     estimate, pairs = found.estimate, found.units
     if not estimate.points:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.gains import RunPreview
+    from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.report.result import RunResult
 
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
@@ -81,6 +81,6 @@ def agent_words(agent: str, model: str | None) -> str:
 
 def preview(run: RunResult) -> RunPreview:
     """Return a run's conclusion, and where its lowest conversation lost points."""
-    from bioeval_tui.report.gains import preview_of  # statistics: the list of runs waits for none
+    from bioeval_tui.report.previews import preview_of  # statistics: the list of runs waits for none
 
     return preview_of(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -14,6 +14,7 @@ from bioeval_tui.evaluation.guards.ledger import asks_for_anything
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis
+from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import rank_words, sentence
 from bioeval_tui.report.statistics.differences import Difference, corrected, difference, differences
 from bioeval_tui.report.statistics.estimates import (
@@ -30,10 +31,6 @@ from bioeval_tui.report.statistics.estimates import (
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
 from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
 from bioeval_tui.score import rubric_score
-
-if TYPE_CHECKING:
-    from bioeval_tui.report.result import ConversationResult, RunResult
-
 
 ALL_ITEMS = "all items"
 """The tag of all items of a rubric: the rubric's own score, without timing and assertions."""
@@ -119,7 +116,7 @@ class Summary:
     """The runs of one agent and model. The uplift is None unless a run has both conditions."""
 
     label: str
-    runs: tuple[RunResult, ...]
+    runs: tuple[RecordedRun, ...]
     conditions: tuple[ConditionSummary, ...]
     uplift: Difference | None
     task_uplifts: tuple[TaskUplift, ...]
@@ -131,10 +128,10 @@ class Summary:
         return next((found for found in self.conditions if found.condition == condition), None)
 
 
-def groups(runs: Sequence[RunResult]) -> list[tuple[RunResult, ...]]:
+def groups(runs: Sequence[RecordedRun]) -> list[tuple[RecordedRun, ...]]:
     """Split runs by what must not be pooled: agent, model (as the server names it, if it does), and whether it was a
     rehearsal."""
-    found: dict[tuple[str, str, bool, str], list[RunResult]] = {}
+    found: dict[tuple[str, str, bool, str], list[RecordedRun]] = {}
     for run in runs:
         started = run.started
         # Two imported files without an agent's name may be from different agents.
@@ -144,12 +141,12 @@ def groups(runs: Sequence[RunResult]) -> list[tuple[RunResult, ...]]:
     return [tuple(group) for group in found.values()]
 
 
-def _is_nameless(run: RunResult) -> bool:
+def _is_nameless(run: RecordedRun) -> bool:
     started = run.started
     return started.source is not None and started.agent == "unknown" and not started.model
 
 
-def summarise_runs(runs: Sequence[RunResult]) -> list[Summary]:
+def summarise_runs(runs: Sequence[RecordedRun]) -> list[Summary]:
     """Return one summary for each agent and model among the runs."""
     found = [_summary(group) for group in groups(runs)]
     labels = [summary.label for summary in found]
@@ -162,7 +159,7 @@ def summarise_runs(runs: Sequence[RunResult]) -> list[Summary]:
     ]
 
 
-def _summary(runs: tuple[RunResult, ...]) -> Summary:
+def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
     first = runs[0].started
     asked = " and ".join(dict.fromkeys(run.started.model for run in runs if run.started.model))
     served = runs[0].brief.served_model
@@ -183,7 +180,7 @@ def _summary(runs: tuple[RunResult, ...]) -> Summary:
     return Summary(label, runs, conditions, found[()], uplifts, cost)
 
 
-def _condition(runs: tuple[RunResult, ...], condition: Condition) -> ConditionSummary:
+def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> ConditionSummary:
     talks = [talk for run in runs for talk in run.conversations_in(condition)]
     answers = [message for talk in talks for message in talk.answers]
     tries = tuple(task_tries(runs, condition))
@@ -207,7 +204,7 @@ def _condition(runs: tuple[RunResult, ...], condition: Condition) -> ConditionSu
     )
 
 
-def asking(runs: Sequence[RunResult], condition: Condition) -> Asking | None:
+def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     """Return how often the agent asked and what it obtained; None without facts, and of imported conversations."""
     talks = [talk for run in runs if run.started.source is None for talk in run.conversations_in(condition)]
     facts = sum(len(talk.job.get("facts") or ()) for talk in talks)
@@ -218,23 +215,23 @@ def asking(runs: Sequence[RunResult], condition: Condition) -> Asking | None:
     return Asking(len(talks), questions, obtained, facts)
 
 
-def by_job(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
+def by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
     """Return the runs by the name of their job."""
     return grouped((run.started.job_name, run) for run in runs)
 
 
-def conditions_of(runs: Sequence[RunResult]) -> list[Condition]:
+def conditions_of(runs: Sequence[RecordedRun]) -> list[Condition]:
     """Return the conditions that any of the runs has, withheld before supplied."""
     return [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
 
 
-def condition_title(runs: Sequence[RunResult], condition: Condition) -> str:
+def condition_title(runs: Sequence[RecordedRun], condition: Condition) -> str:
     """Return what all runs call a condition; `facts withheld` if their jobs name it differently."""
     titles = {run.condition_title(condition) for run in runs}
     return titles.pop() if len(titles) == 1 else f"facts {condition}"
 
 
-def assertion_share(runs: Sequence[RunResult], condition: Condition, index: int) -> tuple[Proportion, int]:
+def assertion_share(runs: Sequence[RecordedRun], condition: Condition, index: int) -> tuple[Proportion, int]:
     """Return how often an assertion passed at the end, and in how many conversations it was not measured."""
     finals = [
         (talk.sample, check.status)
@@ -246,7 +243,7 @@ def assertion_share(runs: Sequence[RunResult], condition: Condition, index: int)
     return proportion(known, stopped=any(run.could_stop for run in runs)), len(finals) - len(known)
 
 
-def tag_samples(runs: Sequence[RunResult], condition: Condition) -> dict[str, list[Sample]]:
+def tag_samples(runs: Sequence[RecordedRun], condition: Condition) -> dict[str, list[Sample]]:
     """Return each conversation's scores over the items with each tag, by tag; `ALL_ITEMS` is first."""
     found: dict[str, list[Sample]] = {}
     for talk in (talk for run in runs for talk in run.conversations_in(condition) if not talk.excluded):
@@ -258,7 +255,7 @@ def tag_samples(runs: Sequence[RunResult], condition: Condition) -> dict[str, li
     return dict(sorted(found.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
 
 
-def task_tries(runs: Sequence[RunResult], condition: Condition) -> list[Tries]:
+def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]:
     """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials that count.
 
     A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
@@ -278,7 +275,7 @@ def task_tries(runs: Sequence[RunResult], condition: Condition) -> list[Tries]:
     ]
 
 
-def _tasks(runs: Sequence[RunResult], condition: Condition) -> list[TaskSummary]:
+def _tasks(runs: Sequence[RecordedRun], condition: Condition) -> list[TaskSummary]:
     found = []
     for job, same in by_job(runs).items():
         talks = [talk for run in same for talk in run.conversations_in(condition)]
@@ -295,7 +292,7 @@ def _tasks(runs: Sequence[RunResult], condition: Condition) -> list[TaskSummary]
     return found
 
 
-def _assertions(runs: Sequence[RunResult], condition: Condition) -> list[AssertionSummary]:
+def _assertions(runs: Sequence[RecordedRun], condition: Condition) -> list[AssertionSummary]:
     found = []
     for job, same in by_job(runs).items():
         for index, (title, weight) in same[-1].assertion_titles(condition).items():
@@ -304,11 +301,11 @@ def _assertions(runs: Sequence[RunResult], condition: Condition) -> list[Asserti
     return found
 
 
-def _score_pairs(run: RunResult) -> list[tuple[Sample | None, Sample | None]]:
+def _score_pairs(run: RecordedRun) -> list[tuple[Sample | None, Sample | None]]:
     return [_pair(run, trial, lambda talk: talk.sample) for trial in run.trials]
 
 
-def _task_uplifts(runs: Sequence[RunResult]) -> dict[tuple[Any, ...], Difference]:
+def _task_uplifts(runs: Sequence[RecordedRun]) -> dict[tuple[Any, ...], Difference]:
     """Return the uplift of each task, by its job, number and title."""
     found: dict[tuple[Any, ...], Difference] = {}
     for job, same in by_job(runs).items():
@@ -326,7 +323,7 @@ def _task_sample(talk: ConversationResult, number: int) -> Sample | None:
 
 
 def _pair(
-    run: RunResult, trial: int, sample_of: Callable[[ConversationResult], Sample | None]
+    run: RecordedRun, trial: int, sample_of: Callable[[ConversationResult], Sample | None]
 ) -> tuple[Sample | None, Sample | None]:
     """Return both conditions' samples of a trial, or why they have no difference.
 

@@ -6,21 +6,19 @@ from collections.abc import Sequence
 
 from bioeval_tui import units
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.events import AssertionChecked, ConversationEnded, TaskScored
+from bioeval_tui.record.events import AssertionChecked, TaskScored
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.costs import PeerCost, Spent
-from bioeval_tui.report.findings import NeverAsked
 from bioeval_tui.report.sentences import (
     concurrency_words,
     counted_words,
     difference_words,
-    sentence,
     spread_words,
 )
 from bioeval_tui.report.statistics.estimates import Estimate, PassK
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import Asking, ConditionSummary, Summary
-from bioeval_tui.text import clean_line, compact_json, plural, shorten
+from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.units import DASH, count, dollars, number, number3
 
 SHOWN_K = 5
@@ -40,16 +38,6 @@ UNPROVED = "the judge quotes words that are not in the transcript"
 """The label of the judge's rating of tone, which is not part of any score."""
 
 TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "elsewhere": "quiet", "": "quiet"}
-ENDS = {
-    "signed_off": "signed off",
-    "max_turns": "message limit reached",
-    "agent_failed": "the agent failed",
-    "evaluator_failed": "the evaluator failed",
-    "timed_out": "timed out",
-    "cancelled": "cancelled",
-    "unknown": "ended for an unknown reason",
-    "not_held": "could not be run",
-}
 MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
 
 
@@ -67,29 +55,12 @@ def verdict(task: TaskScored) -> str:
     return f"{SIGNS[task.outcome]} {task.words}" + (" unproved" if task.unproved else "")
 
 
-def why_not_asked(task: TaskScored) -> str:
-    """Return why the user never asked for a task; empty if the user did, or if that is unknown."""
-    return sentence(NeverAsked(task.kept_by)) if task.kept_by else ""
-
-
-def reason_of(task: TaskScored) -> str:
-    """Return why a task has its score: that it was never asked for, and the judge's reason."""
-    return ". ".join(filter(None, (why_not_asked(task), task.reason)))
-
-
 def who(identity: str, role: str) -> str:
     """Return a peer with its role, without repeating either."""
     name = identity.removeprefix("rehearsal: ")
     if role in name:
         return name
     return f"{name} {role}" if name in ("human", "rules", "scripted") else f"{role} {name}"
-
-
-def ending(ended: ConversationEnded) -> str:
-    """Return why a conversation ended and whose fault it was."""
-    fault = f", fault: {ended.fault}" if ended.fault != "none" else ""
-    detail = f": {clean_line(ended.detail, 200)}" if ended.detail else ""
-    return f"{ENDS[ended.how]}{fault}{detail}"
 
 
 def value_text(value: object) -> str:

@@ -20,7 +20,7 @@ from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import Comparison
-from bioeval_tui.report.gains import Loss, RunPreview
+from bioeval_tui.report.previews import Loss, RunPreview
 from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import (

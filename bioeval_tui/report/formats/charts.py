@@ -9,7 +9,7 @@ from math import ceil, log10
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import Condition
-from bioeval_tui.report.result import ConversationResult
+from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.score import contributions
 from bioeval_tui.units import number
 

@@ -21,12 +21,12 @@ from bioeval_tui.record.names import CANCELLED_AT_START, CONDITIONS, SPEAKERS, C
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.report.conclusion import NEVER_STARTED
-from bioeval_tui.report.result import ConversationResult, RunResult, result_of
+from bioeval_tui.report.result import RunResult, result_of
+from bioeval_tui.report.run import ENDS, ConversationResult
 from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.report.words import (
     CUT_OFF,
     EMPTY,
-    ENDS,
     TONE,
     UNPROVED,
     cost_lines,

@@ -26,7 +26,8 @@ from bioeval_tui.report import words
 from bioeval_tui.report.formats import charts
 from bioeval_tui.report.formats.registry import TARGET, Asked
 from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
-from bioeval_tui.report.result import ConversationResult, MessageResult, RunResult, load_run, title_of
+from bioeval_tui.report.result import MessageResult, RunResult, load_run, title_of
+from bioeval_tui.report.run import ConversationResult, why_not_asked
 from bioeval_tui.report.sentences import (
     PARTS,
     concurrency_words,
@@ -114,7 +115,7 @@ def environment() -> Environment:
         "status": words.STATUS.__getitem__,
         "dot": {"passed": "●", "failed": "○", "not_measured": "?"}.__getitem__,
         "sign": words.SIGNS.__getitem__,
-        "why_not_asked": words.why_not_asked,
+        "why_not_asked": why_not_asked,
         "tone": words.dot_tone,
         "final_tone": words.TONES.__getitem__,
         "final_words": words.FINAL.__getitem__,

@@ -21,8 +21,9 @@ from bioeval_tui.record.events import RESULT_REASONS
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
-from bioeval_tui.report.result import ConversationResult, RunResult
-from bioeval_tui.report.words import UNPROVED, reason_of, why_not_asked
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.run import ConversationResult, reason_of, why_not_asked
+from bioeval_tui.report.words import UNPROVED
 from bioeval_tui.units import latency, number
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -17,6 +17,7 @@ from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.message_blocks import MessageBlock, StyledText, message_blocks
 from bioeval_tui.report.result import RunResult, TrialResult, title_of
+from bioeval_tui.report.run import reason_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words
 from bioeval_tui.report.summary import ConditionRanking, Summary, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines, tag_lines
@@ -309,7 +310,7 @@ def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
 def _verdict(verdict: TaskScored | None) -> str:
     if verdict is None:
         return units.DASH
-    return f"{words.verdict(verdict)} {escape(words.reason_of(verdict))}"
+    return f"{words.verdict(verdict)} {escape(reason_of(verdict))}"
 
 
 def _people(page: RunResult, condition: Condition, trial: int, task: int, verdict: TaskScored | None) -> str:

@@ -13,7 +13,8 @@ from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.frames import table_rows
-from bioeval_tui.report.result import RunResult, conversations_of
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.run import conversations_of
 from bioeval_tui.text import as_cell
 from bioeval_tui.units import number
 

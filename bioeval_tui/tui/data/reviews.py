@@ -29,7 +29,7 @@ from bioeval_tui.report.correction import last_draw, progress
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
 from bioeval_tui.report.rows import criteria_words
-from bioeval_tui.report.words import reason_of
+from bioeval_tui.report.run import reason_of
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.data.grading import rows_at

@@ -34,7 +34,7 @@ from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import Finding
-    from bioeval_tui.report.gains import RunPreview
+    from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.tui.items import JobItem
 
 REFRESH_S = 2.0

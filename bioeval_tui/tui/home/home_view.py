@@ -21,7 +21,7 @@ from bioeval_tui.units import ago, number
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import Finding
-    from bioeval_tui.report.gains import RunPreview
+    from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.report.run_summary import RunSummary
     from bioeval_tui.tui.items import JobItem
 

@@ -27,7 +27,7 @@ from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.spec import RunRequest
-    from bioeval_tui.report.gains import RunPreview
+    from bioeval_tui.report.previews import RunPreview
 
 
 SIGNS = {"works": Cell("✓", "good"), "absent": Cell("!", "warn"), "broken": Cell("✗", "bad")}

@@ -14,7 +14,6 @@ from bioeval_tui.tui.shared.cells_view import Cell
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState, MessageState, RunState
-    from bioeval_tui.report.findings import Moment
 
 
 def introduction(*, local_model: bool = False) -> list[Cell]:
@@ -50,7 +49,7 @@ def caption(state: RunState, trial: int) -> str:
         return ""
     if conversation.ended is not None:
         return sentence(_end(state, conversation))
-    found: of.Beginning | Moment | None = None
+    found: of.Finding | None = None
     if conversation.messages:
         found = _newest(state, conversation, trial) or _fallen(state, conversation)
     if found is None and conversation.turns <= 1:
@@ -70,7 +69,7 @@ def _beginning(state: RunState, conversation: ConversationState) -> of.Beginning
     )
 
 
-def _newest(state: RunState, conversation: ConversationState, trial: int) -> Moment | None:
+def _newest(state: RunState, conversation: ConversationState, trial: int) -> of.Finding | None:
     """Return what the newest turn brings, the most telling first; None if it brings nothing new."""
     newest = conversation.messages[-1]
     if newest.failures:
@@ -115,7 +114,7 @@ def _fallen(state: RunState, conversation: ConversationState) -> of.NoLongerHold
     return None
 
 
-def _end(state: RunState, conversation: ConversationState) -> Moment:
+def _end(state: RunState, conversation: ConversationState) -> of.Finding:
     """Return what came of a conversation, as far as it is judged."""
     side = of.Side(conversation.key.condition, state.condition_title(conversation.key.condition))
     if conversation.score is None:

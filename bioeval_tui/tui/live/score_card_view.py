@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.report import rows as report_rows, words
 from bioeval_tui.report.message_blocks import plain
+from bioeval_tui.report.run import why_not_asked
 from bioeval_tui.report.sentences import NEEDS_BOTH, interval_words
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, Fault
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.reviews import ReviewedScores
-    from bioeval_tui.report.result import ConversationResult, RunResult, TrialResult
+    from bioeval_tui.report.result import RunResult, TrialResult
+    from bioeval_tui.report.run import ConversationResult
     from bioeval_tui.report.statistics.estimates import Proportion
 
 SIGNS: dict[str, tuple[str, Tone]] = {
@@ -294,7 +296,7 @@ def _task_detail(
         why = held.judge_error if held else None
         return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]
     lines = [Cell(task.reason or "the judge gave no reason")]
-    if why := words.why_not_asked(task):
+    if why := why_not_asked(task):
         lines.insert(0, Cell(why, "warn"))
     elif task.asked:
         turn = held.turns.get(task.asked) if held else None

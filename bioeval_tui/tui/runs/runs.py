@@ -25,7 +25,7 @@ from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.gains import RunPreview
+    from bioeval_tui.report.previews import RunPreview
 
 
 class RunRows(RowList):

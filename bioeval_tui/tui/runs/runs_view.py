@@ -15,7 +15,7 @@ from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, num
 from bioeval_tui.units import ago, date, when
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.gains import RunPreview
+    from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.report.run_summary import RunSummary, Status
 
 Line = list[Cell]

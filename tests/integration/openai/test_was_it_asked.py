@@ -11,7 +11,7 @@ import pytest
 from bioeval_tui.bundled.atif.writing import OURS, trajectory
 from bioeval_tui.bundled.inspect.writing import inspect_log
 from bioeval_tui.report.agreement import rated_tasks
-from bioeval_tui.report.gains import preview_of
+from bioeval_tui.report.previews import preview_of
 from bioeval_tui.report.result import load_run
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models

@@ -12,8 +12,8 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.html import write_report
-from bioeval_tui.report.gains import Loss, lost_points
 from bioeval_tui.report.result import load_run, result_of
+from bioeval_tui.report.run import Loss, lost_points
 from bioeval_tui.report.run_summary import preview
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList

@@ -18,6 +18,7 @@ from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.frames import table_rows
+from bioeval_tui.report.run import ending
 from bioeval_tui.report.statistics.estimates import PassK
 from bioeval_tui.tui.live.transcript.blocks import Choices, Item, message_blocks
 from tests.unit.report.formats.test_documents import graded
@@ -77,8 +78,8 @@ def test_the_end_of_a_conversation_names_who_caused_it() -> None:
     base: dict[str, Any] = {"run_id": "r", "seq": 1, "at": START, "condition": "withheld", "trial": 1}
     signed_off = ConversationEnded(**base, reason="signed_off", fault="none")
     failed = ConversationEnded(**base, reason="agent_failed", fault="agent", detail="503 four times")
-    assert words.ending(signed_off) == "signed off"
-    assert words.ending(failed) == "the agent failed, fault: agent: 503 four times"
+    assert ending(signed_off) == "signed off"
+    assert ending(failed) == "the agent failed, fault: agent: 503 four times"
 
 
 def test_a_medal_is_a_word_and_a_symbol() -> None:

@@ -9,7 +9,7 @@ import history
 from rich.cells import cell_len
 
 from bioeval_tui.report.comparison import Comparison
-from bioeval_tui.report.gains import Loss, RunPreview
+from bioeval_tui.report.previews import Loss, RunPreview
 from bioeval_tui.tui.runs import comparison_view, runs_view
 from tests.unit.tui.lines import text
 

@@ -1,0 +1,83 @@
+"""The preview of a run beside a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.report.brief import Brief
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.run import Loss
+from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
+from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.units import signed
+
+if TYPE_CHECKING:
+    pass
+
+
+GAINS, LOSSES, LAST = 4, 2, 2
+"""How much of the lowest conversation a preview shows: gains, the reasons behind the largest or, without any, messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPreview:
+    """The result of an ended run, for a preview beside a list."""
+
+    sentence: str
+    lowest: str = ""
+    """The conversation that scored lowest, such as `withheld, trial 2`, to which the next four belong."""
+    lost: tuple[Loss, ...] = ()
+    """Why it lost most of its points, the largest loss first; empty if it lost nothing or has no score."""
+    gains: tuple[tuple[str, str], ...] = ()
+    """The largest possible gains of its score, and their size."""
+    ways: tuple[str, ...] = ()
+    """What to do about it if it never took place."""
+    last: tuple[tuple[str, str], ...] = ()
+    """Its last messages, role and text, if it has no loss to show."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What the job calls the conditions."""
+    brief: str = ""
+    """The sentence in a few words."""
+    about: Brief | None = None
+    """Who was tested by whom, on what."""
+    trials: int = 0
+    seconds: float | None = None
+    """How long a conversation took on average."""
+    dollars: float | None = None
+    """What a conversation cost on average; None if a part of it is unknown."""
+
+
+def preview_of(run: RunResult) -> RunPreview:
+    """Return a run's conclusion, and where its lowest conversation lost points."""
+    found, trials = run.conclusion, run.planned_trials
+    names: dict[str, str] = {condition: run.condition_name(condition) for condition in CONDITIONS}
+    held = list(run.as_begun)
+    scored = [(talk.score, talk) for talk in held if talk.score is not None]
+    talk = min(scored, key=lambda one: one[0])[1] if scored else (held[-1] if held else None)
+    if talk is None:
+        return RunPreview(found.sentence, names=names, brief=found.brief, about=run.brief, trials=trials)
+    times = [talk.ended.duration_ms / 1000 for talk in held if talk.ended and talk.ended.duration_ms]
+    said = talk.messages
+    if talk.end_reason == "signed_off" and said and said[-1].role == "user":
+        said = said[:-1]
+    cost = run.summary.spent.dollars
+    possible = talk.gains[:GAINS]
+    which = f", {talk.trial_words}" if len(run.trials) > 1 or talk.case else ""
+    return RunPreview(
+        found.sentence,
+        talk.name + which,
+        talk.losses(LOSSES),
+        tuple((sentence(gain), signed(gain.by)) for gain in possible),
+        talk.ways,
+        () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in said[-LAST:]),
+        names,
+        found.brief,
+        run.brief,
+        trials,
+        fmean(times) if times else None,
+        None if cost is None else cost / len(held),
+    )

@@ -1,0 +1,602 @@
+"""A recorded run and its conversations as values: what was said, checked, scored and judged, and what would raise a score.
+
+Nothing here is a figure over several conversations: `summary` makes those, and `result` has everything that is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from bioeval_tui import score as composite
+from bioeval_tui.errors import Problem
+from bioeval_tui.evaluation.prices import Prices, shipped_prices
+from bioeval_tui.record.events import (
+    RESULT_REASONS,
+    Case,
+    ConversationEnded,
+    ConversationScored,
+    EndReason,
+    RunEnded,
+    RunStarted,
+    ScorePart,
+    TaskScored,
+    TranscriptScored,
+)
+from bioeval_tui.record.names import Condition
+from bioeval_tui.record.reviews import (
+    Reviews,
+    TaskKey,
+    score_of,
+)
+from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
+from bioeval_tui.report import rows
+from bioeval_tui.report.brief import Brief, brief_of
+from bioeval_tui.report.findings import (
+    AssertionFails,
+    Finding,
+    Gain,
+    NeverAsked,
+    RequestsFailed,
+    SlowAnswers,
+    TaskFellShort,
+)
+from bioeval_tui.report.reviews import JudgedAgain, Review
+from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
+from bioeval_tui.report.statistics.estimates import Sample
+from bioeval_tui.report.statistics.latency import LatencySummary
+from bioeval_tui.text import clean_line, shorten
+
+
+class ConversationResult:
+    """One conversation: one trial under one condition.
+
+    What was recorded of it is here as it was recorded: `messages`, the events `scored`, `ended` and `verdict` (None for
+    one that did not come), the last `checks` of each assertion and, by index, those of the end (`final_checks`) and of
+    every turn (`timelines`), the `facts` that the user gave, `request_failures` and how many of them count against the
+    agent (`failures`), `violations` of the user's rules, what the user did wrong (`user_faults`), graded `submissions`, the `record` of an imported one, and its `case`.
+    """
+
+    def __init__(self, run: RecordedRun, talk: ConversationState) -> None:
+        """Take over what was recorded; what follows from it is computed when it is first asked for."""
+        self._run, self._talk = run, talk
+        self.condition, self.trial = talk.key
+        self.title = run.state.condition_title(self.condition)
+        """What its condition is called: `facts withheld`, or as the job names it."""
+        self.name = run.state.condition_name(self.condition)
+        """What its condition is called where there is little room."""
+        self.trial_words = talk.trial_words
+        """How the trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
+        self.case, self.session_id, self.attempt, self.record = (
+            talk.case, talk.session_id, talk.attempt, talk.record,
+        )  # fmt: skip
+        self.started_at, self.ended_at = talk.started_at, talk.ended_at
+        self.scored, self.ended, self.verdict = talk.score, talk.ended, talk.verdict
+        self.messages, self.warned = talk.messages, talk.warnings
+        self.checks = talk.latest_checks()
+        self.final_checks, self.timelines = talk.final_checks, talk.checks
+        self.facts, self.violations, self.user_faults = talk.facts, talk.violations, talk.user_faults
+        self.submissions = talk.submissions
+        self.request_failures, self.failures = talk.request_failures, talk.failures
+        self.latencies_ms = talk.latencies_ms
+        """The agent's response times, one per turn, in ms."""
+        self.answered = bool(talk.latencies_ms or talk.blocked_answers)
+        """Whether the agent has answered at all, with a time that counts or not."""
+        self.fault = talk.fault
+        """Who caused it to end early or, if nobody did, to have no score; None before its end."""
+        self.is_scored = talk.score is not None
+        """Whether it was scored, though perhaps without a value."""
+        self.score = talk.score.score if talk.score else None
+        """Its composite score; None if it could not be measured, or is not scored yet."""
+        self.reason = talk.score.reason if talk.score else ""
+        """A note on the score, or why it has no value."""
+        self.parts: tuple[ScorePart, ...] = tuple(talk.score.parts) if talk.score else ()
+        self.penalty = talk.score.penalty if talk.score else 0.0
+        """What failed requests take from its score."""
+        self.average_ms = talk.score.average_latency_ms if talk.score else None
+        """The agent's mean response time."""
+        self.excluded = _why_excluded(talk)
+        """Why it does not count, in one or two words: whose fault, cancelled, or not finished; empty if it counts."""
+        self.end_reason: EndReason | None = talk.ended.reason if talk.ended else None
+        self.ending = ending(talk.ended) if talk.ended else ""
+        """How it ended and whose fault that was; empty before its end."""
+        self.received = talk.ended.received if talk.ended else ""
+        """What the agent sent instead of an answer; empty if that is unknown."""
+        self.tasks: tuple[TaskScored, ...] = tuple(talk.verdict.tasks) if talk.verdict else ()
+        """The judge's verdicts."""
+        self.unproved = talk.verdict.unproved if talk.verdict else 0
+        """How many of them quote words that are not in the transcript."""
+        self.tone = talk.verdict.tone if talk.verdict else None
+        """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
+        self.judge_error = talk.verdict.error if talk.verdict else None
+        """Why the judge gave no verdict; None if it did, or was not asked."""
+        self.answers = [message for message in talk.messages if message.role == "assistant"]
+        self.turns: Mapping[int, int] = {message.message: message.turn for message in talk.messages}
+        """The turn of each message."""
+        self.turn_count = talk.turns
+        """The number of its newest turn; a sign-off begins none."""
+
+    @property
+    def why_no_score(self) -> str:
+        """Why it has no score, the cause first; empty if it has one."""
+        return self._why_missing if self.score is None else ""
+
+    @property
+    def _why_missing(self) -> str:
+        if self.scored is None:
+            return "not scored"
+        reason, ended = self.scored.reason, self.ended
+        if (
+            ended is None
+            or ended.reason
+            in ("signed_off", "max_turns", "unknown")  # usual ends, which explain no missing score
+            or (ended.detail and ended.explained in reason)
+        ):
+            return reason
+        return "; ".join(filter(None, (ending(ended), reason)))
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """What to do about it, if it never took place."""
+        never = self.scored is not None and self.score is None and not self.answered
+        return self.ended.ways if never and self.ended is not None else ()
+
+    @property
+    def ended_early(self) -> str:
+        """How it ended before its time and whose fault that was, in words; empty if it ran to its end."""
+        return _ended_early(self.ended)
+
+    @property
+    def cause(self) -> str:
+        """Why it has no score, without what to do about it and what came instead of an answer."""
+        return self.reason.removeprefix("not measured: ").removesuffix(
+            self.ended.advice if self.ended else ""
+        )
+
+    @property
+    def checks_missing(self) -> tuple[str, ...]:
+        """Warnings that the judge left a verdict out."""
+        return tuple(warned.message for warned in self.warned if warned.code == "verdict_missing")
+
+    @cached_property
+    def latency(self) -> LatencySummary:
+        """The agent's response times."""
+        return rows.latency(self._run.state, self.condition, self.trial)
+
+    @cached_property
+    def gains(self) -> tuple[Gain, ...]:
+        """What would raise its score, the largest gain first."""
+        return tuple(gains(self))
+
+    @cached_property
+    def steps(self) -> tuple[tuple[int, float], ...]:
+        """The share of assertions, by weight, that held after each turn; empty without assertions."""
+        return tuple(rows.assertion_steps(self._run.state, self.condition, self.trial))
+
+    @cached_property
+    def sample(self) -> Sample:
+        """Its composite score as statistics take it."""
+        job, case = self._run.started.job_name, self.case.name if self.case else ""
+        return Sample(job, self.score, self.excluded, case, stopped=self._run.could_stop)
+
+    @property
+    def common_case(self) -> str:
+        """The unit on which agents are compared: the job, one of its cases, or a case of an imported set."""
+        if self.sample.case and self._run.started.source is None:
+            return f"{self.sample.job} {self.sample.case}"
+        return self.sample.case or self.sample.job
+
+    def task(self, number: int) -> TaskScored | None:
+        """Return the judge's verdict on a task, if the conversation counts as a result."""
+        if self.judge_error or self.end_reason not in RESULT_REASONS:
+            return None
+        return next((task for task in self.tasks if task.task == number), None)
+
+    def task_sample(self, number: int) -> Sample | None:
+        """Return the score of a task as statistics take it; None if the task does not count in its condition.
+
+        A task of a conversation without a composite does not count either, even if it was judged (for example without the graph).
+        """
+        if number not in self._run.task_titles(self.condition, self.trial):
+            return None
+        task = self.task(number)
+        if task is None or not task.measured or self.excluded:
+            return replace(self.sample, value=None, reason=self.excluded or "judge")
+        return replace(self.sample, value=task.score)
+
+    @property
+    def target_ms(self) -> float:
+        """The job's target for the average response time; 0 if it has none."""
+        return self._run.target_ms
+
+    @property
+    def job(self) -> Mapping[str, Any]:
+        """The job's snapshot, filled in from its case."""
+        return self._run.state.job_of(self.trial)
+
+    def losses(self, most: int) -> tuple[Loss, ...]:
+        """Return why it lost points: the reasons behind its largest gains, at most so many."""
+        return lost_points(self, self.gains[:most])
+
+    @property
+    def why_no_verdict(self) -> str:
+        """Why a task of it has no verdict."""
+        return self.judge_error or self._why_missing
+
+    def message(self, number: int) -> MessageState | None:
+        """Return the message of that number; None without one."""
+        return self._talk.message(number)
+
+    def sent(self, message: MessageState) -> bool:
+        """Return whether a message was sent to the other side; a bare sign-off and cut-off or void messages were not."""
+        return self._talk.sent(message)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is anything to show of it but why it has no score."""
+        return bool(self.messages or self.parts)
+
+    def answer_in(self, turn: int | None) -> int | None:
+        """Return the number of the agent's message of a turn."""
+        return next((message.message for message in self.answers if message.turn == turn), None)
+
+    @property
+    def slowest_answer(self) -> MessageState | None:
+        """The agent's message that took longest."""
+        return rows.slowest(self._talk)
+
+
+def _why_excluded(talk: ConversationState) -> str:
+    if talk.ended is None or talk.score is None:
+        return "not finished"
+    if talk.score.score is not None:
+        return ""
+    if talk.fault not in (None, "none"):
+        return talk.fault
+    return "cancelled" if talk.ended.reason == "cancelled" else "not measured"
+
+
+def _ended_early(ended: ConversationEnded | None) -> str:
+    if ended is None or ended.reason in ("signed_off", "max_turns", "unknown"):
+        return ""
+    fault = "" if ended.fault == "none" else f", fault of the {ended.fault}"
+    detail = f": {ended.explained}" if ended.detail else ""
+    return f"ended early ({ended.reason.replace('_', ' ')}{fault}){detail}"
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedRun:
+    """A recording, folded from its masked events, with its reviews and later verdicts.
+
+    If transcripts were judged again (`judged_again`), `state` has the latest verdicts, unless the run was loaded as recorded.
+    """
+
+    path: Path
+    state: RunState
+    started: RunStarted
+    problems: tuple[Problem, ...] = ()
+    """Damaged lines."""
+    reviews: tuple[Review, ...] = ()
+    judged_again: Mapping[ConversationKey, JudgedAgain] = field(default_factory=dict)
+    prices: Prices = field(default_factory=shipped_prices)
+    people: Reviews = field(default_factory=Reviews)
+    """People's current reviews. `state` has the judge's scores; `with_people` replaces them."""
+    sampled: bool = False
+    """Whether a random sample of its verdicts was drawn for people to review."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id as the recording says it."""
+        return self.started.run_id
+
+    @property
+    def trials(self) -> list[int]:
+        """The trials with at least one conversation that has started."""
+        return sorted({key.trial for key in self.state.conversations})
+
+    @cached_property
+    def talks(self) -> list[ConversationState]:
+        """The folded conversations, trial by trial, withheld before supplied."""
+        found = self.state.conversations.values()
+        return sorted(found, key=lambda talk: (talk.key.trial, talk.key.condition == "supplied"))
+
+    def kind_of(self, role: Literal["evaluator", "scorer"]) -> str:
+        """Return the job's kind of evaluator or judge, such as `scripted`."""
+        found = self.state.job.get(role)
+        return str(found.get("kind", "llm")) if isinstance(found, dict) else "llm"
+
+    def people_score(self, condition: Condition, trial: int, task: int) -> float | None:
+        """Return people's score of a task; None without one."""
+        key = TaskKey(ConversationKey(condition, trial), task)
+        return score_of(self.people.tasks.get(key, {}))
+
+    def recorded_verdict(self, key: ConversationKey) -> TranscriptScored | None:
+        """Return the recorded verdict on a conversation."""
+        again = self.judged_again.get(key)
+        return again.recorded_verdict if again is not None else self.state.conversations[key].verdict
+
+    @property
+    def planned_trials(self) -> int:
+        """The number of trials that the run was to have."""
+        return self.started.trials
+
+    @property
+    def planned(self) -> list[tuple[Condition, int]]:
+        """Every conversation that the run was to have, trial by trial, as its condition and trial."""
+        last = max(self.planned_trials, *self.trials, 1)
+        return [(name, trial) for trial in range(1, last + 1) for name in self.started.conditions]
+
+    @property
+    def could_stop(self) -> bool:
+        """Whether the run was to stop as soon as its results decided something (`--until-decided`)."""
+        return bool(self.started.options.get("until_decided"))
+
+    def has_pair(self, trial: int) -> bool:
+        """Return whether a trial's conditions differ: those of a case without facts, in a job with facts, do not."""
+        return not self.state.job.get("facts") or bool(self.state.job_of(trial).get("facts"))
+
+    @cached_property
+    def has_own_criteria(self) -> bool:
+        """Whether the job, or the job of a case, says that other things are right in each condition."""
+        jobs = [self.state.job, *(self.state.job_of(trial) for trial in self.trials if self.started.cases)]
+        listed = [
+            item for job in jobs for key in ("tasks", "assertions", "rubric") for item in job.get(key) or ()
+        ]
+        items = [item for item in listed if isinstance(item, dict)]
+        rules = [rule for item in items for rule in item.get("rules") or () if isinstance(rule, dict)]
+        return any(item.get("only") or item.get("withheldCriteria") for item in (*items, *rules))
+
+    @cached_property
+    def brief(self) -> Brief:
+        """Who was tested by whom, and on what."""
+        return brief_of(self.state, self.started)
+
+    @property
+    def ended(self) -> RunEnded | None:
+        """The event that ended the run; None before."""
+        return self.state.ended
+
+    @property
+    def clean(self) -> bool:
+        """Whether both conditions are known to have started from the same state."""
+        return self.state.clean
+
+    @property
+    def cleanness(self) -> str:
+        """`clean`, `not clean` or `cleanliness unknown`."""
+        return self.state.cleanness
+
+    @property
+    def why_not_clean(self) -> str:
+        """Why the run is not clean; empty if it is."""
+        return self.state.why_not_clean
+
+    @property
+    def only_condition(self) -> Condition | None:
+        """The run's only condition; None if it has both, and with them a mean and an uplift."""
+        return self.state.only_condition
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The run's conditions, withheld before supplied."""
+        return rows.run_conditions(self.state)
+
+    def condition_title(self, condition: str) -> str:
+        """Return what a condition is called: as the job names it, else `facts withheld`."""
+        return self.state.condition_title(condition)
+
+    def condition_name(self, condition: str) -> str:
+        """Return what a condition is called where there is little room."""
+        return self.state.condition_name(condition)
+
+    @property
+    def target_ms(self) -> float:
+        """The job's target for the average response time; 0 if it has none."""
+        return rows.target_ms(self.state)
+
+    @cached_property
+    def conversations(self) -> tuple[ConversationResult, ...]:
+        """Every conversation, trial by trial, withheld before supplied."""
+        return tuple(self._made(talk) for talk in self.talks)
+
+    @property
+    def as_begun(self) -> list[ConversationResult]:
+        """Every conversation, in the order in which they began."""
+        return [self._made(talk) for talk in self.state.conversations.values()]
+
+    def conversation(self, condition: Condition, trial: int) -> ConversationResult | None:
+        """Return a conversation; None if it has not begun."""
+        talk = self.state.conversation(condition, trial)
+        return self._made(talk) if talk is not None else None
+
+    @cached_property
+    def _by_place(self) -> dict[ConversationKey, ConversationResult]:
+        """The results that were asked for: a score card asks for those of one trial, of perhaps thousands."""
+        return {}
+
+    def _made(self, talk: ConversationState) -> ConversationResult:
+        if talk.key not in self._by_place:
+            self._by_place[talk.key] = ConversationResult(self, talk)
+        return self._by_place[talk.key]
+
+    def conversations_in(self, condition: Condition) -> list[ConversationResult]:
+        """Return the conversations of a condition, trial by trial."""
+        return [held for held in self.conversations if held.condition == condition]
+
+    def task_titles(self, condition: Condition | None = None, trial: int | None = None) -> dict[int, str]:
+        """Return what the judge scores, by number from 1: by the job or in a trial; in a condition, what counts there."""
+        return rows.task_titles(self.state, trial, condition)
+
+    def assertion_titles(
+        self, condition: Condition | None = None, trial: int | None = None
+    ) -> dict[int, tuple[str, float]]:
+        """Return title and weight of the assertions, by index from 0: of the job or of a trial; in a condition, of those that count there."""
+        return rows.assertion_titles(self.state, trial, condition)
+
+    def case(self, trial: int) -> Case | None:
+        """Return the case of a trial, started or not; None without cases."""
+        return self.state.case(trial)
+
+    def trial_words(self, trial: int) -> str:
+        """Return how a trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
+        return self.state.trial_words(trial)
+
+    def case_words(self, trial: int) -> str:
+        """Return the name of a trial's case; empty without cases."""
+        case = self.case(trial)
+        return case.words if case else ""
+
+
+Run = TypeVar("Run", bound=RecordedRun)
+
+
+def conversations_of(
+    runs: Sequence[Run], condition: Condition | None = None
+) -> Iterator[tuple[Run, ConversationResult]]:
+    """Yield the conversations of one condition, or of both, each with its run, in the order of runs and trials."""
+    for run in runs:
+        yield from ((run, held) for held in run.conversations if condition in (None, held.condition))
+
+
+# What ended a conversation, and why a task has its score
+
+
+ENDS = {
+    "signed_off": "signed off",
+    "max_turns": "message limit reached",
+    "agent_failed": "the agent failed",
+    "evaluator_failed": "the evaluator failed",
+    "timed_out": "timed out",
+    "cancelled": "cancelled",
+    "unknown": "ended for an unknown reason",
+    "not_held": "could not be run",
+}
+
+
+def ending(ended: ConversationEnded) -> str:
+    """Return why a conversation ended and whose fault it was."""
+    fault = f", fault: {ended.fault}" if ended.fault != "none" else ""
+    detail = f": {clean_line(ended.detail, 200)}" if ended.detail else ""
+    return f"{ENDS[ended.how]}{fault}{detail}"
+
+
+def why_not_asked(task: TaskScored) -> str:
+    """Return why the user never asked for a task; empty if the user did, or if that is unknown."""
+    return sentence(NeverAsked(task.kept_by)) if task.kept_by else ""
+
+
+def reason_of(task: TaskScored) -> str:
+    """Return why a task has its score: that it was never asked for, and the judge's reason."""
+    return ". ".join(filter(None, (why_not_asked(task), task.reason)))
+
+
+# What would raise a score, and where points were lost
+
+
+Mended = tuple[Gain, list[ScorePart], int]
+"""A possible gain, with the parts and failed requests that it would lead to."""
+
+
+class Loss(NamedTuple):
+    """Why a conversation lost points, and what the judge quotes about it: of a partly done task, this may be what was done."""
+
+    reason: str
+    turn: int | None = None
+    """The turn of the quotation; None without one."""
+    quoted: str = ""
+
+
+def gains(talk: ConversationResult) -> list[Gain]:
+    """Return the ways to raise a conversation's score, the largest gain first; none without a score."""
+    scored = talk.scored
+    if scored is None or scored.score is None:
+        return []
+    found = []
+    for mended in (_assertions, _tasks, _timing, _failures):
+        for gain, parts, failures in mended(talk, scored):
+            better = composite.compose(parts, failures).score
+            if better is not None and better > scored.score:
+                found.append(replace(gain, by=round(better - scored.score, 2)))
+    return sorted(found, key=lambda gain: -gain.by)
+
+
+def _assertions(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
+    checks = talk.checks
+    results = [(check.weight, check.status == "passed") for check in checks]
+    for place, check in enumerate(checks):
+        if check.status == "failed":
+            mended = [*results[:place], (check.weight, True), *results[place + 1 :]]
+            part = composite.assertion_part(mended)
+            gain = Gain("assertion", check.index, check.title)
+            yield gain, _instead(scored, "assertion", part), scored.failures
+
+
+def _tasks(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
+    tasks = [] if talk.judge_error else list(talk.tasks)
+    for place, task in enumerate(tasks):
+        # An item of a rubric that takes points away is best not met.
+        best = 1.0 if task.points is None or task.points > 0 else 0.0
+        met = None if task.points is None else bool(best)
+        better = [*tasks[:place], task.model_copy(update={"score": best}), *tasks[place + 1 :]]
+        part = composite.judged_part(better, len(better))
+        yield Gain("task", task.task, task.title, met=met), _instead(scored, "task", part), scored.failures
+
+
+def _timing(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
+    for part in scored.parts:
+        if part.name == "timing":
+            gain = Gain("timing", 0, "response times", target_s=talk.target_ms / 1000)
+            best = part.model_copy(update={"value": 1.0})
+            yield gain, _instead(scored, "timing", best), scored.failures
+
+
+def _failures(_: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
+    if scored.failures:
+        yield Gain("failures", 0, "failed requests", failures=scored.failures), list(scored.parts), 0
+
+
+def _instead(scored: ConversationScored, name: str, part: ScorePart) -> list[ScorePart]:
+    return [part if old.name == name else old for old in scored.parts]
+
+
+def lost_points(talk: ConversationResult, found: Sequence[Gain]) -> tuple[Loss, ...]:
+    """Return why a conversation lost its points: the reasons behind these gains, in their order."""
+    losses = []
+    for gain in found:
+        turn, quoted = _quotation(talk, gain)
+        losses.append(Loss(sentence(_loss(talk, gain)), turn if quoted else None, quoted))
+    return tuple(losses)
+
+
+def _loss(talk: ConversationResult, gain: Gain) -> Finding:
+    match gain.kind:
+        case "task":
+            task = _judged(talk, gain)
+            return TaskFellShort(gain.title, reason_of(task), task.words)
+        case "assertion":
+            checks = talk.timelines.get(gain.index, [])
+            last = talk.final_checks.get(gain.index) or checks[-1]
+            # One that never passed has no turn of its own.
+            return AssertionFails(gain.title, rows.decided_in(checks), last.reason)
+        case "timing":
+            slowest = talk.slowest_answer
+            return SlowAnswers(slowest.turn, slowest.latency_ms) if slowest else SlowAnswers(None, None)
+        case "failures":
+            failed = next((failure for failure in talk.request_failures if failure.counted), None)
+            return RequestsFailed(talk.failures, failed.error if failed else "")
+
+
+def _quotation(talk: ConversationResult, gain: Gain) -> tuple[int | None, str]:
+    """Return the turn and the words that the judge quotes about a task; empty without any."""
+    evidence = rows.task_evidence(_judged(talk, gain)) if gain.kind == "task" else None
+    message = talk.message(evidence[0]) if evidence is not None else None
+    if evidence is None or message is None:
+        return None, ""
+    return message.turn, shorten(clean_line(evidence[1]), LONGEST_LOSS)
+
+
+def _judged(talk: ConversationResult, gain: Gain) -> TaskScored:
+    return next(task for task in talk.tasks if task.task == gain.index)
