@@ -11,22 +11,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from typing import Any
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.seams import (
-    Agent,
-    Delta,
-    Evaluator,
-    EvaluatorView,
-    Generation,
-    GraphSnapshot,
-    Judge,
-    JudgeView,
-    KnowledgeGraph,
-    PeerError,
-    Reply,
-    Rows,
-    Utterance,
-    Verdict,
-)
+from bioeval_tui.evaluation import seams
 from bioeval_tui.record.names import Peer, Role
 from bioeval_tui.text import clean_line
 
@@ -45,7 +30,7 @@ def told_as(peer: Peer, name: str) -> Iterator[None]:
         refused = isinstance(problem, ConnectionRefusedError)
         why = clean_line(f"{type(problem).__name__}: {problem}", 300)
         message = f"the {peer} plug-in {clean_line(name, 100)} failed: {why}"
-        raise PeerError(peer, message, retryable=refused, unreachable=refused) from problem
+        raise seams.PeerError(peer, message, retryable=refused, unreachable=refused) from problem
 
 
 def told_by(peer: Peer, name: str) -> Around:
@@ -62,7 +47,7 @@ def told_by(peer: Peer, name: str) -> Around:
 class WrappedAgent:
     """An agent with something around its calls, except `aclose`."""
 
-    def __init__(self, agent: Agent, around: Around) -> None:
+    def __init__(self, agent: seams.Agent, around: Around) -> None:
         self._agent = agent
         self._around = around
 
@@ -71,7 +56,7 @@ class WrappedAgent:
         async with self._around("open"):
             return await self._agent.open()
 
-    async def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
+    async def send(self, content: str) -> AsyncIterator[seams.Delta | seams.Generation | seams.Reply]:
         """Send a message; yield what the agent yields."""
         async with self._around("send"), aclosing(self._agent.send(content)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
@@ -100,12 +85,12 @@ class WrappedAgent:
 class WrappedEvaluator:
     """An evaluator with something around `speak`."""
 
-    def __init__(self, evaluator: Evaluator, around: Around) -> None:
+    def __init__(self, evaluator: seams.Evaluator, around: Around) -> None:
         self.identity = evaluator.identity
         self._evaluator = evaluator
         self._around = around
 
-    async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+    async def speak(self, view: seams.EvaluatorView) -> AsyncIterator[seams.Delta | seams.Utterance]:
         """Yield the plug-in's message."""
         async with self._around("speak"), aclosing(self._evaluator.speak(view)) as pieces:  # type: ignore[type-var]
             async for piece in pieces:
@@ -119,12 +104,12 @@ class WrappedEvaluator:
 class WrappedJudge:
     """A judge with something around `score`."""
 
-    def __init__(self, judge: Judge, around: Around) -> None:
+    def __init__(self, judge: seams.Judge, around: Around) -> None:
         self.identity = judge.identity
         self._judge = judge
         self._around = around
 
-    async def score(self, view: JudgeView) -> Sequence[Verdict]:
+    async def score(self, view: seams.JudgeView) -> Sequence[seams.Verdict]:
         """Return the judge's verdicts."""
         async with self._around("score"):
             return await self._judge.score(view)
@@ -137,14 +122,14 @@ class WrappedJudge:
 class WrappedGraph:
     """A knowledge graph with something around its calls, except `aclose`."""
 
-    def __init__(self, graph: KnowledgeGraph, around: Around) -> None:
+    def __init__(self, graph: seams.KnowledgeGraph, around: Around) -> None:
         self.identity = graph.identity
         self._graph = graph
         self._around = around
 
     async def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0
-    ) -> Rows:
+    ) -> seams.Rows:
         """Run one read-only query."""
         async with self._around("query"):
             return await self._graph.query(cypher, parameters, timeout_s=timeout_s)
@@ -162,7 +147,7 @@ class WrappedGraph:
         async with self._around("graph_id"):
             return clean_line(str(await told()))
 
-    async def snapshot(self) -> GraphSnapshot:
+    async def snapshot(self) -> seams.GraphSnapshot:
         """Return a summary of the content."""
         async with self._around("snapshot"):
             return await self._graph.snapshot()

@@ -16,15 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bioeval_tui.errors import JobError, NotMeasuredError, Problem, UsageError
-from bioeval_tui.evaluation.job.filling import (
-    PlaceholderError,
-    PlaceholderText,
-    Unfilled,
-    filled,
-    has_placeholders,
-    read_placeholders,
-    texts_of,
-)
+from bioeval_tui.evaluation.job import filling
 from bioeval_tui.evaluation.job.loading import LoadedJob, field_path, job_from_data, job_snapshot, message_of
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob
 from bioeval_tui.record.events import JobCase
@@ -348,7 +340,7 @@ class Cases:
             self.table = self._table(choice)
         except NotMeasuredError as error:  # a package that reads the table is not installed
             raise self._wrong(("cases",), str(error)) from None
-        self.placeholders: dict[FieldPath, PlaceholderText] = {}
+        self.placeholders: dict[FieldPath, filling.PlaceholderText] = {}
         self._problems: list[Problem] = []
         self._rows: dict[FieldPath, list[tuple[CaseRow | None, str]]] = {}
         self._tried = 0
@@ -412,12 +404,12 @@ class Cases:
 
     def _read_placeholders(self) -> None:
         """Read every text with placeholders, and check that the table has their columns."""
-        for path, text in texts_of(job_snapshot(self.loaded.job)):
-            if not has_placeholders(text):
+        for path, text in filling.texts_of(job_snapshot(self.loaded.job)):
+            if not filling.has_placeholders(text):
                 continue
             try:
-                placeholder = self.placeholders[path] = read_placeholders(path, text)
-            except PlaceholderError as error:
+                placeholder = self.placeholders[path] = filling.read_placeholders(path, text)
+            except filling.PlaceholderError as error:
                 self._problems.append(self._problem(path, str(error)))
                 continue
             columns = self.table.columns if self.table is not None else ()
@@ -434,7 +426,7 @@ class Cases:
                     "persona": persona.model_dump(by_alias=True) if persona is not None else {},
                 }
                 try:
-                    data = filled(template, self.placeholders, context)
+                    data = filling.filled(template, self.placeholders, context)
                     data["cases"] = None
                     # A row may have no history: its only message is what the user says now.
                     data["seeds"] = [seed for seed in data["seeds"] if seed.get("conversation") != []]
@@ -442,7 +434,7 @@ class Cases:
                         data["personas"] = [persona.model_dump(mode="json", by_alias=True)]
                         data["evaluator"]["voice"] = persona.manner(data["evaluator"]["voice"])
                     case = CaseJob(row, persona.name if persona is not None else "", job_from_data(data))
-                except Unfilled as error:
+                except filling.Unfilled as error:
                     self.tell(row, error.placeholder.path, str(error))
                 except ValidationError as error:
                     for detail in error.errors(include_url=False)[:MOST_TOLD]:
@@ -463,7 +455,7 @@ class Cases:
         )
         self._rows.setdefault(placeholder.path if placeholder else path, []).append((row, message))
 
-    def _placeholder_in(self, path: FieldPath) -> PlaceholderText | None:
+    def _placeholder_in(self, path: FieldPath) -> filling.PlaceholderText | None:
         return next(
             (placeholder for at, placeholder in self.placeholders.items() if at[: len(path)] == path), None
         )

@@ -32,17 +32,7 @@ from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, 
 from bioeval_tui.evaluation.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluation.retry import MODEL_RULE
 from bioeval_tui.evaluation.seams import Agent, Evaluator, Judge, KnowledgeGraph
-from bioeval_tui.evaluation.wiring.endpoints import (
-    Endpoint,
-    ModelRole,
-    agent_key,
-    is_openai,
-    may_call,
-    model_endpoint,
-    model_host,
-    own_headers,
-    require_agents_host,
-)
+from bioeval_tui.evaluation.wiring import endpoints
 from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, told_as, told_by
 from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
@@ -159,7 +149,7 @@ class Makers:
             python=self._interpreter(),
             knowledge_url=self.knowledge_url(),
             provider=settings.agent_api_type or "openai",
-            account=self._protocol.is_model and is_openai(self.agent_url, settings),
+            account=self._protocol.is_model and endpoints.is_openai(self.agent_url, settings),
         )
         make = self._protocol.load
         if plugins.is_own("agents", target.protocol):
@@ -178,9 +168,9 @@ class Makers:
         if self.spec.starts_agent or self._protocol is None or not self._protocol.has("apiKeyEnv"):
             return None
         given = self.spec.agent_url_is_given
-        key = agent_key(target, self.agent_url, self.settings, allowed, url_is_given=given)
+        key = endpoints.agent_key(target, self.agent_url, self.settings, allowed, url_is_given=given)
         if key is not None and "texts" in self._protocol.takes and self._hands_texts():
-            require_agents_host(self.knowledge_url(), self.settings, (*allowed, self.agent_host()))
+            endpoints.require_agents_host(self.knowledge_url(), self.settings, (*allowed, self.agent_host()))
         return key
 
     def agent_headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -191,11 +181,11 @@ class Makers:
         """
         if self._protocol is None or not self._protocol.has("headers"):
             return {}, ()
-        return own_headers(self.job.target, self.agent_url, self.settings, self.spec.allow_hosts)
+        return endpoints.own_headers(self.job.target, self.agent_url, self.settings, self.spec.allow_hosts)
 
     def _may_call(self, url: str) -> bool:
         """Return whether an address that the agent names itself may be called: never another machine for a sensitive job."""
-        allowed = may_call(self.agent_url, url, self.spec.allow_hosts)
+        allowed = endpoints.may_call(self.agent_url, url, self.spec.allow_hosts)
         return allowed and (not self.job.sensitive or is_loopback(host_of(url)))
 
     def _interpreter(self) -> Path | None:
@@ -303,7 +293,7 @@ class Makers:
         """Return the hosts that receive the judge's input; none for the rules judge."""
         return tuple(self._reader_host("judge", self.job.scorer.kind))
 
-    def _reader_host(self, role: ModelRole, kind: str) -> list[str]:
+    def _reader_host(self, role: endpoints.ModelRole, kind: str) -> list[str]:
         """Return where an evaluator's or judge's transcripts are sent; for a plug-in this is unknown."""
         if kind == "llm":
             return [self.model_host(role)]
@@ -326,11 +316,11 @@ class Makers:
     def _hands_texts(self) -> bool:
         return any(isinstance(seed, TextSeed) for seed in self.job.seeds)
 
-    def model_host(self, role: ModelRole) -> str:
+    def model_host(self, role: endpoints.ModelRole) -> str:
         """Return the host of the evaluator's or judge's model."""
-        return model_host(role, self._asked(role), self.settings)
+        return endpoints.model_host(role, self._asked(role), self.settings)
 
-    def _asked(self, role: ModelRole) -> EvaluatorConfig | ScorerConfig:
+    def _asked(self, role: endpoints.ModelRole) -> EvaluatorConfig | ScorerConfig:
         return self.job.evaluator if role == "evaluator" else self.job.scorer
 
     def uses_models(self) -> bool:
@@ -395,7 +385,7 @@ class Makers:
                 f"{self.settings.data_dir / FILE_NAME}, such as `{unknown[0]}: {{in: 0.4, out: 1.6}}`"
             )
 
-    def endpoint(self, role: ModelRole) -> Endpoint:
+    def endpoint(self, role: endpoints.ModelRole) -> endpoints.Endpoint:
         """Return the endpoint and key of the evaluator's or the judge's model.
 
         Raises:
@@ -403,22 +393,24 @@ class Makers:
         """
         rehearsal = "ask for the offline stand-ins with --rehearsal"
         instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
-        return model_endpoint(role, self._asked(role), self.settings, self.spec.allow_hosts, instead)
+        return endpoints.model_endpoint(
+            role, self._asked(role), self.settings, self.spec.allow_hosts, instead
+        )
 
     @property
     def judge_s(self) -> float:
         """The limit for a verdict, in seconds: at least two answers' time."""
         return max(RunLimits().judge_s, 2.5 * self.answer_s("judge"))
 
-    def answer_s(self, role: ModelRole) -> float:
+    def answer_s(self, role: endpoints.ModelRole) -> float:
         """Return the limit for one answer, in seconds: slightly longer than the model's timeout, whose error names the host."""
         return self._timeout_s(role) + 1.0
 
-    def _timeout_s(self, role: ModelRole) -> float:
+    def _timeout_s(self, role: endpoints.ModelRole) -> float:
         own_ms = self._asked(role).timeout_ms
         return self.settings.model_timeout_s if own_ms is None else own_ms / 1000
 
-    def _chat(self, role: ModelRole) -> ChatModel:
+    def _chat(self, role: endpoints.ModelRole) -> ChatModel:
         from bioeval_tui.evaluation.models.model import MODEL_TIMEOUTS, ChatModel
 
         where = self.endpoint(role)
