@@ -62,6 +62,7 @@ from bioeval_tui.report.loading import LoadedRun
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import reviews_of
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
+from bioeval_tui.report.sentinels import on_sentinels, sentinel_checks
 from bioeval_tui.report.statistics.estimates import Proportion, Sample
 from bioeval_tui.report.statistics.latency import LatencySummary
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
@@ -672,12 +673,15 @@ class RunResult(LoadedRun):
 
     @cached_property
     def people_say(self) -> tuple[str, ...]:
-        """What people would say about the judge's verdicts, or that they have not looked; empty unless a model judged."""
-        if self.sampled:
-            return tuple(map(sentence, self.people_would_say))
+        """What people would say about the judge's verdicts, or that they have not looked, and what it gets wrong about sentinels."""
         judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
         by_model = self.started.source is None and self.kind_of("scorer") != "rules"
-        return (sentence(of.JudgeNotCalibrated()),) if judged and by_model else ()
+        told = [*map(sentence, self.people_would_say)]
+        if judged and by_model and not self.sampled:
+            told = [sentence(of.JudgeNotCalibrated())]
+        if checks := sentinel_checks(self.state.sentinels):
+            told.append(sentence(on_sentinels(checks)))
+        return tuple(told)
 
     @property
     def reviewed_words(self) -> str:
