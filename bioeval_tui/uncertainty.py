@@ -281,6 +281,13 @@ def joined(
     )
 
 
+def percentiles(units: int, skew: float = 0.0) -> tuple[float, float]:
+    """Return the shares of resampled values at which an interval ends: BCa's, widened like Student's t for few units."""
+    z = t_quantile(1 - TAIL, units - 1) * sqrt(units / (units - 1))
+    low, high = (skew + (skew + side) / (1 - skew * (skew + side)) for side in (-z, z))
+    return float(special().ndtr(low)), float(special().ndtr(high))
+
+
 def _scoped(found: Interval, scope: str) -> Interval:
     return Interval(found.low, found.high, scope, found.method)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,17 +25,12 @@ from bioeval_tui.evaluation.wiring.judge_test import (
 )
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import find_recording
+from bioeval_tui.record.events import SentinelsJudged
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import print_reactions, print_sentinels, print_stability
-from bioeval_tui.report.judge_test import (
-    Reaction,
-    SentinelCheck,
-    reactions_of,
-    scores_of,
-    sentinel_checks,
-    stability_of,
-)
+from bioeval_tui.report.judge_test import Reaction, reactions_of, stability_of
+from bioeval_tui.report.sentinels import SentinelCheck, scores_of, sentinel_checks
 from bioeval_tui.report.statistics.judge_stability import Stability
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
@@ -127,15 +123,16 @@ def judge_test(
         err=True,
     )
     asked: list[JudgeAsked] = []
-    known, failures = asyncio.run(drawn[0][0].ask_sentinels(after=False))
+    failures: list[str] = []
+    known = [_sentinels(drawn[0][0], after=False)]
     for tester, own in drawn:
         asked_again, more = asyncio.run(tester.ask(own, controlled))
         controlled -= min(controlled, len(own))
         asked += asked_again
         failures += more
-    again, more = asyncio.run(drawn[0][0].ask_sentinels(after=True))
-    known += again
-    errors = [current().text(error) for error in failures + more]
+    known.append(_sentinels(drawn[0][0], after=True))
+    failures += [error for one in known for error in one.errors]
+    errors = [current().text(error) for error in failures]
     for error in errors:
         say(f"note: {error}", err=True)
     stability, reactions = stability_of(asked), reactions_of(asked)
@@ -148,7 +145,7 @@ def judge_test(
             "conversations": count,
             "changes": changes,
             "controls": controls,
-            "sentinels": {"faults": faults, "scores": scores_of(known)},
+            "sentinels": {"faults": faults, "scores": scores_of(known[0])},
             "errors": errors,
         }
         print_json(found, indent=2)
@@ -161,6 +158,11 @@ def judge_test(
     accused = fail_on_accused and any(one.accused for one in stability.values())
     sound = all(one.reacts for one in reactions.values()) and not any(one.accused for one in checks)
     return ExitCode.OK if sound and not accused else ExitCode.BELOW
+
+
+def _sentinels(tester: JudgeTester, *, after: bool) -> SentinelsJudged:
+    fields = asyncio.run(tester.ask_sentinels(after=after))
+    return SentinelsJudged(run_id=tester.run_id, seq=0, at=datetime.now(UTC), **fields)
 
 
 def _scores_in(file: Path) -> dict[str, float]:

@@ -29,6 +29,7 @@ from bioeval_tui.uncertainty import (
     UNIT,
     Bounds,
     Z,
+    percentiles,
     share_ends,
     share_interval,
     special,
@@ -84,9 +85,7 @@ def drawn(scores: Floats, method: str, rows: int, skew: float = 0.0) -> Draws:
     Raises:
         CannotResampleError: all scores are the same.
     """
-    z = t_quantile(1 - TAIL, rows - 1) * np.sqrt(rows / (rows - 1))
-    shares = [float(special().ndtr(skew + (skew + side) / (1 - skew * (skew + side)))) for side in (-z, z)]
-    low, high = (float(each) for each in np.quantile(scores, shares))
+    low, high = (float(each) for each in np.quantile(scores, percentiles(rows, skew)))
     if not high > low:
         raise CannotResampleError(
             "every draw of these rows scores the same, which says nothing of other rows"

@@ -712,6 +712,29 @@ class RunEnded(EventBase):
         return self.mean is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
+class SentinelScored(BaseModel):
+    """One task of a conversation with known verdicts as the judge scored it; `met` is what is right."""
+
+    model_config = ConfigDict(frozen=True)
+    sentinel: str
+    task: Place
+    met: bool
+    score: float = Field(ge=0, le=1)
+    invented: bool = False
+    """Whether the judge quoted what nobody said."""
+
+
+class SentinelsJudged(EventBase):
+    """The judge was asked about conversations with known verdicts, before or after all others."""
+
+    kind: Literal["sentinels_judged"] = "sentinels_judged"
+    after: bool
+    judge: str
+    tasks: tuple[SentinelScored, ...]
+    errors: tuple[str, ...] = ()
+    """Why others have no score."""
+
+
 class Reviewed(EventBase):
     """A person's review of a judged task, a conversation's fault or a graded submission; in overlays only.
 
@@ -802,6 +825,7 @@ KnownEvent = Annotated[
     | TranscriptScored
     | SubmissionGraded
     | ConversationScored
+    | SentinelsJudged
     | RunEnded
     | Reviewed
     | ReviewsDrawn,

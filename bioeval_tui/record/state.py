@@ -233,6 +233,7 @@ class RunState:
     conversations: dict[ConversationKey, ConversationState] = field(default_factory=dict)
     warnings: list[events.Warned] = field(default_factory=list)
     operator: list[events.OperatorActed] = field(default_factory=list)
+    sentinels: list[events.SentinelsJudged] = field(default_factory=list)
     unknown: list[events.UnknownEvent] = field(default_factory=list)
     paused: set[str] = field(default_factory=set)
     clean: bool = True
@@ -496,6 +497,8 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
             names = state.served.setdefault(event.peer, {}).setdefault(event.asked, [])
             if event.served not in names:
                 names.append(event.served)
+        case events.SentinelsJudged():
+            state.sentinels.append(event)
         case events.Warned():
             _warn(state, event)
         case events.OperatorActed():

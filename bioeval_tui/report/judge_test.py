@@ -1,9 +1,8 @@
-"""Computes the effect of each change from a judge's verdicts before and after it, whether it reacts to controls, and
-what it gets wrong about sentinels."""
+"""Computes the effect of each change from a judge's verdicts before and after it, and whether it reacts to controls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -13,18 +12,12 @@ from bioeval_tui.evaluation.wiring.judge_test import (
     REORDERED,
     UNCHANGED,
     JudgeAsked,
-    SentinelAsked,
 )
-from bioeval_tui.report.findings import JudgeFault
-from bioeval_tui.report.statistics.differences import holm
 from bioeval_tui.report.statistics.estimates import grouped
 from bioeval_tui.report.statistics.judge_stability import (
-    ACCUSED_AT,
     AskedAgain,
     Stability,
-    binomial_p,
     judge_stability,
-    signed_rank_p,
 )
 
 TOO_LOW = 0.1
@@ -94,73 +87,3 @@ def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
                 )
             )
     return judge_stability(found)
-
-
-TOLERATED = 0.2
-"""A mean score this far from what is right is no fault of a judge."""
-INVENTS = 0.1
-"""The share of verdicts with an invented quotation that is tolerated."""
-
-
-@dataclass(frozen=True, slots=True)
-class SentinelCheck:
-    """One fault that sentinels can show: how large it is, over how many conversations, and its corrected p-value (Holm)."""
-
-    fault: JudgeFault
-    size: float
-    sentinels: int
-    p: float
-
-    @property
-    def accused(self) -> bool:
-        """Whether the fault is beyond what is tolerated, and beyond chance."""
-        return self.p <= ACCUSED_AT
-
-
-def sentinel_checks(
-    asked: Sequence[SentinelAsked], earlier: Mapping[str, float] | None = None
-) -> list[SentinelCheck]:
-    """Return what the judge gets wrong about conversations with known verdicts.
-
-    `earlier` are its scores (`scores_of`) on another day.
-    """
-    first = [one for one in asked if not one.after]
-    last = {(one.sentinel, one.task): one.score for one in asked if one.after}
-    known = {(one.sentinel, one.task) for one in first}
-    wrong: dict[JudgeFault, list[tuple[str, float]]] = {
-        "lenient": [(one.sentinel, one.score) for one in first if not one.met],
-        "strict": [(one.sentinel, 1 - one.score) for one in first if one.met],
-        "drifting": [
-            (one.sentinel, last[one.sentinel, one.task] - one.score)
-            for one in first
-            if (one.sentinel, one.task) in last
-        ],
-        "changed": [
-            (one.sentinel, one.score - earlier[key])
-            for one in first
-            if earlier and (key := f"{one.sentinel} {one.task}") in earlier
-        ],
-    }
-    found = {
-        fault: (fmean(value for _, value in values), len(dict(values)), _beyond(fault, values))
-        for fault, values in wrong.items()
-        if values
-    }
-    if known:
-        invented = grouped((one.sentinel, one.invented) for one in first)
-        share = fmean(any(each) for each in invented.values())
-        found["inventing"] = (share, len(invented), binomial_p(share, len(invented), INVENTS))
-    adjusted = holm({fault: p for fault, (_, _, p) in found.items()})
-    return [SentinelCheck(fault, size, count, adjusted[fault]) for fault, (size, count, _) in found.items()]
-
-
-def scores_of(asked: Iterable[SentinelAsked]) -> dict[str, float]:
-    """Return the judge's first score of each sentinel's task, to compare with on another day."""
-    return {f"{one.sentinel} {one.task}": one.score for one in asked if not one.after}
-
-
-def _beyond(fault: JudgeFault, values: Sequence[tuple[str, float]]) -> float:
-    """Return the p-value of "no further from what is right than is tolerated", or of "no shift", by conversation."""
-    allowed = TOLERATED if fault in ("lenient", "strict") else 0.0
-    means = [fmean(each) - allowed for each in grouped(values).values()]
-    return 1.0 if allowed and fmean(means) <= 0 else signed_rank_p(means)

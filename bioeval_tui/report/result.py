@@ -56,6 +56,7 @@ from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import judged_again, reviews_of, verdicts_replaced
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
+from bioeval_tui.report.sentinels import on_sentinels, sentinel_checks
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.report.summary import ConditionSummary, Summary, assertion_share, summarise_runs
 from bioeval_tui.report.words import (
@@ -376,12 +377,15 @@ class RunResult(RecordedRun):
 
     @cached_property
     def people_say(self) -> tuple[str, ...]:
-        """What people would say about the judge's verdicts, or that they have not looked; empty unless a model judged."""
-        if self.sampled:
-            return tuple(map(sentence, self.people_would_say))
+        """What people would say about the judge's verdicts, or that they have not looked, and what it gets wrong about sentinels."""
         judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
         by_model = self.started.source is None and self.kind_of("scorer") != "rules"
-        return (sentence(of.JudgeNotCalibrated()),) if judged and by_model else ()
+        told = [*map(sentence, self.people_would_say)]
+        if judged and by_model and not self.sampled:
+            told = [sentence(of.JudgeNotCalibrated())]
+        if checks := sentinel_checks(self.state.sentinels):
+            told.append(sentence(on_sentinels(checks)))
+        return tuple(told)
 
     @property
     def reviewed_words(self) -> str:

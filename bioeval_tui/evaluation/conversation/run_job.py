@@ -24,12 +24,13 @@ from bioeval_tui.evaluation.conversation.prepare import (
     require_agents_graph,
     require_graph,
 )
+from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, for_judge
 from bioeval_tui.evaluation.conversation.turns import HeldConversation, Outcome
 from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap
 from bioeval_tui.evaluation.job.loading import job_snapshot
 from bioeval_tui.evaluation.seams import PeerError
-from bioeval_tui.evaluation.spending import LimitReachedError, Used
+from bioeval_tui.evaluation.spending import LimitReachedError, Used, counting
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Fault, TaskScored
 from bioeval_tui.record.names import Condition, with_served
@@ -177,6 +178,7 @@ class _Run:
         trials = range(1, self.plan.trials + 1)
         with contextlib.suppress(RunCancelledError), self.control.beginning():
             await preflight(self.plan, self.parts)
+            await self._judge_sentinels(after=False)
         at_once = self.plan.parallel or self.plan.shared_agent > 1
         if at_once and self.parts.graph is not None and len(self.plan.conditions) * self.plan.trials > 1:
             self.not_clean(SEEN_BY_OTHERS)
@@ -187,6 +189,8 @@ class _Run:
         else:
             for trial in trials:
                 await self._trial(trial)
+        with contextlib.suppress(RunCancelledError), self.control.beginning():
+            await self._judge_sentinels(after=True)
         if self.parts.traces is not None and (strangers := self.parts.traces.close()):
             self.emitter.emit(events.Warned, code="spans", message=strangers)
         if gaps := self.parts.watchdog.long_gaps(self.began):
@@ -194,6 +198,20 @@ class _Run:
         await self.emitter.written()
         earlier = Earlier(self.held, self.attempts, self.clean, self.compared)
         return end_run(self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early)
+
+    async def _judge_sentinels(self, *, after: bool) -> None:
+        """Ask the judge about conversations with known verdicts, if the job wants it; before any other only once."""
+        if not self.plan.job.scorer.sentinels or (self.attempts and not after):
+            return
+        try:
+            with counting(self.parts.budget):
+                fields = await judge_sentinels(
+                    self.parts.judge, self.plan.job, self.plan.limits.judge_s, after=after
+                )
+        except LimitReachedError as error:
+            self.stopped = self.stopped or str(error)
+            return
+        self.emitter.emit(events.SentinelsJudged, **fields)
 
     async def _by_rounds(self, next_round: Callable[[int], Awaitable[bool]]) -> None:
         """Run trials in rounds together with the other runs until the result is decided; emit the decision."""

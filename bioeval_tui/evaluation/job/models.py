@@ -295,6 +295,8 @@ class ScorerConfig(ModelEndpoint):
     """What to do with a verdict that quotes words the judge was not shown: mark it (mark), or not measure it (require)."""
     user_faults: bool = False
     """Whether the judge also lists, in one more request, what the simulated user did wrong (a model as evaluator only)."""
+    sentinels: bool = False
+    """Whether the judge is also asked about twelve conversations with known verdicts, before and after all others."""
 
 
 class TelemetryConfig(JobPart):

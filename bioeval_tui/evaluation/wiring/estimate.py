@@ -23,6 +23,8 @@ PROMPT_TOKENS = 1500
 """Assumed tokens that a prompt adds to the transcript."""
 VERDICT_TOKENS = 200
 """Assumed length of a judge's reason for one task, in tokens."""
+SENTINELS = 24
+"""Twelve conversations with known verdicts, asked about before and after the others."""
 
 
 class PrintedRole(TypedDict):
@@ -135,6 +137,7 @@ def _judges(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> dic
         return {"judge": _unpriced("rules" if not models else "no tasks")}
     prices = load_prices(settings.data_dir / FILE_NAME)
     host = makers.model_host("judge")
+    held += SENTINELS * job.scorer.sentinels
     calls = job.scorer.repeats * 2 * held  # a malformed verdict is asked for once more
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
     out = VERDICT_TOKENS * len(job.judged)

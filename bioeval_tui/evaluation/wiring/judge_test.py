@@ -9,16 +9,12 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from random import Random
 from typing import Any
 
-import yaml
-
 from bioeval_tui.evaluation.conversation.scoring import judge_transcript
+from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
 from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
-from bioeval_tui.evaluation.job.models import EvaluationJob, JobTask
 from bioeval_tui.evaluation.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.evaluation.wiring.rescore import AT_ONCE, Rescorer
 from bioeval_tui.record.names import Role
@@ -54,21 +50,6 @@ class JudgeAsked:
     passed: bool
     wanted: bool = True
     """False for an item of a rubric that costs points, which a worse conversation may well meet."""
-
-
-@dataclass(frozen=True, slots=True)
-class SentinelAsked:
-    """One task of a sentinel as the judge scored it, before or after all other conversations.
-
-    `met` is what is right, and `invented` says that the judge quoted what nobody said.
-    """
-
-    sentinel: str
-    task: int
-    met: bool
-    score: float
-    invented: bool
-    after: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,61 +151,20 @@ CONTROLS = (
 """What should get clearly lower scores than a recorded conversation."""
 
 
-@cache
-def _written_sentinels() -> list[dict[str, Any]]:
-    text = files("bioeval_tui.evaluation.judges").joinpath("sentinels.yml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)  # type: ignore[no-any-return]
-
-
-def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]]]:
-    """Return the conversations with known verdicts: their names, what a judge of `job` sees, and whether each task is met."""
-    found = []
-    for one in _written_sentinels():
-        tasks = [JobTask(task=task["task"], acceptance_criteria=task["criteria"]) for task in one["tasks"]]
-        nothing: dict[str, Any] = dict.fromkeys(("facts", "rubric", "assertions"), ())
-        scorer = job.scorer.model_copy(update={"evidence": "mark"})
-        own = job.model_copy(update={**nothing, "tasks": tuple(tasks), "scorer": scorer})
-        said = _control(
-            *(
-                TranscriptMessage(number, "user" if number % 2 else "assistant", words)
-                for number, words in enumerate(one["messages"], start=1)
-            )
-        )
-        view = said(JudgeView(own, "supplied", ()))
-        found.append((one["name"], view, tuple(task["met"] for task in one["tasks"])))
-    return found
-
-
 class JudgeTester(Rescorer):
     """Asks one run's judge about some of its conversations, unchanged and after each change, about controls and sentinels."""
 
-    async def ask_sentinels(self, *, after: bool) -> tuple[list[SentinelAsked], list[str]]:
-        """Return the judge's verdicts on the sentinels, and why others are missing; a rules judge has no rules for them.
+    async def ask_sentinels(self, *, after: bool) -> dict[str, Any]:
+        """Return the fields of `SentinelsJudged`; a rules judge has no rules for sentinels.
 
         Raises:
             UsageError: the judge cannot be created.
         """
-        if self.job.scorer.kind == "rules":
-            return [], []
         judge = self.make_judge()
-        slots = asyncio.Semaphore(AT_ONCE)
-        asked: list[SentinelAsked] = []
-        errors: list[str] = []
-
-        async def one(name: str, view: JudgeView, met: Sequence[bool]) -> None:
-            async with slots:
-                found = await judge_transcript(judge, view, self._makers.judge_s)
-            if found.tasks is None:
-                errors.append(f"sentinel {name}: {found.error}")
-            for task in found.tasks or ():
-                right = met[task.task - 1]
-                asked.append(SentinelAsked(name, task.task, right, task.score, task.unproved, after))
-
         try:
-            await asyncio.gather(*(one(*sentinel) for sentinel in sentinels(self.job)))
+            return await judge_sentinels(judge, self.job, self._makers.judge_s, after=after)
         finally:
             await judge.aclose()
-        return asked, errors
 
     async def ask(
         self, conversations: Sequence[ConversationState], controlled: int = CONTROLLED

@@ -23,9 +23,10 @@ from bioeval_tui.report.agreement import (
     RatedTask,
 )
 from bioeval_tui.report.correction import Correction
-from bioeval_tui.report.findings import JudgeFault, JudgeOnSentinels
-from bioeval_tui.report.judge_test import Reaction, SentinelCheck
+from bioeval_tui.report.findings import JudgeFault
+from bioeval_tui.report.judge_test import Reaction
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
+from bioeval_tui.report.sentinels import SentinelCheck, on_sentinels
 from bioeval_tui.report.statistics.agreement import Agreement, Figure, JudgeAgreement
 from bioeval_tui.report.statistics.judge_stability import Stability
 from bioeval_tui.report.statistics.prediction_powered import CorrectedMean
@@ -498,9 +499,7 @@ def print_sentinels(found: Sequence[SentinelCheck], console: Console) -> None:
         fault = Text("a fault", style="bold") if one.accused else ""
         table.add_row(Text(SENTINELS[one.fault]), size, p_words(one.p), fault)
     console.print(table)
-    faults = tuple((one.fault, one.size) for one in found if one.accused)
-    told = JudgeOnSentinels(faults, max(one.sentinels for one in found))
-    console.print(Text(sentence(told)), soft_wrap=True)
+    console.print(Text(sentence(on_sentinels(found))), soft_wrap=True)
 
 
 def reaction_words(found: Mapping[str, Reaction]) -> str:

@@ -12,6 +12,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.assertions.checker import Checker
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.conversation.run_job import MOST_UNMEASURED
+from bioeval_tui.evaluation.conversation.sentinels import sentinels
 from bioeval_tui.evaluation.seams import (
     Delta,
     Evidence,
@@ -1024,3 +1025,31 @@ async def test_a_difference_between_starting_states_is_named_with_a_fix() -> Non
     said = " ".join(warning.message for warning in (await stage.run()).warnings)
     assert "the agent's object context differs at `resources[0].id`" in said
     assert "a setup" not in said, "no setup can change what the agent gives each session"
+
+
+class DriftingJudge(FakeJudge):
+    """Knows every sentinel's verdicts, but scores 0 once it has judged a conversation of the run."""
+
+    drifted = False
+
+    async def score(self, view: JudgeView) -> Sequence[Verdict]:
+        known = (met for _, one, met in sentinels(view.job) if one.transcript == view.transcript)
+        met = next(known, None)
+        if met is None:
+            self.drifted = True
+            return await super().score(view)
+        tasks = (TaskVerdict(n, float(right and not self.drifted)) for n, right in enumerate(met, 1))
+        return [Verdict("fake judge", tuple(tasks))]
+
+
+async def test_sentinels_show_that_a_judge_drifts_while_a_run_goes_on() -> None:
+    """It knows all of them at first, and gives 0 at the end; a job that does not ask has none."""
+    for wanted, told in ((True, "this judge drifts (−0.50 from its first to its last calls)"), (False, "")):
+        stage = Stage(job(scorer={"kind": "llm", "sentinels": wanted}))
+        stage.judge = DriftingJudge()
+        result = result_of(await stage.run())
+        assert result is not None
+        assert [one.after for one in result.state.sentinels] == ([False, True] if wanted else [])
+        assert any(told in line for line in result.people_say)
+        assert any("known verdicts" in line for line in result.people_say) is wanted
+        assert result.talks[0].score is not None

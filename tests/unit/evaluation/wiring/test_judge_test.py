@@ -12,8 +12,9 @@ from click.testing import CliRunner, Result
 
 from bioeval_tui.cli.judge_test import judge_test
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.conversation.sentinels import sentinels
 from bioeval_tui.evaluation.seams import Evidence, JudgeView, TaskVerdict, Verdict
-from bioeval_tui.evaluation.wiring.judge_test import JudgeTester, sentinels
+from bioeval_tui.evaluation.wiring.judge_test import JudgeTester
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.settings import Settings
 
