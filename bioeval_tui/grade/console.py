@@ -279,7 +279,7 @@ def sure_lines(found: Uncertainty) -> list[str]:
     places = f"; place {found.place_words}" if found.place_words else ""
     return [
         f"95 % interval {found.interval_words} ({found.rows or 0:,} test rows{places})",
-        f"on other test rows like these: {found.medal_words}",
+        f"{found.chance_words}: {found.medal_words}",
     ]
 
 

@@ -39,6 +39,8 @@ from bioeval_tui.text import clean_line
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bioeval_tui.grade.intervals import Rivals
+    from bioeval_tui.grade.leaderboard import Ranking
     from bioeval_tui.grade.tasks.task import Task
 
 
@@ -129,6 +131,8 @@ class TaskGrading:
         except (ValueError, OSError) as error:
             self.warnings.append(f"human baselines cannot be read: {clean_line(str(error), 160)}")
         self._scorer: Scorer | None = None
+        self.rivals: Rivals | None = None
+        self._reference = task.reference if task.board_in_use() == task.folder / "leaderboard.csv" else None
 
     @property
     def scorer(self) -> Scorer:
@@ -299,6 +303,18 @@ class TaskGrading:
             return None
         return f"submission file {clean_line(path.name, 200)} has {size:,} bytes; the limit is {most:,} for this task"
 
+    def _below_reference(self, ranking: Ranking) -> list[str]:
+        """Return a warning if a score has a medal and is no better than the reference line, which has no place."""
+        reference = self._reference
+        if ranking.medal is None or ranking.score is None or reference is None:
+            return []
+        line = float(reference.score)
+        if ranking.score < line if ranking.is_lower_better else ranking.score > line:
+            return []
+        return [
+            f"no better than the plain reference `{reference.team}`, which scores {reference.score} and is not ranked"
+        ]
+
     def _report(
         self,
         path: Path | None,
@@ -322,7 +338,7 @@ class TaskGrading:
             grader_seconds=seconds,
             score_needed=ranking.score_needed,
             next_medal=ranking.next_medal,
-            warnings=tuple(self.warnings),
+            warnings=(*self.warnings, *self._below_reference(ranking)),
             self_trained_leaderboard=self.board.self_trained or None,
             environment=self.environment,
             leaderboard=self.board.origin,

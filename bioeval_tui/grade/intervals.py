@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval_tui.errors import InvalidSubmissionError
+from bioeval_tui.grade.chances import drawn_counts, medal_chances, scores_of
+from bioeval_tui.grade.files.tables import read_exactly
 from bioeval_tui.grade.grade import TaskGrading, grading_of
 from bioeval_tui.grade.leaderboard import Leaderboard
 from bioeval_tui.grade.metrics import METRICS
@@ -35,6 +37,7 @@ from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from bioeval_tui.grade.tasks.task import Task
 
@@ -43,6 +46,9 @@ CODE_LIMIT_S = 60.0
 
 FEWEST_CALLS = 200
 """Minimum number of calls of a grader with code for an interval."""
+
+PREDICTIONS = "predictions.csv.gz"
+"""The predictions of a board's entries: a column `id`, and one for each entry, of its name."""
 
 NOT_ASKED = "its grader is code, which is called on resampled rows only if you ask for it (--intervals all)"
 _PROTEINGYM_SPLITS = 3
@@ -71,7 +77,7 @@ def uncertainty_of(
         return Uncertainty(
             why_not=f"resampling failed: {type(error).__name__}: {clean_line(str(error), 200)}"
         )
-    return from_draws(found, ready.board)
+    return replace(from_draws(found, ready.board), **_chances(ready, path, found))
 
 
 def score_uncertainty(submission: Path, task: Task, *, call_code: bool = False) -> Uncertainty:
@@ -84,29 +90,81 @@ def score_uncertainty(submission: Path, task: Task, *, call_code: bool = False) 
 
 
 def from_draws(found: Draws, board: Leaderboard) -> Uncertainty:
-    """Return the interval of resampled scores, the share of them that earns each medal, and the interval's places."""
-    scores = np.round(found.scores, 5)
+    """Return the interval of resampled scores and its places."""
     low, high = found.ends
-    marks = board.rank(None)
-    lower = board.is_lower_better
-    reached = [
-        min(float(np.mean(scores <= mark if lower else scores >= mark)), 1 - 1 / len(scores))
-        for mark in (marks.gold_threshold, marks.silver_threshold, marks.bronze_threshold)
-    ]
-    gold, silver, bronze = np.diff([0.0, *np.maximum.accumulate(reached)])
     places = [board.rank(end).position for end in (low, high)]
-    best, worst = places if lower else reversed(places)
+    best, worst = places if board.is_lower_better else reversed(places)
     return Uncertainty(
         low=round(low, 5),
         high=round(high, 5),
-        gold=round(float(gold), 4),
-        silver=round(float(silver), 4),
-        bronze=round(float(bronze), 4),
         place_best=best,
         place_worst=worst,
         rows=found.rows,
         method=found.method,
     )
+
+
+def _chances(ready: TaskGrading, path: Path, found: Draws) -> dict[str, Any]:
+    """Return the chances of medals, and whether the board's entries were scored on the same resampled rows."""
+    board = ready.board
+    sign = -1.0 if board.is_lower_better else 1.0
+    rivals = None if isinstance(ready.scorer, CodeScorer) else rivals_of(ready)
+    if rivals is not None:
+        drawn = np.column_stack([rivals.score(path), rivals.drawn])
+        defined = np.asarray(np.isfinite(drawn).all(axis=1))
+        known = drawn[1:][defined[1:]]
+        if len(known) > len(drawn) / 2:
+            chances = medal_chances(drawn[0], known, len(board.ascending))
+            return {**_named(chances), "board_scored_anew": True}
+    own = float(ready.scorer.score(path))
+    scores = sign * np.concatenate([[own], board.ascending])
+    return _named(medal_chances(scores, sign * found.scores[:, None], len(board.ascending)))
+
+
+def _named(chances: tuple[float, float, float]) -> dict[str, Any]:
+    return {
+        name: round(chance, 4) for name, chance in zip(("gold", "silver", "bronze"), chances, strict=True)
+    }
+
+
+class Rivals:
+    """The entries of a board whose predictions are kept: their scores on the test rows and on resamples of these.
+
+    `drawn` has the shape (1 + draws, entries); its first row are all rows, drawn once. Higher is better.
+    """
+
+    def __init__(self, scorer: Any, predictions: pd.DataFrame) -> None:
+        self._scorer = scorer
+        pairs = [scorer.pairs_of(predictions, name) for name in predictions.columns[1:]]
+        true = np.asarray(pairs[0][0])
+        kind = scorer.spec.metric.kind
+        split = kind == "probability"
+        strata = (
+            [np.flatnonzero(true == value) for value in np.unique(true)] if split else [np.arange(len(true))]
+        )
+        self._counts = np.vstack([np.ones((1, len(true)), np.int64), drawn_counts(len(true), strata)])
+        self.drawn = np.column_stack([self._score(pair) for pair in pairs])
+
+    def score(self, path: Path) -> NDArray[np.float64]:
+        """Return the scores of a submission on the same rows, shape (1 + draws,)."""
+        return self._score(self._scorer.pairs(path)[0])
+
+    def _score(self, pair: tuple[Any, Any]) -> NDArray[np.float64]:
+        metric = self._scorer.spec.metric
+        event = self._scorer.event if metric.kind == "survival" else None
+        return scores_of(metric, np.asarray(pair[0]), np.asarray(pair[1]), event, self._counts)
+
+
+def rivals_of(ready: TaskGrading) -> Rivals | None:
+    """Return the entries of the board in use if `predictions.csv.gz` beside it has them all; loaded once."""
+    if ready.rivals is None:
+        task = ready.task
+        file = task.folder / PREDICTIONS
+        if file.is_file() and task.board_in_use() == task.folder / "leaderboard.csv":
+            table = read_exactly(file)
+            if set(table.columns[1:]) == {entry.team for entry in task.board_entries()}:
+                ready.rivals = Rivals(ready.scorer, table)
+    return ready.rivals
 
 
 def _draws(ready: TaskGrading, path: Path, call_code: bool, time_limit_s: float) -> Draws:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval_tui.grade.chances import concordance_of
 from bioeval_tui.grade.metrics import Metric, average_ranks, counts_metric
 from bioeval_tui.uncertainty import (
     CHANGE,
@@ -432,20 +433,8 @@ def _of_confusion(
 
 
 def _of_comparable_pairs(true: Floats, guess: Floats, event: Floats, random: np.random.Generator) -> Draws:
-    """Draw rows for the concordance index, from a table of comparable pairs and their order."""
-    happened = event > 0
-    comparable = happened[:, None] & (
-        (true[:, None] < true) | ((true[:, None] == true) & ~happened)
-    )  # row i before row j
-    won = np.where(comparable, (guess > guess[:, None]) + 0.5 * (guess == guess[:, None]), 0.0)
-    pairs, won = comparable.astype(np.float32), won.astype(np.float32)
-    rows, scores = len(true), []
-    for _ in range(10):
-        counts = random.multinomial(rows, np.full(rows, 1 / rows), RESAMPLES // 10).astype(np.float32)
-        total = np.einsum("ij,ij->i", counts @ pairs, counts, dtype=np.float64)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scores.append(np.einsum("ij,ij->i", counts @ won, counts, dtype=np.float64) / total)
-    found = np.concatenate(scores)
+    rows = len(true)
+    found = concordance_of(true, guess, event, random.multinomial(rows, np.full(rows, 1 / rows), RESAMPLES))
     known = found[np.isfinite(found)]
     if len(known) < (1 - _UNDEFINED) * RESAMPLES:
         raise CannotResampleError("too many resamples have no comparable pair")

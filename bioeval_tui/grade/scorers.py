@@ -232,6 +232,15 @@ class CsvScorer:
         found = [(true, guess) for (_, true), guess in zip(self.true, self.predictions(path), strict=True)]
         return [alignment.label_codes(*pair) for pair in found] if self.spec.metric.kind == "label" else found
 
+    def pairs_of(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
+        """Return truth and prediction of the first target, as `pairs`, for a column of a table of predictions."""
+        frame = predictions.rename(
+            columns={predictions.columns[0]: self.spec.id, name: self.spec.predictions[0]}
+        )
+        guess = self._aligned(frame)[0][0]
+        true = self.true[0][1]
+        return alignment.label_codes(true, guess) if self.spec.metric.kind == "label" else (true, guess)
+
     def draws(self, path: Path) -> Draws:
         """Return the distribution of the score over resampled rows.
 

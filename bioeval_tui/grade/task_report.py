@@ -17,8 +17,8 @@ from bioeval_tui.grade.ledger import Looks
 class Uncertainty:
     """The uncertainty from the finite number of test rows; or `why_not`, the reason if it is unknown.
 
-    `low` and `high` are the 95 % interval of the score. `gold`, `silver` and `bronze` are the shares of resampled scores
-    with that medal. `place_best` and `place_worst` are the places of the interval's ends, counting from 1.
+    `low` and `high` are the 95 % interval of the score. `gold`, `silver` and `bronze` are the chances of that medal on
+    other test rows: of all entries if the `board_scored_anew`, else of this file alone. `place_best` and `place_worst` are the places of the interval's ends, counting from 1.
     """
 
     low: float | None = None
@@ -31,6 +31,17 @@ class Uncertainty:
     rows: int | None = None
     method: str = ""
     why_not: str = ""
+    board_scored_anew: bool = False
+
+    @property
+    def chance_words(self) -> str:
+        """What the chances of medals suppose: `with the whole board scored on 171 other rows like these`."""
+        others = f"{self.rows or 0:,} other rows like these"
+        return (
+            f"with the whole board scored on {others}"
+            if self.board_scored_anew
+            else f"if only this file had {others}"
+        )
 
     @property
     def interval_words(self) -> str:
@@ -61,7 +72,11 @@ class Uncertainty:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, ready for JSON."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, "")}
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value not in (None, "") and value is not False
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -81,7 +96,7 @@ class Uncertainty:
             values[name] = data.get(name) or ""
             if not isinstance(values[name], str):
                 raise ValueError(f"`uncertainty.{name}` must be text")
-        return cls(**values)
+        return cls(**values, board_scored_anew=data.get("board_scored_anew") is True)
 
 
 def rows_words(scored: int, expected: int) -> str:

@@ -19,7 +19,7 @@ import warnings
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from boards import check, train, write  # noqa: E402 (after the number of threads is set)
+from boards import check, train, write, write_predictions  # noqa: E402 (after the number of threads is set)
 from plans import PLANS  # noqa: E402
 
 
@@ -28,6 +28,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Earn the leaderboards of the shipped tasks.")
     parser.add_argument("tasks", nargs="*", help="ids of tasks; all without any")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    parser.add_argument(
+        "--predictions", action="store_true", help="with --check: write the entries' predictions"
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # models that do not converge are part of the spread
     plans = [plan for plan in PLANS if not arguments.tasks or plan.task in arguments.tasks]
@@ -39,11 +42,13 @@ def main() -> int:
     failed = False
     for plan in plans:
         began = time.perf_counter()
-        board, reference = train(plan)
+        board, reference, predictions = train(plan)
         if arguments.check:
             failed |= not check(plan.task, board, reference)
+            if arguments.predictions and not failed:
+                write_predictions(plan.task, predictions)
         else:
-            write(plan.task, board, reference)
+            write(plan.task, board, reference, predictions)
         seconds = time.perf_counter() - began
         print(
             f"{plan.task}: {len(board)} entries in {seconds:.0f} s, "

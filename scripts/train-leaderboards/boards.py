@@ -18,18 +18,26 @@ TRAINED_ON = "2026-11-26"
 TOLERANCE = 0.005
 
 
-def train(plan: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Train all entries of a plan; return the board, best first (ties by name), and the reference, to five decimals."""
+def train(plan: Any) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
+    """Train all entries of a plan; return the board, best first (ties by name), and the reference, to five decimals.
+
+    The third is a table of `id` and the entries' predictions, a column each; None where an entry predicts a matrix.
+    """
     config = yaml.safe_load((TASKS / plan.task / "config.yaml").read_text(encoding="utf-8"))
     grader = config["grader"]
     assert grader["metric"] == plan.metric, (plan.task, grader["metric"])
     with tempfile.TemporaryDirectory() as folder:
         public, private = prepare(plan.task, Path(folder))
         answers = plan.answers(private)
-        found = [
-            (name, (team, round(score(grader, submission, answers), 5), TRAINED_ON))
-            for name, team, submission in plan.submissions(public)
-        ]
+        found, predictions = [], {}
+        for name, team, submission in plan.submissions(public):
+            found.append((name, (team, round(score(grader, submission, answers), 5), TRAINED_ON)))
+            if isinstance(submission, pd.DataFrame):
+                predictions["id"] = submission["id"]
+                predictions[team] = submission.iloc[:, 1].map(lambda value: float(f"{value:.6g}"))
+            elif submission.ndim == 1:
+                predictions["id"] = plan.ids(private)
+                predictions[team] = submission
     columns = ["teamName", "score", "submissionDate"]
     families = list(dict.fromkeys(name for name, _ in found))
     board = pd.DataFrame([row for name, row in found if not is_reference(name, families)], columns=columns)
@@ -37,13 +45,24 @@ def train(plan: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
     board = board.sort_values(
         ["score", "teamName"], ascending=[grader["is_lower_better"], True], ignore_index=True
     )
-    return board, reference
+    kept = ["id", *board["teamName"]]
+    return board, reference, pd.DataFrame(predictions)[kept] if predictions else None
 
 
-def write(task: str, board: pd.DataFrame, reference: pd.DataFrame) -> None:
-    """Write a board and its reference beside the task's config.yaml."""
+def write(task: str, board: pd.DataFrame, reference: pd.DataFrame, predictions: pd.DataFrame | None) -> None:
+    """Write a board, its reference and its entries' predictions beside the task's config.yaml."""
+    write_predictions(task, predictions)
     board.to_csv(TASKS / task / "leaderboard.csv", index=False, lineterminator="\n")
     reference.to_csv(TASKS / task / "reference.csv", index=False, lineterminator="\n")
+
+
+def write_predictions(task: str, predictions: pd.DataFrame | None) -> None:
+    """Write the predictions of a board's entries, from which the chance of a medal is computed."""
+    if predictions is not None:
+        packed = {"method": "gzip", "mtime": 0}
+        predictions.to_csv(
+            TASKS / task / "predictions.csv.gz", index=False, lineterminator="\n", compression=packed
+        )
 
 
 def check(task: str, board: pd.DataFrame, reference: pd.DataFrame) -> bool:

@@ -166,6 +166,10 @@ class CellPlan:
         for entry in tuned([Labelled(recipe) for recipe in self.recipes], known, outcome, goodness):
             yield entry.family, entry.team, entry.recipe.make(entry.seed).fit(known, outcome).predict(unknown)
 
+    def ids(self, private: Path) -> list[str]:
+        """Return the names of the cells, in the order of the submissions."""
+        return list(anndata.read_h5ad(private / "answers.h5ad").obs_names)
+
     def answers(self, private: Path) -> np.ndarray:
         """Return the labels, or the matrix of hidden genes, in the order of the submissions."""
         answers = anndata.read_h5ad(private / "answers.h5ad")

@@ -109,6 +109,15 @@ class H5adScorer:
             )
         return of_row_losses(metric.name, [self.cell_losses(values)])
 
+    def pairs(self, path: Path) -> list[tuple[Any, Any]]:
+        """Return truth and prediction of an element of `obs`, as `pair`. Raises InvalidSubmissionError."""
+        return [self.pair(self.values(path))]
+
+    def pairs_of(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
+        """Return truth and prediction, as `pair`, for a column of a table of predictions whose first column names cells."""
+        column = predictions.set_index(predictions.columns[0])[name]
+        return self.pair(column.loc[self.true.cells].to_numpy(object))
+
     def pair(self, values: Any) -> tuple[Any, Any]:
         """Return truth and aligned prediction of an element of `obs`, shape (cells,); classes as codes."""
         if self.spec.metric.kind != "label":

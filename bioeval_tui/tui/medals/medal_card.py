@@ -148,7 +148,7 @@ def _chance_lines(found: Uncertainty, width: int) -> list[Line]:
         bar.append(Cell(sign * (round(done * width) - at), tone))
         at = round(done * width)
         figures.append(Cell(f"{sign} {name} {percent(share)}", tone))
-    head: Line = [Cell(f"on {found.rows or 0:,} other rows like these, it would win", "quiet")]
+    head: Line = [Cell(found.chance_words, "quiet")]
     return [head, bar, *_flowing(figures, width, "  "), []]
 
 

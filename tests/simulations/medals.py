@@ -1,0 +1,159 @@
+"""The chance of a medal beside the truth: real models on scikit-learn's data, boards of 19 of them, new test rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bioeval_tui.grade.chances import DRAWS, medal_chances
+from bioeval_tui.grade.medals import medal_places
+
+Scores = Callable[[np.ndarray], np.ndarray]
+"""Counts of rows, shape (draws, rows), to the models' scores, shape (draws, models), higher is better."""
+
+
+class Shown(NamedTuple):
+    """What is shown for one submission on one board, and the truth."""
+
+    board: int
+    medal: str
+    paired: bool
+    earned: bool
+    chance: float
+    truth: float
+
+
+def _classifiers() -> list[Any]:
+    return [
+        *[LogisticRegression(C=c, max_iter=300) for c in (0.001, 0.003, 0.01, 0.03, 0.1, 1, 10)],
+        *[KNeighborsClassifier(k) for k in (5, 15, 30)],
+        GaussianNB(),
+        *[RandomForestClassifier(40, random_state=s, max_depth=d) for s in (0, 1) for d in (3, None)],
+        *[ExtraTreesClassifier(40, random_state=s) for s in (0, 1, 2, 3, 4)],
+    ]
+
+
+def _regressors() -> list[Any]:
+    return [
+        *[Ridge(a) for a in (0.001, 0.01, 0.1, 1, 10, 100, 300, 1000, 10_000)],
+        *[KNeighborsRegressor(k) for k in (5, 10, 15, 20, 40)],
+        *[RandomForestRegressor(30, random_state=s, max_depth=d) for s in (0, 1) for d in (3, 5, None)],
+    ]
+
+
+def _areas(true: np.ndarray, guesses: list[np.ndarray]) -> Scores:
+    positive, negative = np.flatnonzero(true == 1), np.flatnonzero(true == 0)
+    won = [((p := guess[positive][:, None]) > (n := guess[negative])) + 0.5 * (p == n) for guess in guesses]
+    tables = [each.astype(np.float32) for each in won]
+
+    def scores(counts: np.ndarray) -> np.ndarray:
+        of, to = counts[:, positive].astype(np.float32), counts[:, negative].astype(np.float32)
+        pairs = of.sum(axis=1) * to.sum(axis=1)
+        return np.column_stack([((of @ table) * to).sum(axis=1) / pairs for table in tables]).astype(float)
+
+    return scores
+
+
+def _errors(true: np.ndarray, guesses: list[np.ndarray]) -> Scores:
+    errors = np.column_stack([-np.abs(guess - true) for guess in guesses])
+    return lambda counts: counts @ errors / counts.sum(axis=1, keepdims=True)
+
+
+def _populations(random: np.random.Generator) -> Iterator[tuple[np.ndarray, list[np.ndarray], Any, int]]:
+    x, y = load_breast_cancer(return_X_y=True)
+    digits, kind = load_digits(return_X_y=True)
+    noisy = x + random.normal(size=x.shape) * x.std(axis=0)
+    unclear = digits + random.normal(size=digits.shape) * 10
+    for inputs, true, models, scored, rows in (
+        (x, y, _classifiers(), _areas, 171),
+        (noisy, y, _classifiers(), _areas, 171),
+        (unclear[:900], kind[:900] % 2, _classifiers(), _areas, 250),
+        (*load_diabetes(return_X_y=True), _regressors(), _errors, 133),
+    ):
+        order = random.permutation(len(true))
+        known, held = order[:150], order[150:]
+        guesses = []
+        for model in models:
+            fitted = make_pipeline(StandardScaler(), model).fit(inputs[known], true[known])
+            proba = hasattr(model, "predict_proba")
+            guesses.append(
+                fitted.predict_proba(inputs[held])[:, 1] if proba else fitted.predict(inputs[held])
+            )
+        yield true[held].astype(float), guesses, scored, rows
+
+
+def shown_chances(boards: int, seed: int, each: int = 4) -> Iterator[Shown]:
+    """Yield the chances of gold, and of any medal, of `each` models on so many boards, with and without their rivals' files.
+
+    The truth is the share of 1,500 new test sets on which the model has the medal: with all models scored on them, or with
+    the board as it is.
+    """
+    random = np.random.default_rng(seed)
+    number = 0
+    for true, guesses, scored, rows in _populations(random):
+        everyone, count = np.full(len(true), 1 / len(true)), len(guesses)
+        fresh = scored(true, guesses)(random.multinomial(rows, everyone, 1500))
+        places = medal_places(count - 1)
+        for _ in range(boards // 4):
+            number += 1
+            rows_of_board = random.integers(0, len(true), rows)
+            score = scored(true[rows_of_board], [guess[rows_of_board] for guess in guesses])
+            seen = score(np.ones((1, rows), dtype=np.int64))[0]
+            drawn = score(random.multinomial(rows, np.full(rows, 1 / rows), DRAWS))
+            for model in random.choice(count, each, replace=False):
+                order = [model, *[other for other in range(count) if other != model]]
+                for paired in (True, False):
+                    now = drawn[:, order] if paired else drawn[:, [model]]
+                    gold, silver, bronze = medal_chances(seen[order], now, count - 1)
+                    rivals = fresh[:, order[1:]] if paired else np.tile(seen[order[1:]], (len(fresh), 1))
+                    better = (rivals > fresh[:, [model]]).sum(axis=1)
+                    place = int((seen[order[1:]] > seen[model]).sum())
+                    for medal, chance, last in (
+                        ("gold", gold, places.gold),
+                        ("any", gold + silver + bronze, places.bronze),
+                    ):
+                        yield Shown(
+                            number, medal, paired, place < last, chance, float((better < last).mean())
+                        )
+
+
+class Bin(NamedTuple):
+    """A fifth of the chances: how many, their mean, the truth's mean, and the standard error of the difference by board."""
+
+    count: int
+    chance: float
+    truth: float
+    error: float
+
+
+def in_bins(found: list[Shown]) -> list[Bin]:
+    """Return five bins of the chances, from 0 to 1."""
+    bins = []
+    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
+        those = [each for each in found if low <= each.chance < low + 0.2]
+        if not those:
+            bins.append(Bin(0, float("nan"), float("nan"), float("nan")))
+            continue
+        off: dict[int, float] = {}
+        away = float(np.mean([each.truth - each.chance for each in those]))
+        for each in those:
+            off[each.board] = off.get(each.board, 0.0) + each.truth - each.chance - away
+        error = float(np.sqrt(sum(value**2 for value in off.values()))) / len(those)
+        bins.append(
+            Bin(
+                len(those),
+                float(np.mean([e.chance for e in those])),
+                float(np.mean([e.truth for e in those])),
+                error,
+            )
+        )
+    return bins

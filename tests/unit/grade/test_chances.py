@@ -1,0 +1,61 @@
+"""The chance of a medal on other rows."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bioeval_tui.grade.chances import medal_chances
+from bioeval_tui.grade.grade import TaskGrading
+from bioeval_tui.grade.intervals import uncertainty_of
+
+
+def test_the_best_of_many_equal_entries_is_likely_to_be_only_lucky() -> None:
+    random = np.random.default_rng(1)
+    drawn = random.normal(scale=0.02, size=(200, 20))
+    scores = 0.8 + np.sort(drawn[0])[::-1]
+    gold, silver, bronze = medal_chances(scores, scores + drawn, 19)
+    assert 0 < gold < 0.25, "it would be 1 in 20 for equal entries, and the plain bootstrap says 0.6"
+    assert gold + silver + bronze < 0.7
+
+
+@pytest.mark.parametrize("lead", [-0.5, 0.5])
+@pytest.mark.parametrize("board", ["scored anew", "as it is"])
+def test_no_chance_is_0_or_1(lead: float, board: str) -> None:
+    random = np.random.default_rng(1)
+    scores = np.array([0.5 + lead, *np.linspace(0.3, 0.6, 10)])
+    drawn = scores + random.normal(scale=1e-4, size=(200, 11))
+    gold, silver, bronze = medal_chances(scores, drawn if board == "scored anew" else drawn[:, :1], 10)
+    assert 0 < gold < 1
+    assert 0 < gold + silver + bronze < 1
+    assert (gold > 0.9) == (lead > 0)
+
+
+def test_entries_whose_errors_are_shared_keep_their_places(tasks: Any) -> None:
+    """A hard set of rows costs all entries the same: only with their predictions is that known."""
+    random = np.random.default_rng(2)
+    true = random.normal(size=60).round(4)
+    hard = random.normal(size=60) * np.where(np.arange(60) % 6 == 0, 6, 0.1)
+    ids = [f"r{n}" for n in range(60)]
+    entries = {f"t{n}": true + hard * (1 + n / 10) for n in range(1, 11)}
+    scores = [float(np.abs(guess - true).mean()) for guess in entries.values()]
+    tasks.add(answers="id,y\n" + "".join(f"{i},{y}\n" for i, y in zip(ids, true, strict=True)), scores=scores)
+    task = tasks.registry.get_task("lab/numbers")
+    file = tasks.submit("id,y\n" + "".join(f"{i},{y}\n" for i, y in zip(ids, true + hard, strict=True)))
+    alone = uncertainty_of(TaskGrading(task), file)
+    board = task.leaderboard.read_text().splitlines()
+    names = [line.split(",")[0] for line in board[1:]]
+    rows = (",".join([i, *(str(entries[f"t{n}"][k]) for n in range(1, 11))]) for k, i in enumerate(ids))
+    text = ",".join(["id", *names]) + "\n" + "\n".join(rows) + "\n"
+    (task.folder / "predictions.csv.gz").write_bytes(gzip.compress(text.encode()))
+    both = uncertainty_of(TaskGrading(task), file)
+    assert "whole board" in both.chance_words
+    assert "only this file" in alone.chance_words
+    assert (both.gold or 0) > 0.8 > 0.6 > (alone.gold or 0)
+    (task.folder / "predictions.csv.gz").write_bytes(
+        gzip.compress(text.replace(names[0], "another").encode())
+    )
+    assert uncertainty_of(TaskGrading(task), file) == alone, "predictions of other entries do not count"
