@@ -53,6 +53,7 @@ COMMANDS: Table = {
     "tasks": ("tasks", "List, show, prepare and check machine-learning tasks."),
     "medals": ("medals", "Show graded reports as a medal table."),
     "ledger": ("ledger", "Check the ledger of graded submissions."),
+    "baseline": ("baseline", "Create baseline submissions for a task."),
     "docs": ("docs", "Read the documentation, offline."),
     "doctor": ("doctor", "Check the installation and suggest fixes."),
     "engine": ("engine", ""),

@@ -33,6 +33,7 @@ _REPORT, _RESULT = "report.formats.json_report:", "report.document:RunDocument"
 OUTPUTS: dict[str, tuple[str, ...]] = {
     "agent": ("cli.agent:PrintedAgent",),
     "assert": (),
+    "baseline": ("cli.baseline:PrintedBaselines",),
     "check": ("list", "cli.jobs:PrintedProblem"),
     "demo": (_RESULT,),
     "doctor": ("list", "evaluation.wiring.doctor:Finding"),

@@ -24,6 +24,7 @@ COMMANDS = {
     "export": ("runs", "export", "RUN", "--to", "inspect", "--output", "DISK/log.eval"),
     "replay": ("runs", "replay", "RUN", "--html", "DISK/talk.html"),
     "import": ("runs", "import", "RUN"),
+    "baseline": ("baseline", "oncology/breast-cancer", "--output-dir", "DISK/baselines"),
     "grade": ("grade", "submissions", "--output-dir", "DISK/graded"),
 }
 FULL = re.compile("disk is full|no space left|disk full", re.IGNORECASE)

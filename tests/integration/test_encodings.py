@@ -57,7 +57,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "grade-sample": ("nothing.csv", TASK), "judge-test": (RUN, "--rules"), "medals": ("report.json",), "new": ("–.yml",),
     "plan": (RUN,), "review": (RUN,), "run": ("job.yml", "--dry-run"), "samples": ("copied–",), "serve": ("--port", "x"),
     "tasks show": (TASK,), "tasks prepare": ("nothing–",), "tasks check": ("nothing–",), "tasks leaderboard": (TASK,),
-    "validate": ("broken", TASK), "watch": ("…",),
+    "validate": ("broken", TASK), "watch": ("…",), "baseline": ("nothing–",),
     "runs compare": (RUN, RUN), "runs delete": (RUN,), "runs explain": (RUN,), "runs export": (RUN, "--to", "openai-jsonl"),
     "runs gate": (RUN, "--fail-under", "0.1"), "runs import": ("–.json",), "runs prune": ("--older-than", "9000d", "--dry-run"),
     "runs record-to": (RUN, "–"), "runs replay": (RUN,), "runs report": (RUN, "--format", "md"), "runs rescore": (RUN, "--rules"),

@@ -89,6 +89,7 @@ def check(name: str, printed: str) -> None:
 
 
 PRINTED = {
+    "baseline": ("baseline", TASK, "--json"),
     "check": ("check", "broken.yml", "--json"),
     "doctor": ("doctor", "--json"),
     "grade": ("grade", "submissions", "--output-dir", "again", "--json"),

@@ -162,7 +162,7 @@ CHECKS = (
 )  # fmt: skip
 GRADING = (
     ("tasks", "list", "--json"), ("tasks", "show", TASK), ("tasks", "leaderboard", TASK), ("tasks", "prepare", OWN, "--tasks-dir", "{tasks}"),
-    ("tasks", "check", OWN, TASK, "--tasks-dir", "{tasks}"),
+    ("tasks", "check", OWN, TASK, "--tasks-dir", "{tasks}"), ("baseline", TASK, "--output-dir", "{out}/baselines"),
     ("validate", str(CAREFUL), TASK), ("grade-sample", str(CAREFUL), TASK),
     ("grade", str(SUBMISSIONS / "all_submissions.jsonl"), "--output-dir", "{out}/results"), ("medals", "{out}/results", "--table"), ("ledger", "verify"),
     ("tasks", "split", TASK, "--seed-file", str(CAREFUL), "--output-dir", "{out}/parts"),

@@ -1,0 +1,1 @@
+"""Baseline submissions of a task: constant, folds and simple models."""

@@ -1,0 +1,180 @@
+"""Baselines: valid files for every task, the same for the same seed, and ridge better than guessing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from bioeval_tui.cli.baseline import baseline
+from bioeval_tui.errors import ExitCode, InputError
+from bioeval_tui.grade import Registry, grade_submission
+from bioeval_tui.grade.baselines.learners import constant
+from bioeval_tui.grade.baselines.run import KINDS, run_baselines, write_baseline
+from bioeval_tui.grade.tasks.prepare import prepare_task
+
+from .conftest import SHIPPED_IDS, Toy, lower_is_better
+
+
+@pytest.mark.parametrize("task_id", SHIPPED_IDS)
+@pytest.mark.long
+def test_every_baseline_is_valid_and_ridge_is_best(shipped: Registry, task_id: str, tmp_path: Path) -> None:
+    task = shipped.get_task(task_id)
+    files, listing = run_baselines(task, KINDS, seed=1, output_dir=tmp_path)
+    scores = {}
+    for item in files:
+        report = grade_submission(item.path, task)
+        assert report.valid_submission, report.extra
+        assert report.extra is not None
+        assert report.extra.agent == f"baseline-{item.kind}"
+        scores[item.kind] = report.score or 0.0
+    best = min if lower_is_better(task) else max
+    assert best(scores, key=lambda kind: scores[kind]) == "ridge"
+    lines = [json.loads(line) for line in listing.read_text().splitlines()]
+    assert [line["task_id"] for line in lines] == [task_id] * len(KINDS)
+    assert all((tmp_path / line["submission_path"]).is_file() for line in lines)
+
+
+def test_the_seed_decides_a_random_baseline(shipped: Registry, tmp_path: Path) -> None:
+    task = shipped.get_task("metabolism/diabetes-progression")
+    texts = [
+        write_baseline(task, "random", seed=seed, path=tmp_path / f"{number}.csv").read_text()
+        for number, seed in enumerate((1, 1, 2))
+    ]
+    assert texts[0] == texts[1]
+    assert texts[0] != texts[2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "what", "expected"),
+    [
+        ("simple", "number", 2.5),
+        ("majority", "number", 1.0),
+        ("simple", "survival", 1.0),
+        ("simple", "probability", 0.75),
+        ("majority", "probability", 1.0),
+        ("simple", "label", 1.0),
+    ],
+)
+def test_constant_baselines_predict_the_documented_values(kind: str, what: str, expected: float) -> None:
+    values = np.array([0.0, 1.0, 1.0, 8.0])
+    assert constant(kind, what, values, 3, np.random.default_rng(0)).tolist() == [expected] * 3
+
+
+def test_random_baselines_predict_existing_labels() -> None:
+    drawn = constant("random", "label", np.array(["T cell", "B cell"]), 50, np.random.default_rng(0))
+    assert set(drawn) == {"T cell", "B cell"}
+
+
+def test_a_published_task_with_its_own_grader_works(toy: Toy, tmp_path: Path) -> None:
+    # The sample submission's column may have another name than the target, which is the last of train.csv.
+    toy.config(grader="{name: own, grade_fn: 'grade:grade'}")
+    grade = "def grade(submission, answers):\n    return float((submission['guess'] - answers['y']).abs().mean())\n"
+    (toy.folder / "grade.py").write_text(grade)
+    prepare_task(toy.task)
+    toy.task.sample_submission.write_text("id,guess\n3,0\n4,0\n")
+    path = write_baseline(toy.task, "simple", seed=0, path=tmp_path / "simple.csv")
+    assert path.read_text() == "id,guess\n3,2.5\n4,2.5\n"
+    report = grade_submission(write_baseline(toy.task, "ridge", seed=0, path=tmp_path / "r.csv"), toy.task)
+    assert report.valid_submission
+
+
+def test_text_columns_are_encoded_as_numbers(toy: Toy, tmp_path: Path) -> None:
+    toy.task.raw_dir.mkdir(parents=True)
+    (toy.task.raw_dir / "all.csv").write_text("id,x,y\n1,red,1\n2,blue,4\n3,red,1\n4,green,4\n")
+    prepare_task(toy.task)
+    write_baseline(toy.task, "ridge", seed=0, path=tmp_path / "r.csv")
+    assert grade_submission(tmp_path / "r.csv", toy.task).valid_submission
+
+
+def test_test_features_csv_is_accepted_as_in_published_tasks(toy: Toy, tmp_path: Path) -> None:
+    prepare_task(toy.task)
+    (toy.task.public_dir / "test.csv").rename(toy.task.public_dir / "test_features.csv")
+    write_baseline(toy.task, "ridge", seed=0, path=tmp_path / "r.csv")
+    assert grade_submission(tmp_path / "r.csv", toy.task).valid_submission
+
+
+FOLDS = """\
+id,sequence,fitness,fold_random_5,fold_modulo_5
+WT,MKV,,-1,-1
+0,AAV,1,0,0
+1,AAC,2,0,1
+2,KKV,9,1,0
+3,KKC,10,1,1
+"""
+
+
+def test_cross_validated_tasks_are_predicted_from_other_folds(toy: Toy, tmp_path: Path) -> None:
+    prepare_task(toy.task)
+    (toy.task.public_dir / "train.csv").unlink()
+    (toy.task.public_dir / "data.csv").write_text(FOLDS)
+    columns = "id,fitness_fold_random_5,fitness_fold_modulo_5"
+    toy.task.sample_submission.write_text(columns + "".join(f"\n{i},0,0" for i in range(4)) + "\n")
+    text = write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv").read_text()
+    assert text == columns + "\n0,9.5,6.0\n1,9.5,5.0\n2,1.5,6.0\n3,1.5,5.0\n"
+    path = write_baseline(toy.task, "ridge", seed=0, path=tmp_path / "b.csv")
+    ridge = np.genfromtxt(path, delimiter=",", skip_header=1)
+    assert np.isfinite(ridge).all()
+    assert ridge[0, 2] < ridge[2, 2], "AA… is known to be less fit than KK…"
+
+
+def test_a_missing_fold_column_is_reported(toy: Toy, tmp_path: Path) -> None:
+    prepare_task(toy.task)
+    (toy.task.public_dir / "train.csv").unlink()
+    (toy.task.public_dir / "data.csv").write_text("id,x\n3,1\n4,1\n")
+    with pytest.raises(InputError, match=r"data\.csv has no target and folds for the column y"):
+        write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
+
+
+def test_missing_files_for_a_baseline_are_reported(toy: Toy, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"not prepared: run `bioeval-tui tasks prepare toys/squares --tasks-dir "
+    ):
+        write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
+    prepare_task(toy.task)
+    with pytest.raises(
+        InputError, match=r"unknown baseline `best`; use one of simple, majority, random, ridge"
+    ):
+        write_baseline(toy.task, "best", seed=0, path=tmp_path / "a.csv")
+    (toy.task.public_dir / "train.csv").write_text("id,x\n1,2\n")
+    with pytest.raises(
+        InputError, match=r"train\.csv of toys/squares has no column y to learn from; it has id, x"
+    ):
+        write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
+    (toy.task.public_dir / "train.csv").unlink()
+    with pytest.raises(
+        InputError, match=r"baselines learn from train\.csv, which task toys/squares does not have"
+    ):
+        write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(baseline, arguments, standalone_mode=False, catch_exceptions=False)
+    return int(result.return_value), result.stdout, result.stderr
+
+
+def test_baseline_prepares_the_task_writes_files_and_prints_the_list(tmp_path: Path) -> None:
+    code, out, err = run(
+        *["oncology/breast-cancer", "--kind", "all", "--seed", "7"],
+        *["--output-dir", str(tmp_path / "out"), "--data-dir", str(tmp_path / "data")],
+    )
+    assert code == ExitCode.OK
+    listing = Path(out.strip())
+    assert listing == tmp_path / "out" / "oncology-breast-cancer_baselines.jsonl"
+    assert len(listing.read_text().splitlines()) == len(KINDS)
+    assert "preparing oncology/breast-cancer" in err
+
+
+def test_baseline_can_print_json(toy: Toy, tmp_path: Path) -> None:
+    prepare_task(toy.task)
+    code, out, _ = run(
+        *["squares", "--json", "--output-dir", str(tmp_path / "out")],
+        *["--tasks-dir", str(toy.tasks_dir), "--data-dir", str(toy.data_dir)],
+    )
+    assert code == ExitCode.OK
+    found = json.loads(out)
+    assert found["task_id"] == "toys/squares"
+    assert [item["kind"] for item in found["submissions"]] == ["simple"]
