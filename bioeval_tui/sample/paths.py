@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import bioeval_tui
 from bioeval_tui import plugins
-from bioeval_tui.errors import UsageError
+from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.files import write_whole
 from bioeval_tui.text import clean_line
 
@@ -45,6 +47,16 @@ def list_names() -> list[str]:
 def agent_names() -> list[str]:
     """Return the agents that the sample submissions are from."""
     return sorted(folder.name.rpartition("_")[2] for folder in sample_submissions().glob("*_run-group_*"))
+
+
+@cache
+def plugin_jobs() -> tuple[Path, ...]:
+    """Return the jobs that packages bring, such as `mediq`; without those that cannot be loaded."""
+    found = []
+    for name in plugins.names("jobs"):
+        with suppress(BioevalError):
+            found.append(Path(plugins.load("jobs", name)))
+    return tuple(found)
 
 
 def find_job(path: Path) -> Path:

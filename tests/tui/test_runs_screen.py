@@ -293,7 +293,7 @@ async def test_enter_on_a_compared_row_shows_both_passages_side_by_side(size: tu
         await loaded(app, pilot)
         assert "reminder exists" in screen_text(app).splitlines()[0]
         for name in "AB":
-            assert f"{name} · run " in screen_text(app)
+            assert f"{name} · agent · trial 1" in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, CompareDialog))
 

@@ -9,22 +9,19 @@ import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from bioeval_tui import plugins
-from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.job.template import Answers, job_text
 from bioeval_tui.evaluation.wiring.cases import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.files import write_whole
 from bioeval_tui.record.masking.current import masked, masking
-from bioeval_tui.sample.paths import sample_jobs
+from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.items import JobItem
 
@@ -58,16 +55,6 @@ def default_folders() -> list[Path]:
         if folder.is_dir():
             found.setdefault(folder.resolve(), folder)
     return list(found.values())
-
-
-@cache
-def plugin_jobs() -> tuple[Path, ...]:
-    """Return the jobs that packages bring, such as `mediq`; without those that cannot be loaded."""
-    found = []
-    for name in plugins.names("jobs"):
-        with suppress(BioevalError):
-            found.append(Path(plugins.load("jobs", name)))
-    return tuple(found)
 
 
 class JobList:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.sample.paths import sample_jobs
+from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.shared.bars_view import spark
@@ -76,7 +76,7 @@ def check(job: JobItem) -> Cell:
 
 def _is_shipped(job: JobItem) -> bool:
     """Return whether a job comes with the program, also one that the sample agent cannot run."""
-    return job.sample or job.path.parent.resolve() == sample_jobs().resolve()
+    return job.sample or job.path in plugin_jobs() or job.path.parent.resolve() == sample_jobs().resolve()
 
 
 def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:

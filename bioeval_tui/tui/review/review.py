@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from textwrap import wrap
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -31,7 +32,7 @@ from bioeval_tui.tui.shared.tones import left, paint, right
 
 OTHERS_S = 2.0
 """Interval of checks for other people's reviews."""
-WHERE = 12
+WHERE = 10
 
 
 class ReviewTranscript(Transcript):
@@ -192,7 +193,8 @@ class ReviewScreen(RefreshedScreen):
         self.set_class(bool(self.items), "-filled")
         outcomes = (review_view.outcome(item, self.blind, self.me).text for item in self.shown)
         self._outcome = max(map(cell_len, outcomes), default=0)
-        self.rows.set_rows(len(self.shown), self._row)
+        self._set_rows()
+        self.call_after_refresh(self._set_rows)  # the list has its width once it is laid out
         place = next((n for n, item in enumerate(self.shown) if item.id == at), None)
         if place is not None and place != self.rows.cursor:
             self.rows.move_to(place)
@@ -202,11 +204,25 @@ class ReviewScreen(RefreshedScreen):
         if self.items and self.focused is None and self.is_current:
             self.rows.focus()
 
-    def _row(self, index: int, width: int) -> Content:
-        item = self.shown[index]
+    def _set_rows(self) -> None:
+        """Give each row as many lines as its title needs."""
+        width = self.rows.scrollable_content_region.width
+        lines = [len(self._title(item, width)) for item in self.shown] if width else 1
+        self.rows.set_rows(len(self.shown), self._row, lines=lines)
+
+    def on_resize(self) -> None:
+        """Wrap the titles for the new width."""
+        self.call_after_refresh(self._set_rows)
+
+    def _title(self, item: ReviewItem, width: int) -> list[str]:
         number = f"{item.id.task} " if item.id.task else ""
         title = f"{self._prefixes.get(item.id.place, '')}{number}{item.title}"
-        return Content.assemble(
+        return wrap(title, max(20, width - WHERE - self._outcome - 4)) or [""]
+
+    def _row(self, index: int, width: int) -> Content:
+        item = self.shown[index]
+        title, *more = self._title(item, width)
+        line = Content.assemble(
             left(review_view.sign(item, self.me), 2),
             left(Cell(review_view.where(item, WHERE), "quiet"), WHERE),
             " ",
@@ -214,6 +230,7 @@ class ReviewScreen(RefreshedScreen):
             " ",
             right(review_view.outcome(item, self.blind, self.me), self._outcome),
         )
+        return Content("\n").join([line, *(Content(" " * (WHERE + 3) + part) for part in more)])
 
     def look(self) -> None:
         """Show the item under the cursor."""

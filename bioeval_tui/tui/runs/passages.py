@@ -48,7 +48,7 @@ class Passage(Vertical):
     def show(self, condition: Condition, trial: int, title: str) -> None:
         """Show a row's details on a conversation, and go to its message."""
         where = f"trial {trial} · {self.result.condition_title(condition)}"
-        self.border_title = Content(f"{self._called} · run {self.result.run_id} · {where}")
+        self.border_title = Content(f"{self._called} · {self.result.brief.agent_words} · {where}")
         row = _row(self.result, trial, title)
         said = [score_card_view.conclusion(self.result)] if row is None else row.details.get(condition, [])
         value = row.cells.get(condition, Cell("–", "quiet")) if row else Cell("")
@@ -97,8 +97,8 @@ class PassagesDialog(Dialog[None]):
 
     @property
     def heading(self) -> str:
-        """The row that the passages are about."""
-        return self._title
+        """The job, and the row that the passages are about."""
+        return f"{self._passages[0].result.brief.job}: {self._title}"
 
     def compose_body(self) -> Iterable[Widget]:
         """A beside B, or above where there is no room."""

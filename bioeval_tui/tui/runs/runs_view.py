@@ -134,10 +134,14 @@ def card(
     run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, found: RunPreview | None = None
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
-    began = date(run.started_at, seconds=True)
+    began, brief = date(run.started_at, seconds=True), found.about if found else None
     lines: list[Line] = [
-        [Cell(run.job, "strong"), Cell(f" · {run.agent_words or 'agent not known'}  "), status_of(run)],
-        *(who_and_what(found.about) if found and found.about else []),
+        [
+            Cell(f"{run.job}  ", "strong"),
+            Cell(brief.about_words if brief else run.agent_words or "agent not known"),
+            status_of(run)._replace(text=f"  {status_of(run).text}"),
+        ],
+        *(who_and_what(brief) if brief else []),
         [],
         *([[Cell(found.sentence, "strong")], [], *_preview_lines(found)] if found else []),
         *_score_lines(run, found.names if found else {}),
@@ -182,7 +186,7 @@ def _message(role: str, text: str) -> Line:
 def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:
     """Return the scores by condition, and the mean and difference, which need both."""
     labels = [names.get(condition, condition) for condition in CONDITIONS]
-    width = max(map(len, labels)) + 2
+    width = max(map(len, (*labels, "difference"))) + 2
 
     def value(condition: str, label: str) -> Line:
         if condition not in run.scores and run.scores:

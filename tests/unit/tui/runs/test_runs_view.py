@@ -104,8 +104,8 @@ def test_a_run_of_one_condition_is_not_part_of_the_trend() -> None:
     alone = replace(all_runs[1], score=None, scores={"supplied": 0.9})
     assert runs_view.status_of(alone).text == "■ completed"
     said = text(runs_view.card(alone, [alone, *all_runs[2:]], NOW, 40))
-    assert "supplied  0.90" in said
-    assert "withheld  not run" in said
+    assert "supplied    0.90" in said
+    assert "withheld    not run" in said
     assert "mean and difference need both conditions" in said
     assert "means of 5 runs of this job" in said
     assert "with both conditions has ended yet" in text(runs_view.card(alone, [alone], NOW, 40))
