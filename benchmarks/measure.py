@@ -52,8 +52,14 @@ def children_cpu() -> float:
 
 def in_turn(ways: Mapping[str, Callable[[], Found]], runs: int = RUNS) -> dict[str, list[Found]]:
     """Measure each way so often, A B A B …, after one round that does not count: it writes bytecode and fills caches."""
-    rounds = [{name: measure() for name, measure in ways.items()} for _ in range(runs + 1)]
-    return {name: [found[name] for found in rounds[1:]] for name in ways}
+    found: dict[str, list[Found]] = {name: [] for name in ways}
+    for number in range(runs + 1):
+        for name, measure in ways.items():
+            one = measure()
+            if number:
+                found[name].append(one)
+        print(f"round {number} of {runs}", file=sys.stderr)
+    return found
 
 
 def ratio(ours: Sequence[float], others: Sequence[float]) -> float:

@@ -28,8 +28,8 @@ journey bridge corner street market village neighbour sister brother teacher cou
 candle basket blanket pillow mirror ladder hammer needle thread button pocket feather pebble meadow orchard""",
 )
 _pick = random.Random(7)
-# Words that name nothing in particular, so that no guard takes them for inventions.
-SENTENCES = [f"I wonder about {' and '.join(_pick.sample(WORDS, 7))}." for _ in range(5_000)]
+# They bring up the task, and name nothing in particular, so that no guard takes them for inventions.
+SENTENCES = [f"What is the plan about {' and '.join(_pick.sample(WORDS, 7))}?" for _ in range(5_000)]
 ANSWER = (
     "Gladly: the evidence is good, the effect is moderate, and a pharmacist can say more about your own case."
 )

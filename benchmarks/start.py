@@ -67,7 +67,7 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=RUNS)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, peer() as url:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, peer() as url:
         folder = Path(name)
         job, recording = folder / "job.yml", folder / "replay.jsonl"
         job.write_text(JOB.replace(f"maxTurns: {2 * TURNS}", "maxTurns: 2"))

@@ -79,12 +79,12 @@ class Palette(CommandPalette):
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
-        return self._behind.covered(super().render())
+        return self._behind.of(super().render())
 
     def refresh(self, *regions: Region, **more: bool) -> Self:
         """Draw again; with regions, the screen behind, too."""
         if regions:
-            self._behind.drawn = None
+            self._behind.lines = None
         return super().refresh(*regions, **more)
 
 

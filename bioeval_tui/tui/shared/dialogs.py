@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 from rich.cells import cell_len
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.color import Color
     from textual.css.styles import RulesMap
-    from textual.geometry import Region
+    from textual.geometry import Region, Size
     from textual.screen import Screen
     from textual.style import Style as VisualStyle
     from textual.visual import RenderOptions
@@ -60,48 +60,44 @@ ROOM_BESIDE = 40
 """A box that leaves fewer cells beside it shows no text there: it would be stubs of words."""
 
 
-class Behind:
-    """The screen behind a box: drawn again only when it changed, not whenever the box is."""
+class Behind(Visual):
+    """The screen behind a box, dimmed: drawn again only when it changed, and without stubs of words beside a wide box."""
 
     def __init__(self) -> None:
-        self.drawn: tuple[object, list[Strip]] | None = None
-        """What was drawn last, and of what. Textual tells a box that it changed by refreshing the regions that did."""
+        self._shown: tuple[Screen[Any], Size, Color] | None = None
+        self._box: Widget | None = None
+        self.lines: list[Strip] | None = None
+        """What was drawn last. Textual tells a box of a change behind it by refreshing the regions that changed."""
 
-    def covered(self, drawn: RenderableType, box: Widget | None = None) -> RenderableType:
-        """Return what a box's screen draws, with the screen behind it drawn by `Covered`."""
-        return Covered(drawn.screen, drawn.color, self, box) if isinstance(drawn, BackgroundScreen) else drawn
-
-    def strips(self, screen: Screen[object], color: Color) -> list[Strip]:
-        """Return the lines of the screen, dimmed."""
-        of = (screen, screen.size, color)
-        if self.drawn is None or self.drawn[0] != of:
-            lines = [
-                Strip([Segment(text, _dimmed(style, color)) for text, style, _ in strip], strip.cell_length)
-                for strip in screen._compositor.render_strips()
-            ]
-            self.drawn = (of, lines)
-        return list(self.drawn[1])
-
-
-class Covered(BackgroundScreen, Visual):
-    """Draws what `BackgroundScreen` draws, but no stubs of words beside a wide box."""
-
-    def __init__(self, screen: Screen[object], color: Color, behind: Behind, box: Widget | None) -> None:
-        super().__init__(screen, color)
-        self._behind, self._box = behind, box
+    def of(self, drawn: RenderableType, box: Widget | None = None) -> RenderableType:
+        """Return this for what Textual would draw, or that itself where it is no screen."""
+        if not isinstance(drawn, BackgroundScreen):
+            return drawn
+        self._box = box
+        shown = (drawn.screen, drawn.screen.size, drawn.color)
+        if shown != self._shown:
+            self.lines, self._shown = None, shown
+        return cast("RenderableType", self)  # Textual draws a `Visual` as it is
 
     def render_strips(
         self, width: int, height: int | None, style: VisualStyle, options: RenderOptions
     ) -> list[Strip]:
         """Return the lines of the screen, dimmed."""
-        strips, box = self._behind.strips(self.screen, self.color), self._box
-        if box is None or self.screen.size.width - box.region.width > ROOM_BESIDE:
-            return strips
+        assert self._shown
+        screen, _, color = self._shown
+        if self.lines is None:
+            self.lines = [
+                Strip([Segment(text, _dimmed(style, color)) for text, style, _ in strip], strip.cell_length)
+                for strip in screen._compositor.render_strips()
+            ]
+        width, box = screen.size.width, self._box
+        if box is None or width - box.region.width > ROOM_BESIDE:
+            return list(self.lines)
         return [
             Strip([Segment(" " * cell_len(text), style) for text, style, _ in strip], strip.cell_length)
             if at in box.region.line_range
             else strip
-            for at, strip in enumerate(strips)
+            for at, strip in enumerate(self.lines)
         ]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
@@ -110,7 +106,7 @@ class Covered(BackgroundScreen, Visual):
 
     def get_height(self, rules: RulesMap, width: int) -> int:
         """Return the screen's height."""
-        return self.screen.size.height
+        return self._shown[1].height if self._shown else 0
 
 
 @lru_cache(maxsize=4096)
@@ -194,12 +190,12 @@ class Dialog(ModalScreen[Result], Generic[Result]):
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
-        return self._behind.covered(super().render(), next(iter(self.query(".dialog--box")), None))
+        return self._behind.of(super().render(), next(iter(self.query(".dialog--box")), None))
 
     def refresh(self, *regions: Region, **more: bool) -> Self:
         """Draw again; with regions, the screen behind, too."""
         if regions:
-            self._behind.drawn = None
+            self._behind.lines = None
         return super().refresh(*regions, **more)
 
     def compose(self) -> ComposeResult:
