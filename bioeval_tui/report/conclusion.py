@@ -92,7 +92,7 @@ def conclude(state: RunState) -> Conclusion:
     if found is not None:
         return Conclusion(found, run.started.rehearsal)
     about = _about_facts(run)
-    own = isinstance(about, _EFFECTS) and rows.has_own_criteria(run)
+    own = isinstance(about, _EFFECTS) and rows.has_own_criteria(run.state)
     return Conclusion(about, run.started.rehearsal, own)
 
 

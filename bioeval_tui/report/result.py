@@ -634,9 +634,14 @@ class RunResult(LoadedRun):
         return case.words if case else ""
 
     @cached_property
-    def uplift_label(self) -> str:
-        """What the difference between both conditions is called: not the facts' doing where each has its own criteria."""
-        return "difference" if rows.has_own_criteria(self) else "uplift by facts"
+    def difference_name(self) -> Literal["uplift", "difference"]:
+        """What supplied − withheld is called, as the heading of a column."""
+        return rows.difference_name([self.state])
+
+    @cached_property
+    def difference_label(self) -> str:
+        """How supplied − withheld is introduced."""
+        return rows.difference_label([self.state])
 
     @cached_property
     def user_faults_words(self) -> str:

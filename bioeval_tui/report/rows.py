@@ -3,10 +3,10 @@ one is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from bioeval_tui import score as composite
 from bioeval_tui.record.cases import counts_in, judged, judged_in
@@ -170,9 +170,20 @@ def assertion_titles(
     return dict(sorted(found.items()))
 
 
-def has_own_criteria(run: LoadedRun) -> bool:
+def difference_name(states: Iterable[RunState]) -> Literal["uplift", "difference"]:
+    """Return what supplied − withheld is called: no uplift by the facts where each condition has its own criteria."""
+    return "difference" if any(map(has_own_criteria, states)) else "uplift"
+
+
+def difference_label(states: Iterable[RunState]) -> str:
+    """Return how supplied − withheld is introduced, outside of columns."""
+    return "uplift by facts" if difference_name(states) == "uplift" else "difference"
+
+
+def has_own_criteria(state: RunState) -> bool:
     """Return whether the job, or the job of a case, says that other things are right in each condition."""
-    jobs = [run.state.job, *(run.state.job_of(trial) for trial in run.trials if run.started.cases)]
+    trials = {key.trial for key in state.conversations} if state.started and state.started.cases else ()
+    jobs = [state.job, *map(state.job_of, trials)]
     listed = [
         item for job in jobs for key in ("tasks", "assertions", "rubric") for item in job.get(key) or ()
     ]

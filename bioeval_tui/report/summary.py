@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from bioeval_tui.evaluation.guards.ledger import asks_for_anything
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
@@ -91,6 +91,9 @@ class ConditionSummary:
     latency: LatencySummary
     failures: int
     spent: Spent
+    verdicts: int
+    unproved: int
+    """How many of the verdicts quote words that are not in the transcript."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,16 @@ class Summary:
     task_uplifts: tuple[TaskUplift, ...]
     spent: Spent
     """Both conditions together: the cost of the evaluation."""
+
+    @property
+    def difference_name(self) -> Literal["uplift", "difference"]:
+        """What supplied − withheld is called."""
+        return rows.difference_name(run.state for run in self.runs)
+
+    @property
+    def difference_label(self) -> str:
+        """How supplied − withheld is introduced."""
+        return rows.difference_label(run.state for run in self.runs)
 
     def of(self, condition: Condition) -> ConditionSummary | None:
         """Return one condition's summary."""
@@ -177,6 +190,7 @@ def _condition(runs: tuple[LoadedRun, ...], condition: Condition) -> ConditionSu
     scores = [sample for run, talk in held if (sample := rows.score_sample(run, talk)) is not None]
     answers = [m for _, talk in held for m in talk.messages if m.role == "assistant"]
     tries = tuple(rows.task_tries(runs, condition))
+    verdicts = [task for _, talk in held if talk.verdict for task in talk.verdict.tasks]
     return ConditionSummary(
         condition=condition,
         title=rows.condition_title(runs, condition),
@@ -196,6 +210,8 @@ def _condition(runs: tuple[LoadedRun, ...], condition: Condition) -> ConditionSu
         ),
         failures=sum(talk.failures for _, talk in held),
         spent=spent(runs, condition),
+        verdicts=len(verdicts),
+        unproved=sum(task.unproved for task in verdicts),
     )
 
 

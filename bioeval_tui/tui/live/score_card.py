@@ -250,7 +250,7 @@ class ScoreCard(Dialog[CardEvidence]):
             ("mean of both     ", "$quiet"),
             (mean, "bold"),
             "\n" if self._roomy else "   ",
-            (f"{self._result.uplift_label:<15}  ", "$quiet"),
+            (f"{self._result.difference_label:<15}  ", "$quiet"),
             paint(uplift),
         )
 
@@ -305,7 +305,10 @@ class ScoreCard(Dialog[CardEvidence]):
     @property
     def _names(self) -> list[str]:
         """The headings of the columns."""
-        return [*map(self._result.condition_name, self._both), *(["uplift"] if len(self._both) > 1 else [])]
+        return [
+            *map(self._result.condition_name, self._both),
+            *([self._result.difference_name] if len(self._both) > 1 else []),
+        ]
 
     @property
     def _columns(self) -> list[int]:
