@@ -189,6 +189,8 @@ class Seeder:
                 continue
             number = _NUMBERS.index(value) if value in _NUMBERS else int(value)
             for new in self._random.sample([number + 1, number + 3, 2 * number + 1, 3 * number + 2], 4):
+                if unit in ("am", "pm") and new > 12:
+                    continue
                 spelled = _NUMBERS[new] if value in _NUMBERS and new < len(_NUMBERS) else str(new)
                 if not _told(spelled, unit, before):
                     yield text[: match.start("number")] + spelled + text[match.end("number") :]

@@ -122,11 +122,12 @@ async def test_a_score_needs_no_reason_and_a_note_needs_words() -> None:
 async def test_one_key_scores_an_item_of_a_sample_and_goes_on_without_showing_the_judges() -> None:
     async with queue(blind=True, sample="0 of 4 drawn are reviewed") as (app, pilot, services):
         assert "0 of 4 drawn are reviewed" in screen_text(app)
-        for key in "0179":
+        for key in "017":
             await press(app, pilot, key)
+        assert "→" not in screen_text(app), "nothing tells how far the judge is from me"
+        await press(app, pilot, "9")
         assert [entry.after for entry in services.entries] == [0.0, 1.0, 0.7, 0.9]
         assert all(entry.blind and not entry.why for entry in services.entries)
-        assert "→" not in screen_text(app), "nothing tells how far the judge is from me"
         await press(app, pilot, "u", "3")
         assert services.entries[-1].after == 0.3
 

@@ -107,7 +107,9 @@ SAME_TIME = 0.1
 """Two lengths of time in different units are the same if they differ by at most this share: 6 weeks, 45 days."""
 
 
-_LIST_NUMBER = re.compile(r"^[^\w\n]{0,4}\d{1,2}[.):]|\b[A-Z][a-z]{1,20} \d{1,2}\b(?=[^\w\n]{0,3}(?::|$))", re.MULTILINE)
+_LIST_NUMBER = re.compile(
+    r"^[^\w\n]{0,4}\d{1,2}[.):]|\b[A-Z][a-z]{1,20} \d{1,2}\b(?=[^\w\n]{0,3}(?::|$))", re.MULTILINE
+)
 """The number of a list's item, "2. Reservation ID: XAZ3C0" or "Flight 2:", which is no quantity."""
 
 

@@ -303,7 +303,7 @@ class ReviewScreen(RefreshedScreen):
             case "score":
                 return item.row is None and (kept_back or not judged)
             case "give":
-                return item.row is None
+                return bool(item.sample)  # elsewhere, digits go to the other screens
             case "mark":
                 return item.row is not None
             case "fault":
