@@ -5,8 +5,6 @@ uv run python scripts/kotlin-agreement.py
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from pathlib import Path
 
@@ -14,8 +12,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from bioeval_tui.evaluation.assertions.expressions.scope import CONSTANTS  # noqa: E402
-from bioeval_tui.evaluation.assertions.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES, Signature  # noqa: E402
-from tests.contract.kotlin import GOLDEN, verdicts  # noqa: E402
+from bioeval_tui.evaluation.assertions.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES  # noqa: E402
+from tests.contract.kotlin import verdicts  # noqa: E402
 
 FILES = ("kotlin_expressions.json", "kotlin_more.json")
 DOCS = ROOT / "docs" / "assertions.md"
@@ -51,49 +49,19 @@ def main() -> None:
 
 
 def table() -> str:
-    """Return a table for each part of the library: name, what it works on, the shortest true example."""
-    true = [
-        text
-        for name in FILES
-        for text, verdict in json.loads((GOLDEN / name).read_text("utf-8"))
-        if verdict is True
-    ]
-    kept = {row.expression for name in FILES for row in verdicts(name) if row.agrees}
-    examples = sorted((text for text in true if text in kept and "|" not in text), key=len)
-    found: dict[str, dict[str, list[Signature]]] = {module: {} for module in TITLES}
+    """Return the names of each part of the library, one row a part."""
+    parts: dict[str, set[str]] = {module: set() for module in TITLES}
     for known in (FUNCTIONS, PROPERTIES, METHODS):
         for name, signatures in known.items():
             compute = signatures[0].compute
-            module = getattr(compute, "func", compute).__module__.rpartition(".")[2]  # of a `partial`
-            found[module].setdefault(name, []).extend(signatures)
-    parts = []
-    for module, title in TITLES.items():
-        parts.append(f"#### {title}\n\n| name | called on | example |\n|---|---|---|")
-        for name in sorted(found[module], key=str.lower):
-            parts.append(row(name, ", ".join(receivers(found[module][name])) or "–", examples))
-        parts.append("")
-    parts.append("#### Constants\n\n| name | type | example |\n|---|---|---|")
-    parts += [row(name, str(kind), examples) for name, (kind, _) in sorted(CONSTANTS.items())]
-    return "\n".join([*parts, ""])
-
-
-def row(name: str, of: str, examples: list[str]) -> str:
-    """Return one line of the table."""
-    example = next((text for text in examples if re.search(rf"\b{re.escape(name)}\b", text)), "")
-    return f"| `{name}` | {of} | `{example}` |"
-
-
-def receivers(signatures: list[Signature]) -> list[str]:
-    """Return what a function works on, in plain words."""
-    plain = {
-        "Each": "collections, maps, texts",
-        "Items": "collections, texts",
-        "Flow": "collections",
-        "N": "numbers",
-    }
-    names = [str(part.receiver.name) for part in signatures if part.receiver is not None]
-    words = [plain.get(name, "anything" if len(name) == 1 else name) for name in names]
-    return list(dict.fromkeys(words))
+            parts[getattr(compute, "func", compute).__module__.rpartition(".")[2]].add(
+                name
+            )  # `func` of a `partial`
+    rows = [(TITLES[module], sorted(names, key=str.lower)) for module, names in parts.items()]
+    rows.append(("Constants", sorted(CONSTANTS)))
+    return "\n".join(
+        ["| | names |", "|---|---|", *(f"| {title} | `{'`, `'.join(names)}` |" for title, names in rows), ""]
+    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import Any
 if __name__ != "__main__":
     import functools
 
-    CONNECTED_S = 60.0
+    CONNECTED_S = 300.0
 
     @functools.cache
     def _server() -> str:
@@ -49,7 +49,7 @@ if __name__ != "__main__":
         return address
 
     def completed(
-        *arguments: str, env: dict[str, str], cwd: Path | None = None, timeout: float = 100.0
+        *arguments: str, env: dict[str, str], cwd: Path | None = None, timeout: float = 300.0
     ) -> subprocess.CompletedProcess[str]:
         """Run a command of the program to its end, with nothing on stdin.
 

@@ -78,7 +78,7 @@ class Copy:
         own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         done = subprocess.run(
             [sys.executable, *arguments],
-            capture_output=True, text=True, check=False, timeout=150, cwd=self.root,
+            capture_output=True, text=True, check=False, timeout=300, cwd=self.root,
             env={**own, "PYTHONPATH": str(self.root), "BIOEVAL_DATA_DIR": str(self.root / "data"), "COLUMNS": "200"},
         )  # fmt: skip
         said = done.stdout + done.stderr

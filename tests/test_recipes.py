@@ -64,7 +64,7 @@ main()
 def test_adding_a_format_takes_one_file_and_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", A_NEW_FORMAT, "runs", *arguments],
-        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+        capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
         env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path), "PYTHONPATH": str(DOCS.parent), "COLUMNS": "200"},
     )  # fmt: skip
     assert says in " ".join((done.stdout + done.stderr).split()), done.stderr
@@ -156,7 +156,7 @@ def test_adding_a_protocol_takes_one_file_and_one_line(
     (tmp_path / "job.yml").write_text(ECHO_JOB % protocol, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-c", A_NEW_PROTOCOL, *arguments],
-        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+        capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
         env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path), "PYTHONPATH": str(DOCS.parent), "COLUMNS": "200"},
     )  # fmt: skip
     assert says in " ".join((done.stdout + done.stderr).split()), done.stdout + done.stderr

@@ -133,7 +133,7 @@ async def test_the_agent_reports_its_own_latency(running: RunningAgent) -> None:
     agent = connect(running)
     session = await agent.open()
     await say(agent, "Hello")
-    async with httpx2.AsyncClient(timeout=60) as client:
+    async with httpx2.AsyncClient(timeout=300) as client:
         (measured,) = (await client.get(f"{running.url}/api/v1/chat/latencies/{session}")).json()
     await agent.aclose()
     assert measured["streamed"] is True
@@ -157,7 +157,7 @@ async def test_the_agent_reports_its_own_latency(running: RunningAgent) -> None:
 async def test_invalid_requests_get_a_reason_as_json(
     running: RunningAgent, method: str, path: str, body: bytes | None, status: int
 ) -> None:
-    async with httpx2.AsyncClient(timeout=60) as client:
+    async with httpx2.AsyncClient(timeout=300) as client:
         answer = await client.request(method, f"{running.url}/api/v1/{path}", content=body)
     assert answer.status_code == status
     assert answer.json()["error"]

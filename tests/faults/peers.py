@@ -355,7 +355,7 @@ def serving(*peers: Peer) -> Iterator[Callable[[Coroutine[Any, Any, None]], None
         others = asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
         if not others:
             return
-        await asyncio.wait(others, timeout=60)
+        await asyncio.wait(others, timeout=300)
 
     try:
         for peer in peers:
@@ -364,5 +364,5 @@ def serving(*peers: Peer) -> Iterator[Callable[[Coroutine[Any, Any, None]], None
     finally:
         do(leave())
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(60)
+        thread.join(300)
         loop.close()

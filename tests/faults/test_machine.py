@@ -194,7 +194,7 @@ def test_a_run_that_waits_for_a_full_disk_can_be_cancelled(name: str, program: P
         agent.hold.set()
         run.wait_for(lambda: "the run is waiting" in run.said, "the run to say that it waits")
         run.process.send_signal(getattr(signal, name))
-        assert run.process.wait(timeout=30) == 130
+        assert run.process.wait(timeout=300) == 130
     assert "the last events could not be written" in run.said
     assert "defect" not in run.said
     agent = Agent()
@@ -281,7 +281,7 @@ def test_a_killed_run_loses_nothing_and_resumes_to_the_same_result(
     with serving(agent):
         with Running(program, agent.url, "--repeat", "2", "--seed", "7") as run:
             agent.process = run.process
-            run.process.wait(60)
+            run.process.wait(300)
         recorded = events_of(run.recording)
         assert whole(recorded), "what is there is whole"
         said = [e for e in recorded if e["kind"] == "message_completed" and e["role"] == "user"]

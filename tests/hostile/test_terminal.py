@@ -103,7 +103,7 @@ def test_no_command_prints_an_escape_sequence_from_a_file(world: tuple[Path, dic
             capture_output=True,
             env=environment,
             cwd=root,
-            timeout=60,
+            timeout=300,
             stdin=subprocess.DEVNULL,
         )
 

@@ -18,7 +18,7 @@ from tests.forked import completed
 from tests.leftovers import MARK
 
 Found = TypeVar("Found")
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 
 def environment(data_dir: Path) -> dict[str, str]:

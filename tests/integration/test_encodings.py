@@ -215,7 +215,7 @@ def child(folder: Path, *arguments: str, **options: Any) -> subprocess.Completed
     variables = {**environment(folder), **options.pop("variables", {})}
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
     return subprocess.run([*options.pop("before", ()), sys.executable, "-m", "bioeval_tui", *arguments],
-                          env=variables, cwd=folder, timeout=100, check=False, **options)  # fmt: skip
+                          env=variables, cwd=folder, timeout=300, check=False, **options)  # fmt: skip
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -74,7 +74,7 @@ def hidden(tmp_path: Path) -> dict[str, str]:
 
 def python(*arguments: str, env: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *arguments], env=env, cwd=cwd, capture_output=True, text=True, timeout=150
+        [sys.executable, *arguments], env=env, cwd=cwd, capture_output=True, text=True, timeout=300
     )
 
 

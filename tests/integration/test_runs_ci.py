@@ -67,7 +67,7 @@ def run_script(script: str, checkout: Path, data_dir: str) -> subprocess.Complet
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        output, _ = process.communicate(timeout=100)
+        output, _ = process.communicate(timeout=300)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
@@ -165,7 +165,7 @@ def test_withheld(bioeval):
         loaded = [] if known else ["-p", "bioeval_tui.pytest_plugin"]
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:cov", *loaded],
-            cwd=tmp_path, capture_output=True, text=True, timeout=110, check=False,
+            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
             env={**environment(tmp_path), "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
     said = done.stdout

@@ -126,7 +126,7 @@ def test_a_run_in_progress_cannot_be_resumed(tmp_path: Path) -> None:
         refused = run("runs", "delete", recording.stem, "--yes", data_dir=tmp_path)
         assert refused.returncode == 2
         asyncio.run(send_intent(live, "cancel"))
-        engine.wait(30)
+        engine.wait(300)
 
 
 def test_a_changed_job_is_refused_with_a_diff_unless_forced(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_the_shell_completes_run_ids(finished: tuple[Path, Path]) -> None:
     }
     done = subprocess.run(
         [sys.executable, "-m", "bioeval_tui"],
-        capture_output=True, text=True, timeout=60, env={**environment(data_dir), **asked}, check=False,
+        capture_output=True, text=True, timeout=300, env={**environment(data_dir), **asked}, check=False,
     )  # fmt: skip
     assert f"plain,{recording.stem}" in done.stdout.split()
 
@@ -262,7 +262,7 @@ def test_a_person_can_play_the_user(tmp_path: Path) -> None:
                 assert live is not None
                 assert asyncio.run(send_intent(live, "give_back", condition)) is not None
                 assert asyncio.run(send_intent(live, "say", condition, words, sender="ada")) is None
-        assert engine.wait(60) == 0
+        assert engine.wait(300) == 0
     events = events_of(recording)
     assert events[0]["evaluator"] == "a person"
     assert not [event for event in events if event["kind"] == "warned" and "is not used" in event["message"]]

@@ -92,7 +92,7 @@ class Folder:
         names = {"out": self.out, "job": JOB, "tasks": self.here.parent / "tasks"}
         words = [argument.format(**names) for argument in arguments]
         return subprocess.run(
-            [*program, *words], capture_output=True, text=True, timeout=120, cwd=self.here,
+            [*program, *words], capture_output=True, text=True, timeout=300, cwd=self.here,
             env={**self.environment, **more}, stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
@@ -248,7 +248,7 @@ async def test_no_tab_of_a_browser_opens_a_file_of_the_working_folder(folder: Fo
                         break
                 assert b"medication" in drawn, drawn[-3000:]
         server.send_signal(signal.SIGINT)
-        server.wait(60)
+        server.wait(300)
     folder.untouched()
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 KEY = "sk-litellm-test"
 SAYS = "The reminder is set."
-STARTS_S = 150
+STARTS_S = 300
 CONFIG = """
 model_list:
   - model_name: mock
@@ -45,7 +45,7 @@ def litellm_proxy(folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(300)
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

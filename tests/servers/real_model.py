@@ -23,7 +23,7 @@ PACKAGES = str(next(Path(PYTHON).parents[1].glob("lib/python*/site-packages"), "
 """Where those packages are, for a program that starts the server by itself."""
 SERVER = Path(paths.__file__).with_name("local_model.py")
 NAME = "SmolLM2-135M-Instruct"
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 _TIMING = re.compile(r"\| task (\d+) \| +(prompt eval|eval|total) time = +([\d.]+) ms / +(\d+) tokens")
 

@@ -445,7 +445,7 @@ def test_another_packages_format_is_used_as_a_built_in_one(tmp_path, arguments, 
     install(tmp_path, "loud", f"[bioeval_tui.formats]\n{points}", loud=SHOUT, quiet=QUIET)
     done = subprocess.run(
         [sys.executable, "-m", "bioeval_tui", "runs", "export", str(GOLDEN), *arguments],
-        capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path,
+        capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(tmp_path), "BIOEVAL_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "200"},
     )  # fmt: skip
     said = " ".join((done.stdout + done.stderr).split())
@@ -492,7 +492,7 @@ def test_another_packages_importer_is_used_as_a_built_in_one(tmp_path, line, arg
     for command in (["import", "a.jsonl", *arguments], ["list"]):
         done = subprocess.run(
             [sys.executable, "-m", "bioeval_tui", "runs", *command],
-            capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path,
+            capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(tmp_path), "BIOEVAL_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "200"},
         )  # fmt: skip
         said += " ".join((done.stdout + done.stderr).split())

@@ -92,6 +92,11 @@ async def _agent(name: str, command: Sequence[str]) -> AsyncIterator[str]:
 
 
 STOP_S = 2.0
+"""Processor time after which a run that does not stop is stuck. On a busy machine it gets less of it; see `WAIT_S`."""
+
+WAIT_S = 15.0
+"""Time after which a run that does not stop is killed, however little processor time it got."""
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 # It ends when the pipe closes, because this process ended or does not need it any more. The signals may be sent to
@@ -104,12 +109,18 @@ for number in (*signals, signal.SIGHUP):
 received = b""
 while signals.isdisjoint(received):
     received = os.read(0, 64) or sys.exit()
-ends = time.monotonic() + float(sys.argv[2])
-while (left := ends - time.monotonic()) > 0:
-    if select.select([0], [], [], left)[0] and not os.read(0, 64):
+def used():
+    try:
+        fields = open("/proc/" + sys.argv[1] + "/stat").read().rpartition(")")[2].split()
+    except OSError:  # another system: as if it had been busy all the time
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+stuck, late = used() + float(sys.argv[2]), time.monotonic() + float(sys.argv[3])
+while used() < stuck and time.monotonic() < late:
+    if select.select([0], [], [], 0.1)[0] and not os.read(0, 64):
         sys.exit()
 os.kill(int(sys.argv[1]), signal.SIGKILL)
-os.write(2, os.fsencode(sys.argv[3]))
+os.write(2, os.fsencode(sys.argv[4]))
 """
 
 
@@ -117,7 +128,7 @@ os.write(2, os.fsencode(sys.argv[3]))
 def stopping_at_signals(stop: Callable[[], None], advice: str) -> Iterator[None]:
     """Call `stop` in the running event loop at SIGINT and SIGTERM.
 
-    If the block has not ended `STOP_S` seconds later, this process is killed, and `advice` is in the sentence on stderr
+    If the block has not ended after `STOP_S` or `WAIT_S`, this process is killed, and `advice` is in the sentence on stderr
     (not on Windows). Outside the main thread, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -158,8 +169,8 @@ def _killed_if_late(advice: str) -> Iterator[None]:
 
 
 def _watching(read: int, advice: str) -> subprocess.Popen[bytes] | None:
-    said = f"error: the run was too busy to stop within {STOP_S:g} s, so it was killed; {advice}\n"
-    command = code_command(_WATCH, str(os.getpid()), str(STOP_S), said)
+    said = f"error: the run was too busy to stop, so it was killed; {advice}\n"
+    command = code_command(_WATCH, str(os.getpid()), str(STOP_S), str(WAIT_S), said)
     try:
         return subprocess.Popen(  # noqa: S603 - our own code, no shell
             command, stdin=read, stdout=subprocess.DEVNULL, start_new_session=True, env=plain_environment()

@@ -231,7 +231,7 @@ def test_finished_reports_survive_a_kill_and_resume_completes_the_batch(
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(how)
-    _, talk = process.communicate(timeout=60)
+    _, talk = process.communicate(timeout=300)
     if how == signal.SIGINT:
         assert process.returncode == 130
         assert "continue with --resume" in talk

@@ -168,7 +168,7 @@ def test_closing_ends_every_process(tasks, task_id: str) -> None:
     while not pool._busy:
         pass
     pool.close()
-    thread.join(timeout=30)
+    thread.join(timeout=300)
     assert not thread.is_alive()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

@@ -100,6 +100,6 @@ def test_a_whole_run_works_with_agent_and_evaluator_behind_litellm(proxy, tmp_pa
         "--graph",
         "none",
     ]
-    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["score"] > 0.9

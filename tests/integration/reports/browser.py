@@ -16,7 +16,7 @@ import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"
-PATIENCE_S = 90
+PATIENCE_S = 300
 
 
 @dataclass

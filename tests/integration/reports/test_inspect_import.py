@@ -90,7 +90,7 @@ print(json.dumps({
 
 def inspect(script: str, folder: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [python(), "-c", script, *arguments], capture_output=True, text=True, timeout=110,
+        [python(), "-c", script, *arguments], capture_output=True, text=True, timeout=300,
         env={**os.environ, "HOME": str(folder), "INSPECT_LOG_LEVEL": "warning"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

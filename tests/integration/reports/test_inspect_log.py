@@ -70,7 +70,7 @@ def read_back(run: RunResult, folder: Path) -> dict[str, Any]:
     log = folder / "log.json"
     log.write_text(inspect_log(run), encoding="utf-8")
     done = subprocess.run(
-        [python(), "-c", READ, str(log)], capture_output=True, text=True, timeout=110,
+        [python(), "-c", READ, str(log)], capture_output=True, text=True, timeout=300,
         env={**os.environ, "HOME": str(folder), "INSPECT_LOG_LEVEL": "warning"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
@@ -107,7 +107,7 @@ def test_inspect_lists_and_opens_an_exported_eval_file(
     (written,) = logs.iterdir()
     assert written.suffix == ".eval"
     listed = subprocess.run(
-        [python(), "-c", LIST, str(logs)], capture_output=True, text=True, timeout=110,
+        [python(), "-c", LIST, str(logs)], capture_output=True, text=True, timeout=300,
         env={**os.environ, "HOME": str(tmp_path), "INSPECT_LOG_LEVEL": "warning"},
     )  # fmt: skip
     assert listed.returncode == 0, listed.stderr[-3000:]

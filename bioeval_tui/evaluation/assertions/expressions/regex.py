@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import regex
@@ -105,6 +106,11 @@ def compile_pattern(pattern: str, options: frozenset[str] = frozenset()) -> Rege
     Raises:
         ExpressionError: the pattern is wrong, too big, or uses what is not supported.
     """
+    return Regex(pattern, _compiled(pattern, options))  # a new one: in Kotlin, no two are equal
+
+
+@lru_cache(maxsize=256)  # an expression is evaluated after each turn, and by `check` on many made-up states
+def _compiled(pattern: str, options: frozenset[str]) -> Any:
     if len(pattern) > 1_000:
         raise ExpressionError("the pattern is longer than 1,000 characters")
     if unknown := options - _OPTIONS.keys():
@@ -114,7 +120,7 @@ def compile_pattern(pattern: str, options: frozenset[str] = frozenset()) -> Rege
         flags |= _OPTIONS[name]
     translated = _Translator(from_units(pattern), "DOT_MATCHES_ALL" in options, "MULTILINE" in options).run()
     try:
-        return Regex(pattern, regex.compile(translated, flags, cache_pattern=False))
+        return regex.compile(translated, flags, cache_pattern=False)
     except (regex.error, RecursionError, OverflowError) as error:
         reason = getattr(error, "msg", "") or "it is nested too deeply"
         raise ExpressionError(f"invalid pattern: {reason}") from None
