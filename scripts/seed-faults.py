@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Put faults into conversations that nobody here wrote, and count how many of them the guards find.
 
-    uv run python scripts/seed-faults.py [--symptomcheck FILE ...] [--transcripts FILE ...] [--half first|second]
+    uv run python scripts/seed-faults.py [--symptomcheck FILE ...] [--transcripts FILE ...] [--half first|second] [--seed N]
 
 CRAFT-MD and τ-bench are in tests/golden/guards. FILE is one of SymptomCheck's runs
 (github.com/medaks/symptomcheck-bench at 36c80b4, symptomcheck_bench/results/medask_eval/nov24), or
 conversations in the format of `bioeval-tui guards`, each with a vignette.
 
-Every conversation gets at most one fault of each kind, in one of its messages, drawn with a fixed seed. The
+Every conversation gets at most one fault of each kind, in one of its messages, drawn with a seed. The
 conversations are split by their place: the rules were written with the first half (and `WORDINGS` of the first half)
 in view, the second half and its wordings are what to read. A fault counts as found if a rule of its kind finds it in
 that message. What the guards find in the conversations as they were published counts as false, except in messages
@@ -132,11 +132,11 @@ FREE = {*(rule for rules in RULES.values() for rule in rules), "non_answer"}
 class Seeder:
     """Puts faults into the conversations of one half of a source."""
 
-    def __init__(self, source: Source, half: str, goodbyes: Sequence[str]) -> None:
-        self.name, self.half = source.name, half
+    def __init__(self, source: Source, half: str, goodbyes: Sequence[str], seed: int) -> None:
+        self.name, self.half, self._seed = source.name, half, seed
         self.conversations = source.conversations[HALVES.index(half) :: 2]
         self._goodbyes = goodbyes
-        self._random = random.Random(f"{source.name} {half}")
+        self._random = random.Random()
         self._agents = [
             (one.id, message["content"])
             for one in self.conversations
@@ -153,6 +153,7 @@ class Seeder:
 
     def seeded(self, kind: str) -> Iterator[tuple[Conversation, Messages, int]]:
         """Yield each conversation that can have the fault, up to and with the faulty message, and that message's place."""
+        self._random.seed(f"{self.name} {self.half} {kind} {self._seed}")
         for one in self.conversations:
             made = self._ways[kind](one) if kind in self._ways else self._worded(one, kind)
             if made is not None:
@@ -188,6 +189,8 @@ class Seeder:
                 continue
             number = _NUMBERS.index(value) if value in _NUMBERS else int(value)
             for new in self._random.sample([number + 1, number + 3, 2 * number + 1, 3 * number + 2], 4):
+                if unit in ("am", "pm") and new > 12:
+                    continue
                 spelled = _NUMBERS[new] if value in _NUMBERS and new < len(_NUMBERS) else str(new)
                 if not _told(spelled, unit, before):
                     yield text[: match.start("number")] + spelled + text[match.end("number") :]
@@ -318,13 +321,16 @@ def main() -> None:
     parser.add_argument("--symptomcheck", type=Path, nargs="*", default=[], metavar="FILE")
     parser.add_argument("--transcripts", type=Path, nargs="*", default=[], metavar="FILE")
     parser.add_argument("--half", choices=HALVES, default="second")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="draws other messages, values and words (the default is 0)"
+    )
     parser.add_argument("--show", choices=[*RULES, "false"], help="list what was missed, or found wrongly")
     options = parser.parse_args()
     origins = [*sources(options.symptomcheck), *map(_transcripts, options.transcripts)]
     goodbyes = _goodbyes(origins[1], options.half)
     print(f"| seeded fault ({options.half} half) | " + " | ".join(one.name for one in origins) + " |")
     print("|---" * (len(origins) + 1) + "|")
-    seeders = [Seeder(one, options.half, goodbyes) for one in origins]
+    seeders = [Seeder(one, options.half, goodbyes, options.seed) for one in origins]
     shown = []
     for kind, rules in RULES.items():
         if options.show not in (None, kind):

@@ -182,12 +182,16 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
 
 
 def progress(runs: Sequence[RecordedRun]) -> str:
-    """Return the progress of a sample's reviews, and the effect of the next ten, as a short text."""
+    """Return the progress of a sample's reviews; of a whole one what people would say, and the effect of ten more.
+
+    Who knows how far the judge is from people may score the rest accordingly.
+    """
     items = rated_tasks(runs, every=True)[0]
-    drawn = [each for run in runs if (last := last_draw(run.path)) for each in last.items]
+    drawn = _draw_of(runs, items)[0]
+    asked, given = len(drawn.order) if drawn else 0, len(_counted(items, drawn))
     found = [each for each in corrections(runs, items) if each.what == "score"]
-    if not found:
-        return f"0 of {len(drawn)} drawn are reviewed"
+    if given < asked or not found:
+        return f"{given} of {asked} drawn are reviewed"
     best = max(found, key=lambda each: each.found.reviews if each.found else 0)
     return f"{best.words}; {best.worth}" if best.found else best.refused
 

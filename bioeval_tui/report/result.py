@@ -339,11 +339,6 @@ class RunResult(RecordedRun):
         return assertion_share([self], condition, index)[0]
 
     @cached_property
-    def uplift_label(self) -> str:
-        """What the difference between both conditions is called: not the facts' doing where each has its own criteria."""
-        return "difference" if self.has_own_criteria else "uplift by facts"
-
-    @cached_property
     def user_faults_words(self) -> str:
         """How often the simulated user did something wrong, by kind; empty if nothing was found."""
         found = user_errors(self.talks)

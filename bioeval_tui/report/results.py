@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.report import rows
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.findings import Outcome
@@ -140,7 +141,12 @@ class Results:
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
         cells = [[summary.label, *self._score_cells(summary)] for summary in self._summaries]
-        heading = ("agent", "withheld", "supplied", "uplift")
+        heading = (
+            "agent",
+            "withheld",
+            "supplied",
+            rows.difference_name(any(run.has_own_criteria for run in self.loaded)),
+        )
         lines = [
             f"<p><b>{escape(self.sentence)}</b></p>",
             _html_row("th", heading),

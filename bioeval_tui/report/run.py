@@ -341,13 +341,17 @@ class RecordedRun:
     @cached_property
     def has_own_criteria(self) -> bool:
         """Whether the job, or the job of a case, says that other things are right in each condition."""
-        jobs = [self.state.job, *(self.state.job_of(trial) for trial in self.trials if self.started.cases)]
-        listed = [
-            item for job in jobs for key in ("tasks", "assertions", "rubric") for item in job.get(key) or ()
-        ]
-        items = [item for item in listed if isinstance(item, dict)]
-        rules = [rule for item in items for rule in item.get("rules") or () if isinstance(rule, dict)]
-        return any(item.get("only") or item.get("withheldCriteria") for item in (*items, *rules))
+        return rows.has_own_criteria(self.state)
+
+    @property
+    def difference_name(self) -> Literal["uplift", "difference"]:
+        """What supplied − withheld is called, as the heading of a column."""
+        return rows.difference_name(self.has_own_criteria)
+
+    @property
+    def difference_label(self) -> str:
+        """How supplied − withheld is introduced."""
+        return rows.difference_label(self.has_own_criteria)
 
     @cached_property
     def brief(self) -> Brief:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
 from bioeval_tui import units
 from bioeval_tui.evaluation.guards.ledger import asks_for_anything
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
+from bioeval_tui.report import rows
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun
@@ -100,6 +101,9 @@ class ConditionSummary:
     latency: LatencySummary
     failures: int
     spent: Spent
+    verdicts: int
+    unproved: int
+    """How many of the verdicts quote words that are not in the transcript."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,16 @@ class Summary:
     task_uplifts: tuple[TaskUplift, ...]
     spent: Spent
     """Both conditions together: the cost of the evaluation."""
+
+    @property
+    def difference_name(self) -> Literal["uplift", "difference"]:
+        """What supplied − withheld is called."""
+        return rows.difference_name(any(run.has_own_criteria for run in self.runs))
+
+    @property
+    def difference_label(self) -> str:
+        """How supplied − withheld is introduced."""
+        return rows.difference_label(any(run.has_own_criteria for run in self.runs))
 
     def of(self, condition: Condition) -> ConditionSummary | None:
         """Return one condition's summary."""
@@ -184,6 +198,7 @@ def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> Condition
     talks = [talk for run in runs for talk in run.conversations_in(condition)]
     answers = [message for talk in talks for message in talk.answers]
     tries = tuple(task_tries(runs, condition))
+    verdicts = [task for talk in talks if talk.verdict for task in talk.verdict.tasks]
     return ConditionSummary(
         condition=condition,
         title=condition_title(runs, condition),
@@ -201,6 +216,8 @@ def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> Condition
         ),
         failures=sum(talk.failures for talk in talks),
         spent=spent(runs, condition),
+        verdicts=len(verdicts),
+        unproved=sum(task.unproved for task in verdicts),
     )
 
 

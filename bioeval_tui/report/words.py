@@ -186,6 +186,13 @@ def next_words(report: TaskReport) -> str:
     return (report.extra.error if report.extra else None) or report.needed_words
 
 
+def unproved_words(condition: ConditionSummary) -> str:
+    """Return how many verdicts are unproved, and what that means; empty if none are."""
+    if not condition.unproved:
+        return ""
+    return f"{condition.unproved} of {plural(condition.verdicts, 'verdict')} unproved: {UNPROVED}"
+
+
 def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     """Return lines as (label, value)."""
     found: list[tuple[str, str]] = []
@@ -195,6 +202,7 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
             (about, _estimate(condition.score)),
             (about, f"pass^k over tasks {pass_words(condition.pass_k)}"),
             *((about, said) for said in (rounds_words(condition), asking_words(condition.asking)) if said),
+            *((about, said) for said in [unproved_words(condition)] if said),
             *tag_lines(condition),
             (about, f"{_times(summary, condition)}; {plural(condition.failures, 'failure')}"),
         ]
@@ -202,9 +210,9 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     if summary.uplift is not None and summary.uplift.mean is not None:
         counted = summary.uplift.estimate.counted
         left_out = f"; {counted_words(counted)}" if counted.excluded else ""
-        found.append(("uplift from the facts", difference_words(summary.uplift) + left_out))
+        found.append((summary.difference_label, difference_words(summary.uplift) + left_out))
         found += [
-            (f"uplift of “{uplift.title}”", difference_words(uplift.difference))
+            (f"{summary.difference_name} of “{uplift.title}”", difference_words(uplift.difference))
             for uplift in summary.task_uplifts
             if uplift.difference.mean is not None
         ]

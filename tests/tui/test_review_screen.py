@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -47,10 +48,11 @@ def test_tasks_of_several_runs_say_which_run_they_are_of() -> None:
 
 @asynccontextmanager
 async def queue(
-    size: tuple[int, int] = WIDE, *, blind: bool = False
+    size: tuple[int, int] = WIDE, *, blind: bool = False, sample: str = ""
 ) -> AsyncIterator[tuple[BioevalApp, Pilot[None], FakeServices]]:
     services = FakeServices(FakeView(scripted_run()))
-    services.review_items = task_queue()
+    items = task_queue()
+    services.review_items = lambda entries: [replace(item, sample=sample) for item in items(entries)]
     services.reviewed_state = apply_all(RunState(), scripted_run())
     services.preferences["review.blind"] = blind
     async with opened(None, size, services=services) as (app, pilot):
@@ -104,15 +106,30 @@ async def test_accepting_or_overriding_goes_to_the_next_item_and_undo_returns() 
         assert "0 of 4 reviewed" in screen_text(app)
 
 
-async def test_an_override_needs_a_score_and_a_reason() -> None:
+async def test_a_score_needs_no_reason_and_a_note_needs_words() -> None:
     async with queue() as (app, pilot, services):
         await press(app, pilot, "S", *"1.2", "enter")
         assert "a score is a number from 0 to 1" in screen_text(app)
-        await press(app, pilot, "backspace", "backspace", "enter")
+        await press(app, pilot, "escape", "N", "enter")
         assert isinstance(app.screen, ReviewDialog)
-        assert "say why" in screen_text(app)
+        assert "write the note" in screen_text(app)
         await press(app, pilot, "escape")
         assert services.entries == []
+        await press(app, pilot, "S", *".8", "enter", "enter")
+        assert [(entry.after, entry.why) for entry in services.entries] == [(0.8, "")]
+
+
+async def test_one_key_scores_an_item_of_a_sample_and_goes_on_without_showing_the_judges() -> None:
+    async with queue(blind=True, sample="0 of 4 drawn are reviewed") as (app, pilot, services):
+        assert "0 of 4 drawn are reviewed" in screen_text(app)
+        for key in "017":
+            await press(app, pilot, key)
+        assert "→" not in screen_text(app), "nothing tells how far the judge is from me"
+        await press(app, pilot, "9")
+        assert [entry.after for entry in services.entries] == [0.0, 1.0, 0.7, 0.9]
+        assert all(entry.blind and not entry.why for entry in services.entries)
+        await press(app, pilot, "u", "3")
+        assert services.entries[-1].after == 0.3
 
 
 async def test_blind_review_hides_the_judges_score_until_you_enter_yours() -> None:

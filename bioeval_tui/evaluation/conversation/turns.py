@@ -444,7 +444,7 @@ class HeldConversation:
         if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):
             return Outcome("cancelled", "infrastructure", detail, ways=ways, received=received)
         if error.peer == "agent":
-            broken_at = len(self.transcript.messages) if error.broken and not never_held else 0
+            broken_at = len(self.transcript.messages) if error.broken else 0
             return Outcome("agent_failed", "agent", detail, never_held, ways, received, broken_at)
         fault: Fault = "evaluator" if error.unusable else "infrastructure"
         return Outcome("evaluator_failed", fault, detail, received=received)

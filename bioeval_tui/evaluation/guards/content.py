@@ -15,7 +15,12 @@ from bioeval_tui.evaluation.guards.common import (
     without_signoff,
 )
 from bioeval_tui.evaluation.guards.ledger import asked, asks_for_anything, disclosed
-from bioeval_tui.evaluation.guards.specifics import made_up_numbers, specifics, unknown_quantities
+from bioeval_tui.evaluation.guards.specifics import (
+    made_up_numbers,
+    specifics,
+    unknown_quantities,
+    unknown_times,
+)
 from bioeval_tui.evaluation.guards.words import content_stems, is_english
 from bioeval_tui.evaluation.seams import EvaluatorView, Violation
 from bioeval_tui.text import clean_line, shorten
@@ -57,7 +62,7 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
 
 
 def invention(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a number, or a quantity with its unit, that is neither in the job nor in the conversation.
+    """Find a number, a clock time, or a quantity with its unit, that is neither in the job nor in the conversation.
 
     Without tasks and facts, inventions cannot be recognised.
     """
@@ -66,15 +71,15 @@ def invention(view: EvaluatorView, text: str) -> Violation | None:
     words, known = without_signoff(view, text), whole_job_text(view)
     unknown, meant = unknown_quantities(words, known)
     numbers = [one for one in made_up_numbers(words, known) if one not in {each.key for each in meant}]
-    quantities = [one.shown for one in unknown]
-    new = [*(one for one in numbers if not any(one in shown for shown in quantities)), *quantities]
+    named = [*(one.shown for one in unknown), *unknown_times(words, known)]
+    new = [*(one for one in numbers if not any(one in shown for shown in named)), *named]
     if not new or contradiction(view, text):
         return None
-    named = ", ".join(f"“{clean_line(one, 60)}”" for one in new[:3])
+    made_up = ", ".join(f"“{clean_line(one, 60)}”" for one in new[:3])
     return Violation(
         "invention",
-        f"makes up {named}",
-        f"You made up {named}. Nobody told you that. Where you do not know, say so, or leave it to the chatbot.",
+        f"makes up {made_up}",
+        f"You made up {made_up}. Nobody told you that. Where you do not know, say so, or leave it to the chatbot.",
         "mark",
         new[0],
     )

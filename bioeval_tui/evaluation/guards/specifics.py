@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from bioeval_tui.evaluation.guards.words import WORD, is_common, is_english, stem, word_set
@@ -106,15 +107,29 @@ SAME_TIME = 0.1
 """Two lengths of time in different units are the same if they differ by at most this share: 6 weeks, 45 days."""
 
 
+_LIST_NUMBER = re.compile(
+    r"^[^\w\n]{0,4}\d{1,2}[.):]|\b[A-Z][a-z]{1,20} \d{1,2}\b(?=[^\w\n]{0,3}(?::|$))", re.MULTILINE
+)
+"""The number of a list's item, "2. Reservation ID: XAZ3C0" or "Flight 2:", which is no quantity."""
+
+
 def unknown_quantities(text: str, known: str) -> tuple[list[Specific], list[Specific]]:
     """Return the quantities with a unit ("5 days", "20 mg") that `known` does not have, and those that it has in other words.
 
-    "72 hours" is known from "3 days", and the sum or difference of two known quantities of one unit is known, too.
+    "72 hours" is known from "3 days", and the sum or difference of two neighbouring quantities of one unit is known, too:
+    four days ago, and two days later.
     """
     ours = [one for one in _measured(text) if one.key not in ("0", "1")]
-    told = _quantities(known) if ours else []
+    told = _quantities(_LIST_NUMBER.sub("", known)) if ours else []
     unknown = [one for one in ours if not _is_known(one, told)]
     return unknown, [one for one in ours if one not in unknown]
+
+
+def unknown_times(text: str, known: str) -> list[str]:
+    """Return the clock times of `text`, as written there, that `known` does not have in either half of the day."""
+    ours = [one for one in specifics(text) if one.kind == "time" and re.search(r"\d", one.shown)]
+    told = specifics(known) if ours else ()
+    return [one.shown for one in ours if not among(one, told)]
 
 
 def _quantities(text: str) -> list[Specific]:
@@ -132,7 +147,7 @@ def _is_known(one: Specific, told: Sequence[Specific]) -> bool:
         return True
     value, scale = float(one.key), _HOURS.get(one.unit)
     same = [float(other.key) for other in told if other.unit == one.unit and other.key[:1].isdigit()]
-    if any(value in (a + b, abs(a - b)) for index, a in enumerate(same) for b in same[:index]):
+    if any(value in (a + b, abs(a - b)) for a, b in pairwise(same)):
         return True
     if scale is None:
         return False

@@ -16,7 +16,8 @@ from bioeval_tui.evaluation.guards.common import (
     without_signoff,
     word_count,
 )
-from bioeval_tui.evaluation.guards.out_of_role import speaks_as_assistant, speaks_of_prompt
+from bioeval_tui.evaluation.guards.helper_talk import speaks_as_assistant
+from bioeval_tui.evaluation.guards.out_of_role import speaks_of_prompt
 from bioeval_tui.evaluation.guards.words import WORD
 from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.models.reasoning import REASONING_TAGS

@@ -28,7 +28,6 @@ from bioeval_tui.report.words import (
     CUT_OFF,
     EMPTY,
     TONE,
-    UNPROVED,
     cost_lines,
     summary_lines,
     tag_lines,
@@ -180,9 +179,6 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
             line = f"{title}: no score in {plural(count, 'trial')}: {why}"
             console.print(Text(line), soft_wrap=True)
         verdicts = [task for talk in talks for task in talk.tasks]
-        if unproved := sum(task.unproved for task in verdicts):
-            line = f"{title}: {unproved} of {plural(len(verdicts), 'verdict')} unproved: {UNPROVED}"
-            console.print(Text(line), soft_wrap=True)
         told += [(task, name) for task in verdicts]
         for check in (check for talk in talks for check in talk.checks):
             checks[f"{check.weight:g}× {check.title}"][name, check.status if check.final else ""] += 1

@@ -124,6 +124,7 @@ def environment() -> Environment:
         "spread_words": spread_words,
         "counted_words": counted_words,
         "difference_words": difference_words,
+        "unproved_words": words.unproved_words,
         "concurrency_words": concurrency_words,
         "standing": words.standing,
         "sure_words": words.sure_words,

@@ -381,7 +381,8 @@ class AssertionsPanel(Panel):
             return wrapped_row(weight, row.title, marks, width, lines)
 
         uplift = uplift_cells(state, look.trial) if checked else Cell("the job has no assertions")
-        summary = paint(Cell("difference  " if checked else "", "quiet"), uplift) if uplift else Content("")
+        label = f"{rows.difference_label(rows.has_own_criteria(state))}  " if checked else ""
+        summary = paint(Cell(label, "quiet"), uplift) if uplift else Content("")
         head = names_head(names, [column(width)] * len(names))
         count, _ = shown(width)
         if count < turns:

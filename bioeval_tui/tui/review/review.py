@@ -317,7 +317,7 @@ class ReviewScreen(RefreshedScreen):
                 return judged and self.blind == (action == "seeing")
             case "to_do" | "everything":
                 return bool(self.items) and self.only_to_do == (action == "everything")
-            case "accept" | "override" | "score" | "mark" | "fault" | "note" | "pane":
+            case "accept" | "give" | "override" | "score" | "mark" | "fault" | "note" | "pane":
                 return item is not None and self._applies(action, item)
             case "undo":
                 return bool(self._given) or self._own_last() is not None
@@ -333,6 +333,8 @@ class ReviewScreen(RefreshedScreen):
                 return item.row is None and judged and not kept_back
             case "score":
                 return item.row is None and (kept_back or not judged)
+            case "give":
+                return bool(item.sample)  # elsewhere, digits go to the other screens
             case "mark":
                 return item.row is not None
             case "fault":
@@ -359,6 +361,11 @@ class ReviewScreen(RefreshedScreen):
         score = item.judged.score if item.judged else None
         mark = item.graded if item.row is not None else None
         self._give(item, Given("accept", score=score, mark=mark))
+
+    def action_give(self, score: float) -> None:
+        """Give a score with one key."""
+        if self.looked_at is not None:
+            self._score(self.looked_at, review_view.ReviewForm("override", score=str(score)))
 
     def action_override(self) -> None:
         """Ask for another score and the reason."""
@@ -390,9 +397,11 @@ class ReviewScreen(RefreshedScreen):
 
     def _asked(self, item: ReviewItem, form: review_view.ReviewForm | None) -> None:
         if form is not None:
-            blind = form.kind == "override" and review_view.hidden(item, self.blind, self.me)
-            blind = blind and item.id not in self.seen
-            self._give(item, review_view.given(form, blind))
+            self._score(item, form)
+
+    def _score(self, item: ReviewItem, form: review_view.ReviewForm) -> None:
+        blind = form.kind == "override" and review_view.hidden(item, self.blind, self.me)
+        self._give(item, review_view.given(form, blind and item.id not in self.seen))
 
     def _give(self, item: ReviewItem, given: Given) -> None:
         self.run_worker(self._keep(item, given), group="review")
@@ -404,8 +413,8 @@ class ReviewScreen(RefreshedScreen):
             self.tell(f"Could not save the review: {error}", bad=True)
             return
         self._given.append((item.id, entry))
-        if given.action in ("accept", "override") and not given.blind:
-            # Go to the next item; after a blind score, show the judge's first.
+        if given.action in ("accept", "override") and (item.sample or not given.blind):
+            # Go to the next item; after a blind score outside of a sample, show the judge's first.
             at = next((n for n, other in enumerate(self.shown) if other.id == item.id), -1)
             following = review_view.next_to_do([i for i in self.shown if i.id != item.id], at - 1, self.me)
             if following is not None:

@@ -107,6 +107,10 @@ def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
     before = item.judged.score if item.judged else None
     after = reviews.score_of(item.opinions)
     shown = number(before)
+    if blind and item.sample and after is not None:
+        return Cell(
+            number(after), "strong"
+        )  # the judge's scores would colour those that are still to be given
     if after is None:
         return Cell(shown, "warn" if before is None else "plain")
     return Cell(shown if before == after else f"{shown} → {number(after)}", "strong")
@@ -285,7 +289,7 @@ def wrong(form: ReviewForm) -> str:
     """Say what is missing in the form, in one sentence; empty if it is complete."""
     if form.kind == "override" and score_typed(form.score) is None:
         return "a score is a number from 0 to 1, such as 0.8"
-    if not form.why.strip():
+    if not form.why.strip() and form.kind != "override":
         return "say why in a few words" if form.kind != "note" else "write the note"
     return ""
 
@@ -360,7 +364,8 @@ class ReviewDialog(FormDialog[ReviewForm]):
                 yield self.row("mark", FormChoice(MARK_WORDS, self._choice, id="choice"))
             elif self._kind == "fault":
                 yield self.row("fault", FormChoice(FAULTS, self._choice, id="choice"))
-            placeholder = PLACEHOLDERS.get(self._kind, "what you saw in the transcript")
+            optional = " (optional)" if self._kind == "override" else ""
+            placeholder = PLACEHOLDERS.get(self._kind, f"what you saw in the transcript{optional}")
             label = "note" if self._kind == "note" else "why"
             yield self.row(label, ReviewField(placeholder=placeholder, id="why", compact=True))
             yield Static(id="hint", markup=False)
@@ -380,9 +385,10 @@ class ReviewDialog(FormDialog[ReviewForm]):
     def action_give(self) -> None:
         """Close with the form, or go to the field that is missing."""
         form = self.form
-        if not wrong(form):
+        at_score = self.focused is not None and self.focused.id == "score"
+        if not wrong(form) and not (at_score and not form.why):
             self.dismiss(form)
             return
-        self.tell(trying=True)
+        self.tell(trying=bool(wrong(form)))
         at = "#score" if form.kind == "override" and score_typed(form.score) is None else "#why"
         self.query_one(at).focus()

@@ -16,8 +16,10 @@ from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.frames import to_frame
 from bioeval_tui.report.result import load_run, result_of
+from bioeval_tui.report.words import summary_lines
 from bioeval_tui.sample.paths import sample_recordings
 from bioeval_tui.settings import Secret, Settings
+from bioeval_tui.tui.live import score_card_view
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 from tests.unit.evaluation.conversation.fakes import FakeJudge
@@ -187,6 +189,17 @@ async def test_a_conclusion_says_that_each_condition_has_its_own_criteria(tmp_pa
         job = alike.replace(", withheldCriteria: ASKS AND SETS NOTHING", "").replace("URL", server.url)
         done = await hold(job, tmp_path, settings=with_models(server.url), graph="none")
     assert told not in result_of(done.state).conclusion.sentence
+
+
+async def test_no_view_of_one_run_calls_the_difference_an_uplift_by_facts(tmp_path):
+    result = load_run((await run(tmp_path, CAREFUL))[0].path)
+    card = score_card_view.as_text(result, result.trial_results[0])
+    several = "\n".join(map(str, summary_lines(result.summary)))
+    for view in (card, several, score_card_view.run_as_text(result), markdown_report([result])):
+        assert "difference" in view
+        assert "uplift" not in view
+    assert "Difference: " in (page := html_report([result]))
+    assert "uplift" not in page.casefold()
 
 
 async def test_documents_say_what_is_not_for_a_condition_and_frames_what_a_task_weighs(tmp_path):

@@ -44,9 +44,11 @@ def unproved(score: float = 0.25, trials: int = 1) -> RunResult:
 
 
 def test_invented_quotations_of_several_trials_are_counted() -> None:
-    shown = StringIO()
-    print_score_card(unproved(0.9, trials=3), Console(file=shown, width=200))
-    assert "withheld: 1 of 3 verdicts unproved: the judge quotes words" in shown.getvalue()
+    shown, run = StringIO(), unproved(0.9, trials=3)
+    print_score_card(run, Console(file=shown, width=200))
+    card = "\n".join("".join(cell.text for cell in line) for line in score_card_view.run_notes(run))
+    for view in (shown.getvalue(), card, markdown_report([run]), html_report([run])):
+        assert "1 of 3 verdicts unproved: the judge quotes words" in view
 
 
 def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:

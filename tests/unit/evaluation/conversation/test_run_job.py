@@ -194,6 +194,19 @@ async def test_a_conversation_whose_connection_broke_is_held_again_once(
         assert "broke twice, at message 3, then at message 5" in talk.ended.detail
 
 
+async def test_a_connection_that_broke_before_the_first_answer_is_made_once_more_too() -> None:
+    agent = FakeAgent([reset(), "hi", "done"])
+    state = await Stage(
+        job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it", "Over and out"])}
+    ).run(conditions=("withheld",))
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.attempt == 2
+    assert talk.score is not None
+    assert talk.score.score is not None
+    assert agent.received[:2] == ["Hello", "Hello"]
+
+
 async def test_a_connection_that_broke_is_not_the_agents_failure_if_a_limit_forbids_another_try() -> None:
     agent = FakeAgent(["hi", reset()])
     begun: list[str] = []

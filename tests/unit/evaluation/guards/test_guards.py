@@ -162,7 +162,9 @@ def test_a_task_of_the_other_condition_is_not_missed() -> None:
     assert brings_up_nothing(EvaluatorView(alone, "supplied", 1, (), greeted))
 
 
-@pytest.mark.parametrize("message", ["At 7:30", "I take 40 mg", "On 24 May", "It is rs80357", "I am 68"])
+@pytest.mark.parametrize(
+    "message", ["At 7:30", "At 8 am", "I take 40 mg", "On 24 May", "It is rs80357", "I am 68"]
+)
 def test_an_invented_number_is_marked(message):
     assert found(message) == [("invention", "mark")]
 
@@ -494,6 +496,28 @@ def test_a_value_other_than_the_facts_is_a_contradiction_and_one_of_nothing_an_i
     of = job(tasks=(), facts=facts)
     said = ("Hi", "Tell me about the pain, the cough, your breathing and the medicine, please.")
     assert found(message, *said, supplied=True, of=of) == ([(rule, "mark")] if rule else [])
+
+
+def test_the_number_of_an_item_in_the_agents_list_is_no_quantity_that_the_user_knows():
+    of = job(tasks=(), facts=("Cancel every booking with one passenger",))
+    listed = ("Hi", "You have these:\n1. Reservation ID: XAZ3C0\n2. Reservation ID: LU15PA\nWhich should go?")
+    for message, rules in (
+        ("Those with two passengers.", ["contradiction"]),
+        ("Those with one passenger.", []),
+    ):
+        assert [rule for rule, _ in found(message, *listed, supplied=True, of=of)] == rules
+
+
+def test_a_finding_about_the_role_quotes_the_sentence_as_it_was_written():
+    view = EvaluatorView(
+        job(),
+        "withheld",
+        1,
+        (),
+        [TranscriptMessage(n, r, t) for n, r, t in ((1, "user", "Hi"), (2, "assistant", "Fever?"))],
+    )
+    said = "No. The vignette doesn’t mention it, I’m  sure. Anything else?"
+    assert [one.quote for one in check(view, said)] == ["The vignette doesn’t mention it, I’m  sure."]
 
 
 @pytest.mark.parametrize(

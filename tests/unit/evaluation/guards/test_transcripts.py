@@ -33,7 +33,7 @@ def test_each_finding_is_one_json_object_and_the_last_one_has_the_totals(tmp_pat
         "message": 2,
         "rule": "out_of_role",
         "effect": "void",
-        "detail": "speaks of what it was told: “The vignette doesn't say”",
+        "detail": "speaks of what it was told: “The vignette doesn't say.”",
     }
     assert {
         key: totals[key] for key in ("conversations", "user_messages", "marked", "void", "bad_lines")
