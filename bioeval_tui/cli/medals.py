@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,14 +20,14 @@ from bioeval_tui.grade.console import long_work, medal_table, row_table
 from bioeval_tui.grade.reports import Loaded
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking.current import current
+from bioeval_tui.report.agents import Standings, entries_of, standings
+from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, agent_rows, medals_dicts
 from bioeval_tui.report.formats.registry import choose, names
+from bioeval_tui.report.reviews import marks_at
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import has_screen
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.tui.data.services import AppServices
-
-if TYPE_CHECKING:
-    from bioeval_tui.report.agents import Standings
 
 
 @click.command(
@@ -78,11 +78,6 @@ def medals(
 
         show(AppServices(settings, reports=reports, runs=runs), "medals", "leave")
         return ExitCode.OK
-    # The screen is painted without them.
-    from bioeval_tui.report.agents import entries_of, standings
-    from bioeval_tui.report.formats.medal_pages import medals_dicts
-    from bioeval_tui.report.reviews import marks_at
-
     found = [(path, load_outcomes(path)) for path in reports]
     if runs is not None:
         found.append((places[0], _graded(runs, settings)))
@@ -106,8 +101,6 @@ def medals(
 
 
 def _agents_table(found: Standings) -> None:
-    from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, agent_rows
-
     console = plain_console()
     console.print()
     console.print(row_table(AGENT_COLUMNS, agent_rows(found)))

@@ -107,13 +107,14 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
     if options["until_decided"]:
         request = _until_decided(request, options["fail_under"])
     spec = spec_of(request, settings.runs_dir)
-    if options["dry_run"]:
-        from bioeval_tui.cli.headless import dry_run  # --help and usage errors don't need it
+    if options["dry_run"] or _is_headless(options):
+        from bioeval_tui.cli.headless import (
+            dry_run,
+            run_headless,
+        )  # help, usage errors and the screen don't need it
 
-        return dry_run(spec, settings, as_json=options["as_json"])
-    if _is_headless(options):
-        from bioeval_tui.cli.headless import run_headless  # the screen does not need it
-
+        if options["dry_run"]:
+            return dry_run(spec, settings, as_json=options["as_json"])
         if options["exit_with_stdin"]:
             end_with_stdin()
         asked = {name: options[name] for name in ("as_json", "verbose", *THRESHOLDS)}

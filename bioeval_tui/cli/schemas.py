@@ -76,12 +76,11 @@ def schema_of(name: str) -> dict[str, Any]:
     Raises:
         UsageError: no schema has that name.
     """
-    from bioeval_tui.report import document  # `check` and `new` do not need it
-
     if name == "job":
         job = models.EvaluationJob.model_json_schema(by_alias=True)
         made = describe(job, models, "EvaluationJob", to_camel) | {"title": "bioeval-tui job"}
     elif name in OUTPUTS:
+        document = pkgutil.resolve_name("bioeval_tui.report.document")  # `check` and `new` do not need it
         made = describe(TypeAdapter(_type_of(OUTPUTS[name])).json_schema(), document, "RunDocument")
     else:
         raise UsageError(f"there is no schema named {name}; there are {', '.join(NAMES)}")
