@@ -351,7 +351,9 @@ def test_every_finding_has_a_writer_and_an_example() -> None:
         "a finding without a sentence, or a sentence without a finding"
     )
     assert {type(found) for found, _ in EXAMPLES} == written, "a sentence without an example"
-    assert {type(found) for found, *_ in STEPS} == set(get_args(NextFinding)), "a next step without an example"
+    assert {type(found) for found, *_ in STEPS} == set(get_args(NextFinding)), (
+        "a next step without an example"
+    )
 
 
 def test_every_part_of_every_sentence_is_written_by_an_example() -> None:
