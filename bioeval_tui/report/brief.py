@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.record.cases import judged
 from bioeval_tui.report.rows import criteria_words
-from bioeval_tui.text import plural, shorten
+from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ImportedFrom, RunStarted
     from bioeval_tui.record.state import RunState
 
-LONGEST_ABOUT = 120
 _PLAYERS = {"scripted": "a script", "human": "a person", "rules": "rules, no model"}
 
 
@@ -62,11 +61,6 @@ class Brief:
             if name and name not in self.agent
         ]
         return " · ".join(filter(None, named))
-
-    @property
-    def about_words(self) -> str:
-        """What the job is about: its own words, otherwise its tasks."""
-        return self.about or shorten("; ".join(title for title, _ in self.tasks), LONGEST_ABOUT)
 
     @property
     def user_words(self) -> str:
