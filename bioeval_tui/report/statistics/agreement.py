@@ -93,7 +93,7 @@ def _distance(a: float, b: float, weights: Weights) -> float:
     return abs(a - b) if weights == "linear" else (a - b) ** 2
 
 
-Scale = Literal["nominal", "ordinal", "interval"]
+Scale = Literal["ordinal", "interval"]
 
 Units = Mapping[tuple[float, ...], Any]
 """The number of units with these values. A unit's values are in any order, without missing ones."""
@@ -118,25 +118,13 @@ def krippendorff_alpha(units: Units, scale: Scale = "interval") -> float | None:
             counts[value] += count
     if sum(pairable.values()) < 2 or len(counts) < 2:
         return None
-    if scale == "nominal":
-        observed = fsum(
-            count * _unequal(Counter(values)) / (len(values) - 1) for values, count in pairable.items()
-        )
-        expected = float(_unequal(counts))
-    else:
-        place = _mid_ranks(counts) if scale == "ordinal" else _centred(counts)
-        observed = fsum(
-            count * _squares([(place[value], 1) for value in values]) / (len(values) - 1)
-            for values, count in pairable.items()
-        )
-        expected = _squares([(place[value], count) for value, count in counts.items()])
+    place = _mid_ranks(counts) if scale == "ordinal" else _centred(counts)
+    observed = fsum(
+        count * _squares([(place[value], 1) for value in values]) / (len(values) - 1)
+        for values, count in pairable.items()
+    )
+    expected = _squares([(place[value], count) for value, count in counts.items()])
     return 1 - (counts.total() - 1) * observed / expected
-
-
-def _unequal(counts: Counter[float]) -> int:
-    """Return how many ordered pairs of values are unequal."""
-    total = counts.total()
-    return sum(count * (total - count) for count in counts.values())
 
 
 def _squares(counted: Sequence[tuple[float, int]]) -> float:

@@ -11,9 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from statistics import fmean
 
-from bioeval_tui.report.statistics.latency import percentile
 from bioeval_tui.uncertainty import UNIT, Interval, mean_of
 
 _HEDGES = (
@@ -228,16 +226,3 @@ REFERENCES = (
     ),
 )
 """Ranges of conversations between people, which have no list of facts, so the first answer cannot be compared."""
-
-
-def bands(transcripts: Iterable[UserTranscript]) -> dict[str, Band]:
-    """Return the bands of conversations: each gives the mean of its turns."""
-    manners = [manner_of(transcript) for transcript in transcripts]
-    found = {}
-    for name in ("words", "facts_in_first_answer", "questions", "hedges", "repetition", "out_of_role"):
-        values = [fmean(each) for manner in manners if (each := getattr(manner, name))]
-        low, high = percentile(values, 0.05), percentile(values, 0.95)
-        if low is not None and high is not None:
-            field = "words_per_turn" if name == "words" else name
-            found[field] = Band(round(fmean(values), 4), round(low, 4), round(high, 4))
-    return found

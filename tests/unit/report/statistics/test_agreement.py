@@ -26,7 +26,7 @@ KRIPPENDORFF_2011 = {
     "C": ". 3 3 3 2 3 4 2 2 5 1 .",
     "D": "1 2 3 3 2 4 4 1 2 5 1 .",
 }
-"""Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C to E: nominal .743, interval .849."""
+"""Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C to E: interval .849."""
 
 
 def test_weighted_kappa_equals_that_of_the_r_package_irr() -> None:
@@ -47,7 +47,6 @@ def test_alpha_equals_krippendorffs_alpha_with_missing_values() -> None:
         rater: {unit: float(value) for unit, value in enumerate(row.split()) if value != "."}
         for rater, row in KRIPPENDORFF_2011.items()
     }
-    assert krippendorff_alpha(units_of(ratings), "nominal") == pytest.approx(0.743, abs=0.0005)
     assert krippendorff_alpha(units_of(ratings)) == pytest.approx(0.849, abs=0.0005)
 
 
@@ -58,7 +57,6 @@ def test_alpha_equals_that_of_nltk(case: dict[str, Any]) -> None:
         for rater, row in enumerate(case["ratings"])
     }
     assert krippendorff_alpha(units_of(ratings)) == pytest.approx(case["interval"], abs=1e-9)
-    assert krippendorff_alpha(units_of(ratings), "nominal") == pytest.approx(case["nominal"], abs=1e-9)
 
 
 @given(
