@@ -28,6 +28,7 @@ MAY_WRITE = {
     "evaluation/graphs/embedded.py": "makes a database for its owner alone; SQLite writes it",
     "grade/batch/containment.py": "/dev/null in place of what a grader could read",
     "grade/batch/output.py": "appends to the journal of a batch, which is locked, and truncated to whole lines",
+    "grade/batch/template.py": "the pipe to a worker",
     "grade/batch/worker.py": "a page of memory that a worker shares with its program; /dev/null",
     "grade/batch/worker_process.py": "the same page",
     "grade/biomlbench/standin_utils.py": "unpacks for a published preparer, into its own folder",

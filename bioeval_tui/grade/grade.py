@@ -39,7 +39,6 @@ from bioeval_tui.text import clean_line
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bioeval_tui.grade.intervals import Rivals
     from bioeval_tui.grade.leaderboard import Ranking
     from bioeval_tui.grade.tasks.task import Task
 
@@ -131,7 +130,8 @@ class TaskGrading:
         except (ValueError, OSError) as error:
             self.warnings.append(f"human baselines cannot be read: {clean_line(str(error), 160)}")
         self._scorer: Scorer | None = None
-        self.rivals: Rivals | None = None
+        self.rivals: object = None
+        """What `intervals.rivals_of` has loaded."""
         self._reference = task.reference if task.board_in_use() == task.folder / "leaderboard.csv" else None
 
     @property

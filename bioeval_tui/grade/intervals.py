@@ -164,7 +164,7 @@ def rivals_of(ready: TaskGrading) -> Rivals | None:
             table = read_exactly(file)
             if set(table.columns[1:]) == {entry.team for entry in task.board_entries()}:
                 ready.rivals = Rivals(ready.scorer, table)
-    return ready.rivals
+    return ready.rivals if isinstance(ready.rivals, Rivals) else None
 
 
 def _draws(ready: TaskGrading, path: Path, call_code: bool, time_limit_s: float) -> Draws:
