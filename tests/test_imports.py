@@ -83,7 +83,9 @@ def test_listing_runs_does_not_load_the_event_models() -> None:
 
 
 def test_the_help_of_run_waits_for_no_event_model() -> None:
-    probe = "import sys, bioeval_tui.cli.run\nassert not [m for m in ('pydantic', 'jinja2') if m in sys.modules]"
+    probe = (
+        "import sys, bioeval_tui.cli.run\nassert not [m for m in ('pydantic', 'jinja2') if m in sys.modules]"
+    )
     subprocess.run([sys.executable, "-c", probe], check=True, timeout=300)
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.record.cases import judged
 from bioeval_tui.report.rows import criteria_words
-from bioeval_tui.text import plural
+from bioeval_tui.text import plural, shorten
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ImportedFrom, RunStarted
     from bioeval_tui.record.state import RunState
 
+LONGEST_ABOUT = 120
 _PLAYERS = {"scripted": "a script", "human": "a person", "rules": "rules, no model"}
 
 
@@ -61,6 +62,11 @@ class Brief:
             if name and name not in self.agent
         ]
         return " · ".join(filter(None, named))
+
+    @property
+    def about_words(self) -> str:
+        """What the job is about: its own words, otherwise its tasks."""
+        return self.about or shorten("; ".join(title for title, _ in self.tasks), LONGEST_ABOUT)
 
     @property
     def user_words(self) -> str:
