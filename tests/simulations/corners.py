@@ -284,7 +284,7 @@ def cells(count: int, seed: int, only: str = "", most: int = UNITS[-1]) -> Itera
         if only not in ("", what):
             continue
         dear = 20 if what in ("corrected score", "judge's kappa") else 5 if what in CURVED else 1
-        some = max(1, count // dear)
+        some = max(min(10, count), count // dear)
         for units in (each for each in UNITS if each <= most):
             for truth in truths:
                 for detail in details:
