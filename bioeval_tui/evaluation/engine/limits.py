@@ -60,6 +60,7 @@ class RunBudget(SpendingBudget):
     rates: Rates
 
     def begin(self, peer: Peer) -> None:
+        """Count a call that is about to be made. Raises `LimitReachedError` instead if the limit is reached."""
         if why := self.whole.stop_reason():
             raise LimitReachedError(why)
         self.whole.calls[peer] += 1
@@ -73,6 +74,7 @@ class RunBudget(SpendingBudget):
             self.whole.cost += price.cost(tokens_in, tokens_out)
 
     def stop(self, why: str) -> None:
+        """Allow the batch no further call. Raises `LimitReachedError`."""
         self.whole.stopped = why
         raise LimitReachedError(why)
 
