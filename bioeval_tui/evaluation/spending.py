@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.names import Peer
@@ -18,30 +18,23 @@ CHARACTERS_PER_TOKEN = 4
 
 
 class LimitReachedError(BioevalError):
-    """A request was not sent, because the calls or the cost of the batch have reached their limit."""
+    """The batch may make no further call: its calls or cost have reached their limit, or a model's quota is used up."""
 
 
-class SpendingBudget(Protocol):
-    """Counts calls and cost."""
+class SpendingBudget:
+    """Counts calls and cost, and may forbid further ones; this one is without a limit."""
 
     def begin(self, peer: Peer) -> None:
         """Count a call that is about to be made. Raises `LimitReachedError` instead if the limit is reached."""
-        ...
 
     def charge(self, peer: Peer, tokens_in: int, tokens_out: int) -> None:
         """Add the cost of an answer."""
-        ...
+
+    def stop(self, why: str) -> None:
+        """Allow no further call. Raises `LimitReachedError` if there is a batch to stop."""
 
 
-class _Unlimited:
-    def begin(self, peer: Peer) -> None:
-        """Do nothing."""
-
-    def charge(self, peer: Peer, tokens_in: int, tokens_out: int) -> None:
-        """Do nothing."""
-
-
-UNLIMITED: SpendingBudget = _Unlimited()
+UNLIMITED = SpendingBudget()
 
 
 @dataclass
@@ -120,6 +113,12 @@ def report(tokens_in: int | None, tokens_out: int | None) -> None:
     """Add an answer that this program did not request itself."""
     if (used := _current.get()) is not None:
         used.add(tokens_in, tokens_out)
+
+
+def stop(why: str) -> None:
+    """End the batch, because no later request could be answered. Raises `LimitReachedError` within a batch."""
+    if (used := _current.get()) is not None:
+        used.budget.stop(why)
 
 
 def note(sentence: str) -> None:

@@ -41,8 +41,8 @@ SEEN_BY_OTHERS = (
     "conversations ran at the same time on one knowledge graph, so each could see what the others wrote; "
     "without `order: parallel` they run one after another"
 )
-MOST_UNMEASURED = 5
-"""After so many conversations in a row that could not be measured, a judge or provider is down for good."""
+MOST_UNMEASURED: Mapping[Fault, int] = {"infrastructure": 3, "judge": 5}
+"""After so many conversations in a row that are not measured by this fault, the next ones would not be, either."""
 TYPED_BY_A_PERSON = "a person took over and typed messages of the user"
 NOTHING_OBSERVED = (
     "the agent had no object context before its first answer, and no knowledge graph can be read, so it is unknown "
@@ -57,14 +57,16 @@ class ConversationRecord:
     start: Observation | None = None
     score: float | None = None
     cancelled: bool = False
-    unmeasured: str = ""
-    """Why it has no score, if that is the fault of the judge, a provider or this machine."""
+    unmeasured: events.ConversationScored | None = None
+    """Its end, if it has no score by a fault in `MOST_UNMEASURED`."""
+    judged: bool = False
+    """Whether the judge gave a verdict, or no conversation of the run needs one."""
 
     def take(self, scored: events.ConversationScored) -> None:
         """Keep what the run needs of a conversation's score."""
         self.score = scored.score
-        lost = scored.score is None and scored.fault in ("judge", "infrastructure") and not scored.cancelled
-        self.unmeasured = scored.reason if lost else ""
+        lost = scored.score is None and scored.fault in MOST_UNMEASURED and not scored.cancelled
+        self.unmeasured = scored if lost else None
 
 
 @dataclass(frozen=True)
@@ -170,8 +172,8 @@ class _Run:
         """The parts of the starting states that were compared in every trial; None before the first."""
         self.held: dict[tuple[Condition, int], ConversationRecord] = dict(earlier.finished)
         self.stopped = ""
-        self.unmeasured: list[str] = []
-        """Why the last conversations could not be measured, up to the first that could."""
+        self.unmeasured: list[events.ConversationScored] = []
+        """The ends of the conversations that could not be measured since the judge's last verdict."""
         self.decided_early = False
 
     async def run(self) -> events.RunEnded:
@@ -246,15 +248,18 @@ class _Run:
                 self.held[condition, trial] = ConversationRecord(cancelled=True)
                 return
             await self._run_conversation(condition, trial)
-            lost = self.held[condition, trial].unmeasured
-            self.unmeasured = [*self.unmeasured, lost] if lost else []
+            held = self.held[condition, trial]
+            if held.unmeasured:
+                self.unmeasured.append(held.unmeasured)
+            elif held.judged:
+                self.unmeasured.clear()
 
     def _is_hopeless(self) -> str | None:
         """Return why no further conversation is worth starting: neither agent nor user kept the last ones from being measured."""
-        if len(self.unmeasured) < MOST_UNMEASURED:
+        if not self.unmeasured or len(self.unmeasured) < MOST_UNMEASURED[self.unmeasured[-1].fault]:
             return None
         why = f"{len(self.unmeasured)} conversations in a row could not be measured"
-        return f"{why}, the last one: {shorten(self.unmeasured[-1], 300)}"
+        return f"{why}, the last one: {shorten(self.unmeasured[-1].reason, 300)}"
 
     async def _run_conversation(self, condition: Condition, trial: int) -> None:
         """Run one conversation; hold it once more if the connection to the agent broke, which nobody can blame on the agent.
@@ -494,6 +499,7 @@ class _Conversation:
         """Return the tasks' scores, or None with the reason and whose fault it is."""
         job, judge = self.plan.job, self.parts.judge
         if not job.judged_in(self.transcript.condition):
+            self.held.judged = not any(map(job.judged_in, self.plan.conditions))
             return None, "", "none"
         before, after = self.held.start, self._talk.observer.at_end if self._talk else None
         view = for_judge(
@@ -515,6 +521,7 @@ class _Conversation:
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
         self.emitter.emit(events.TranscriptScored, **fields)
+        self.held.judged = judged.tasks is not None
         return judged.tasks, judged.error, judged.fault
 
 

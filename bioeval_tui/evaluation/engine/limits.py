@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bioeval_tui.evaluation.prices import Price
-from bioeval_tui.evaluation.spending import LimitReachedError
+from bioeval_tui.evaluation.spending import LimitReachedError, SpendingBudget
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import plural
 from bioeval_tui.units import dollars
@@ -37,9 +37,13 @@ class CallBudget:
     max_cost: float | None = None
     calls: dict[Peer, int] = field(default_factory=lambda: defaultdict(int))
     cost: float = 0.0
+    stopped: str = ""
+    """Why a model will answer no further call."""
 
     def stop_reason(self) -> str | None:
         """Return why no further call may be made; None if one may."""
+        if self.stopped:
+            return self.stopped
         made = sum(self.calls.values())
         if self.max_calls is not None and made >= self.max_calls:
             return f"the limit is reached: {plural(made, 'call')} made, the limit is {self.max_calls:,}"
@@ -49,7 +53,7 @@ class CallBudget:
 
 
 @dataclass(frozen=True)
-class RunBudget:
+class RunBudget(SpendingBudget):
     """A batch's budget for one of its runs, at the prices of the run's models."""
 
     whole: CallBudget
@@ -68,6 +72,11 @@ class RunBudget:
         )
         if price is not None:
             self.whole.cost += price.cost(tokens_in, tokens_out)
+
+    def stop(self, why: str) -> None:
+        """Allow the batch no further call. Raises `LimitReachedError`."""
+        self.whole.stopped = why
+        raise LimitReachedError(why)
 
 
 FIRST_PAUSE_S = 0.5

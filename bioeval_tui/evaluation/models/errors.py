@@ -49,7 +49,6 @@ _CONTEXT_FULL = re.compile(
 _MEANINGS = {
     400: "did not understand the request",
     401: "rejected the API key",
-    402: "asks for payment",
     403: "does not allow this request",
     404: "does not know this URL or model",
     413: "found the request too large",
@@ -58,6 +57,10 @@ _MEANINGS = {
 }
 _KEY_LIKE = re.compile(r"\b(?:sk|key|bearer)[-_ ][\w*.-]{4,}", re.IGNORECASE)
 _LONGEST_RECEIVED = 300
+
+
+class QuotaUsedUp(PeerError):
+    """The account has no quota or money left for the model, so that no later request is answered, either."""
 
 
 class Refused(PeerError):
@@ -85,7 +88,7 @@ def refusal(
     key: str | None,
     job_keys: Mapping[str, str] = MappingProxyType({}),
 ) -> PeerError:
-    """Convert an error status: `Refused` if the server names an option that can be left out.
+    """Convert an error status: `Refused` if the server names an option that can be left out, or `QuotaUsedUp`.
 
     `job_keys` are the parameters that the job asks for, with the job's key of each, which is named where the server
     names the parameter.
@@ -95,13 +98,16 @@ def refusal(
         return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
     said = told.get("message") if isinstance(told, dict) else told if isinstance(told, str) else None
     shown = hidden(str(said or error.response.text), key)
+    codes = {str(error.code or ""), str(error.type or "")}
+    if status == 402 or "insufficient_quota" in codes:
+        message = f"the quota of the {peer}'s model at {host} is used up ({status}): {shown}"
+        return QuotaUsedUp(peer, message.removesuffix(": "), status=status, received=shown)
     meaning = _MEANINGS.get(status, "failed" if status >= 500 else "rejected the request")
     message = f"{host} {meaning} ({status})" + (f": {shown}" if shown else "")
     words = f"{error.param} {shown}".lower()
     named_keys = {job_keys[name] for name in job_keys if re.search(rf"\b{re.escape(name.lower())}\b", words)}
     if named_keys:
         message += f" (the job sets {', '.join(sorted(named_keys))})"
-    codes = {str(error.code or ""), str(error.type or "")}
     if status in (400, 413, 422, 500) and is_context_full(codes, shown):
         return context_full(peer, host, shown, status)
     if status in _REFUSING_STATUS and "model_not_found" not in codes:
@@ -114,7 +120,7 @@ def refusal(
             return Refused(peer, message, named, status=status, received=shown)
     if status in _DISAGREEING_STATUS:
         return PeerError(peer, message, status=status, received=shown, disagrees=True)
-    retryable = may_retry(status) and "insufficient_quota" not in codes
+    retryable = may_retry(status)
     after = retry_after(error.response.headers.get("Retry-After"), time.time()) if retryable else None
     return PeerError(peer, message, retryable=retryable, status=status, retry_after_s=after, received=shown)
 

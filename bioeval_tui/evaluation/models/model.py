@@ -24,7 +24,7 @@ from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client, 
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models import responses
 from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, PromptCheck
-from bioeval_tui.evaluation.models.errors import Refused, refusal
+from bioeval_tui.evaluation.models.errors import QuotaUsedUp, Refused, refusal
 from bioeval_tui.evaluation.models.openai_package import openai, providers
 from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.evaluation.seams import PeerError
@@ -172,6 +172,8 @@ class ChatModel:
                     break
             newly = problem.options(options) if isinstance(problem, Refused) else set()
             if not newly:
+                if isinstance(problem, QuotaUsedUp) and self.peer != "agent":
+                    spending.stop(str(problem))
                 raise problem
             tried |= dict.fromkeys(newly, problem)
         # Another request may have met the same rejection in the meantime.

@@ -219,6 +219,25 @@ async def test_a_limit_of_calls_counts_every_request(tmp_path: Path) -> None:
     assert whole.state.ended.detail == "the limit is reached: 17 calls made, the limit is 17"
 
 
+@pytest.mark.parametrize("at_once", [1, 4])
+@pytest.mark.parametrize("role", ["evaluator", "judge"])
+async def test_a_quota_that_is_used_up_ends_the_batch_at_once(
+    role: str, at_once: int, tmp_path: Path
+) -> None:
+    none_left = srv.status(429, "You exceeded your current quota.", error={"code": "insufficient_quota"})
+    good = [ANSWERS["request"]] if role == "evaluator" else []
+    till = Till(**{role: [*good, *[none_left] * 100]})
+    whole, _ = await run(till, tmp_path, trials=9, concurrency=at_once)
+    ended = whole.state.ended
+    assert ended is not None
+    assert ended.status == "cancelled"
+    assert ended.detail.startswith(f"the quota of the {role}'s model at 127.0.0.1")
+    assert ended.detail.endswith(" is used up (429): You exceeded your current quota.")
+    assert till.asked[role] - len(good) <= at_once, "no request is sent again"
+    assert len(whole.state.conversations) <= at_once, "no further session is opened"
+    assert all(talk.score and talk.score.cancelled for talk in whole.state.conversations.values())
+
+
 def cost_words_of(loaded: RunResult) -> str:
     """Return the cost as a report prints it."""
     return cost_words(summarise_runs([loaded])[0].spent)

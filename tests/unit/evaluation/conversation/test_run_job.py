@@ -149,11 +149,37 @@ async def test_four_failed_attempts_end_the_conversation_as_the_agents_fault_wit
 async def test_a_judge_that_is_down_ends_the_run_early_and_opens_no_further_sessions() -> None:
     stage = Stage(job(), judge=FakeJudge(PeerError("judge", "judge.example answered 500")))
     state = await stage.run(trials=10)
-    assert len(state.conversations) == MOST_UNMEASURED
+    assert len(state.conversations) == MOST_UNMEASURED["infrastructure"]
     assert state.ended is not None
     assert state.ended.status == "cancelled"
-    assert state.ended.detail.startswith("5 conversations in a row could not be measured, the last one: ")
+    assert state.ended.detail.startswith("3 conversations in a row could not be measured, the last one: ")
     assert "judge.example answered 500" in state.ended.detail
+
+
+@pytest.mark.parametrize("only", [None, "supplied"])
+async def test_conversations_without_a_verdict_do_not_hide_that_the_judge_is_down(only: str | None) -> None:
+    spoilt = [PeerError("evaluator", "the model refused", unusable=True) for _ in range(10)]
+    tasks = [{"task": "set a reminder", **({"only": only} if only else {})}]
+    stage = Stage(
+        job(tasks=tasks, assertions=[{"expression": "1 == 1"}]),
+        evaluators={} if only else {"withheld": FakeEvaluator([*spoilt])},
+        judge=FakeJudge(PeerError("judge", "judge.example answered 500")),
+    )
+    state = await stage.run(trials=10)
+    assert len(stage.judge.views) == MOST_UNMEASURED["infrastructure"]
+    assert state.ended is not None
+    assert state.ended.status == "cancelled"
+
+
+async def test_a_judge_that_answers_now_and_then_does_not_end_the_run() -> None:
+    class Moody(FakeJudge):
+        async def score(self, view: JudgeView) -> Sequence[Verdict]:
+            self.value = PeerError("judge", "answered 500") if len(self.views) % 3 else 1.0
+            return await super().score(view)
+
+    state = await Stage(job(), judge=Moody()).run(trials=5)
+    assert state.ended is not None
+    assert state.ended.status == "completed"
 
 
 def reset() -> PeerError:
