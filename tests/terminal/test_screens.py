@@ -215,7 +215,7 @@ def test_a_run_can_be_reviewed(tmp_path: Path) -> None:
 
 def test_graded_submissions_are_shown_as_a_table_with_cards_and_can_be_exported(tmp_path: Path) -> None:
     with Screen("medals", str(graded(tmp_path)), data_dir=tmp_path) as screen:
-        screen.sees("› Medals    3 reports", "silver", "c columns")
+        screen.sees("› Medals    3 reports", "silver", "enter card")
         screen.opens_box(ENTER, "esc close")
         screen.closes_box()
         screen.opens_box("c", "✓ shown", "esc done")

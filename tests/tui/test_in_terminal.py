@@ -17,7 +17,7 @@ from tests.hostile.terminal import typed
 from tests.terminals import SEQUENCE, shapes
 
 HERE = Path(__file__).parent
-LONGEST_S = 300.0
+LONGEST_S = 120.0
 SHOWN = """
 import sys
 sys.path[:0] = [{here!r}]

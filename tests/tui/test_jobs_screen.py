@@ -225,10 +225,10 @@ async def test_jobs_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -
 
 
 async def test_the_sort_order_is_remembered() -> None:
-    services = given(preferences={"jobs.sorting": [1, False]})
+    services = given(preferences={"jobs.sorting": ["check", False]})
     async with opened(None, services=services, start="jobs") as (app, _):
         assert "check▾" in screen_text(app)
-    for damaged in ("x", [99, False], [1], {"a": 1}):
+    for damaged in ("x", ["x", False], [1, False], ["check"], {"a": 1}):
         async with opened(None, services=given(preferences={"jobs.sorting": damaged}), start="jobs") as (
             app,
             _,

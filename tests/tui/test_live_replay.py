@@ -232,9 +232,9 @@ async def test_presentation_mode_shows_only_the_conversation_scores_and_one_char
         await pilot.press("escape")
         await until(pilot, lambda: "response time by turn" not in screen_text(app))
         await pilot.press("p")
-        await until(pilot, lambda: "response time by turn" in screen_text(app))
+        await until(pilot, lambda: "end presentation" in screen_text(app))
         await pilot.press("p")
-        await until(pilot, lambda: "response time by turn" not in screen_text(app))
+        await until(pilot, lambda: "end presentation" not in screen_text(app))
         scores = [f"{talk.score.score:.2f}" for talk in app.live.state.conversations.values()]
         await until(
             pilot, lambda: all(score in "".join(screen_text(app).split("\n")[:3]) for score in scores)

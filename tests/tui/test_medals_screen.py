@@ -401,7 +401,7 @@ async def test_private_answers_are_explained_only_when_asked() -> None:
     services = FakeServices(rows=sample_rows())
     services.private = True
     services.sections = (Section("residuals of y", ("residual",), (("0 to 1",),)),)
-    async with opened(None, services=services, start="medals") as (app, pilot):
+    async with opened(None, NARROW, services=services, start="medals") as (app, pilot):
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, MedalDetail))
         await pilot.press("enter")
@@ -425,7 +425,7 @@ async def test_enter_on_a_card_explains_its_score() -> None:
             "private",
         ),
     )
-    async with opened(None, services=services, start="medals") as (app, pilot):
+    async with opened(None, NARROW, services=services, start="medals") as (app, pilot):
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, MedalDetail))
         await pilot.press("enter")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from bioeval_tui.report.brief import Brief
+from typing import TYPE_CHECKING
+
 from bioeval_tui.tui.shared.cells_view import Cell
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.brief import Brief
 
 Line = list[Cell]
 

@@ -143,7 +143,7 @@ def test_tau_bench_has_the_published_pass_k_with_intervals_in_show_and_report(
     for figure in ("1: 0.420 [0.314, 0.532]", "2: 0.273 [", "3: 0.220 [", "4: 0.200 [0.100, 0.337]"):
         assert figure in shown
     report = CliRunner().invoke(runs, ["report", run_id, "--format", "html"], standalone_mode=False).stdout
-    assert "1: 0.420 [0.314, 0.532], 2: 0.273 [0.167, 0.403]" in report
+    assert "1: 0.420 [0.314, 0.532], 2: 0.273 [0.167, 0.402]" in report
     found = run_document(load_run(tmp_path / "runs" / f"{run_id}.jsonl"))["conditions"]["supplied"]["pass_k"]
     assert [round(found[k]["value"], 3) for k in "1234"] == [0.42, 0.273, 0.22, 0.2]
     assert "clustered by case, 50 cases" in shown
