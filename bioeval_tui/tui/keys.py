@@ -251,6 +251,7 @@ TABLE: tuple[Key, ...] = (
     Key("~choice", "right", "go(1)", "next value", "Choose the next value", pair="choose"),
     Key("~choice", "space", "go(1)", "next value", "Choose the next value", HIDDEN),
     Key("~run-field", "enter", "submit", "start", "Start the run"),
+    Key("~job-field", "enter", "submit", "write the job", "Write the job file, and ask how to run it"),
     Key("~review-field", "enter", "submit", "save", "Save this review beside the recording"),
     Key("~path-field", "enter", "submit", "continue", "Continue with this file"),
 )  # fmt: skip

@@ -131,6 +131,16 @@ async def test_a_batch_opens_with_the_grid_and_enter_opens_a_run(size: tuple[int
         await until(pilot, lambda: app.screen is app.live)
 
 
+async def test_the_grid_says_what_the_tasks_of_the_selected_conversation_score() -> None:
+    services = batch_services()
+    tasks = (("Learn the dose", 0.0), ("Learn about alcohol", 1.0))
+    services.glances = [[replace(glance, tasks=tasks) for glance in glances()]]
+    async with opened(None, services=services) as (app, pilot):
+        await shown(app, pilot)
+        await loaded(app, pilot)
+        assert "0.00 Learn the dose · 1.00 Learn about alcohol" in screen_text(app)
+
+
 async def test_the_grid_can_be_navigated_filtered_copied_followed_and_stopped() -> None:
     services = batch_services()
     services.glances.append([replace(glance, rank=Rank.DONE) for glance in glances()])

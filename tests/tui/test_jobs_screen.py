@@ -408,6 +408,7 @@ async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences
         await pilot.press("plus")
         await until(pilot, lambda: isinstance(app.screen, OwnAgentDialog))
         form = app.screen
+        assert "enter write the job" in screen_text(app)
         form.query_one("#url", Input).value = "my-agent"
         await pilot.press("enter")
         await until(pilot, lambda: "the address needs http://" in screen_text(app))

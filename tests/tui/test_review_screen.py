@@ -87,6 +87,17 @@ async def test_the_judges_score_and_evidence_are_shown_beside_the_transcript(siz
             assert key in text
 
 
+@SIZES
+async def test_the_queue_has_heads_and_the_conversations_score_is_beside_its_task(
+    size: tuple[int, int],
+) -> None:
+    for blind in (False, True):
+        async with queue(size, blind=blind) as (app, _, _services):
+            lines = screen_text(app).splitlines()
+            assert any(line.split()[:3] == ["trial", "task", "score"] for line in lines)
+            assert any(", scored 0.29" in line for line in lines) != blind
+
+
 async def test_accepting_or_overriding_goes_to_the_next_item_and_undo_returns() -> None:
     async with queue(NARROW) as (app, pilot, services):
         await press(app, pilot, *OVERRIDE)

@@ -19,7 +19,7 @@ from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.bars_view import spark
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score
-from bioeval_tui.units import duration, latency_short
+from bioeval_tui.units import duration, latency_short, number
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -378,6 +378,11 @@ def whole_name(glance: Glance) -> str:
     """Return which conversation it is, without a cut."""
     parts = (glance.job, glance.model, glance.condition, glance.trial, f"run {glance.key.run_id}")
     return " · ".join(filter(None, parts))
+
+
+def task_scores(glance: Glance) -> str:
+    """Return the score of each task, which says why the conversation scores as it does."""
+    return " · ".join(f"{number(value)} {title}" for title, value in glance.tasks)
 
 
 def distinct(names: Sequence[str], width: int) -> dict[str, str]:

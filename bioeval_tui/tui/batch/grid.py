@@ -53,7 +53,7 @@ class GridScreen(BaseScreen):
         &.-short #about { display: none; }
         & #verdict { height: auto; padding: 1 2 0 2; text-style: bold; display: none; }
         & #board { height: auto; padding: 1 2; display: none; }
-        & #here { height: 1; padding: 0 2; color: $quiet; text-wrap: nowrap; text-overflow: ellipsis; display: none; }
+        & #here { height: auto; max-height: 2; padding: 0 2; color: $quiet; text-wrap: nowrap; text-overflow: ellipsis; display: none; }
         &.-filled #here { display: block; }
         &.-short #here { display: none; }
         &.-filled #board { display: block; }
@@ -192,10 +192,13 @@ class GridScreen(BaseScreen):
 
     @on(TileGrid.Moved)
     def _look(self) -> None:
-        """Say in full which conversation is selected."""
-        at = self.grid.cursor
-        words = batch_view.whole_name(self.shown[at]) if at < len(self.shown) else ""
-        self.query_one("#here", Static).update(Content(words))
+        """Say in full which conversation is selected, and what its tasks score."""
+        lines = [
+            line
+            for one in self.shown[self.grid.cursor :][:1]
+            for line in (batch_view.whole_name(one), batch_view.task_scores(one))
+        ]
+        self.query_one("#here", Static).update(Content("\n".join(lines)))
 
     def _say(self, now: datetime | None) -> None:
         runs = len({glance.key.run_id for glance in self.glances})

@@ -18,10 +18,9 @@ from bioeval_tui import plugins
 from bioeval_tui.evaluation.job.template import Answers, script_for
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui.data.job_list import ENDINGS
-from bioeval_tui.tui.jobs.run_dialog import RunField
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
+from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
 
 EXAMPLES: dict[str, tuple[str, str, str]] = {
     "reminder": (Answers().task, Answers().criteria, Answers().fact),
@@ -51,6 +50,12 @@ class NewJob(NamedTuple):
 
     path: Path
     answers: Answers
+
+
+class JobField(FormField):
+    """An input line; enter writes the job."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~job-field")
 
 
 class OwnAgentDialog(FormDialog[NewJob]):
@@ -89,7 +94,7 @@ class OwnAgentDialog(FormDialog[NewJob]):
             yield Static(id="hint", markup=False)
 
     def _line(self, label: str, name: str, value: str, hint: str) -> Horizontal:
-        return self.row(label, RunField(value, placeholder=hint, id=name, compact=True))
+        return self.row(label, JobField(value, placeholder=hint, id=name, compact=True))
 
     @on(Choice.Changed, "#example")
     def _start_from(self) -> None:

@@ -80,6 +80,8 @@ class ReviewScreen(RefreshedScreen):
         &.-short #brief { max-height: 1; }
         & #queue { width: 60; border-right: solid $line; padding: 0 1; }
         & #queue RowList { height: 1fr; }
+        & #heads { height: 1; }
+        &.-short #heads { display: none; }
         & #look { width: 1fr; }
         & ReviewTranscript { height: 1fr; }
         & MedalCard { height: 1fr; display: none; padding: 0 2; scrollbar-gutter: stable; }
@@ -144,6 +146,7 @@ class ReviewScreen(RefreshedScreen):
         yield Labelled(id="brief")
         with Container(id="review"):
             with Vertical(id="queue"):
+                yield Static(id="heads", markup=False)
                 yield self.rows
             with Vertical(id="look"):
                 yield ReviewTranscript()
@@ -192,7 +195,7 @@ class ReviewScreen(RefreshedScreen):
             self.shown = [item for item in self.items if item in self.shown or item is stays]
         self.set_class(bool(self.items), "-filled")
         outcomes = (review_view.outcome(item, self.blind, self.me).text for item in self.shown)
-        self._outcome = max(map(cell_len, outcomes), default=0)
+        self._outcome = max(map(cell_len, (*outcomes, review_view.heads(self.shown)[2])))
         self._set_rows()
         self.call_after_refresh(self._set_rows)  # the list has its width once it is laid out
         place = next((n for n, item in enumerate(self.shown) if item.id == at), None)
@@ -209,6 +212,9 @@ class ReviewScreen(RefreshedScreen):
         width = self.rows.scrollable_content_region.width
         lines = [len(self._title(item, width)) for item in self.shown] if width else 1
         self.rows.set_rows(len(self.shown), self._row, lines=lines)
+        trial, task, score = (Cell(head, "quiet") for head in review_view.heads(self.shown))
+        heads = self._columns(Cell(""), trial, task, score, width) if width else Content("")
+        self.query_one("#heads", Static).update(heads)
 
     def on_resize(self) -> None:
         """Wrap the titles for the new width."""
@@ -222,15 +228,26 @@ class ReviewScreen(RefreshedScreen):
     def _row(self, index: int, width: int) -> Content:
         item = self.shown[index]
         title, *more = self._title(item, width)
-        line = Content.assemble(
-            left(review_view.sign(item, self.me), 2),
-            left(Cell(review_view.where(item, WHERE), "quiet"), WHERE),
-            " ",
-            left(Cell(title), width - WHERE - self._outcome - 4),
-            " ",
-            right(review_view.outcome(item, self.blind, self.me), self._outcome),
+        line = self._columns(
+            review_view.sign(item, self.me),
+            Cell(review_view.where(item, WHERE), "quiet"),
+            Cell(title),
+            review_view.outcome(item, self.blind, self.me),
+            width,
         )
         return Content("\n").join([line, *(Content(" " * (WHERE + 3) + part) for part in more)])
+
+    def _columns(self, sign: Cell, where: Cell, title: Cell, outcome: Cell, width: int) -> Content:
+        room = width - WHERE - self._outcome - 4
+        parts = (
+            left(sign, 2),
+            left(where, WHERE),
+            " ",
+            left(title, room),
+            " ",
+            right(outcome, self._outcome),
+        )
+        return Content.assemble(*parts)
 
     def look(self) -> None:
         """Show the item under the cursor."""
@@ -239,7 +256,7 @@ class ReviewScreen(RefreshedScreen):
         if item is not None and item.row is not None:
             self.query_one(MedalCard).show(item.row)
         self._show_transcript(item)
-        lines = [] if item is None else [*review_view.heading(item), *self.lines_of(item)]
+        lines = [] if item is None else [*review_view.heading(item, self.blind), *self.lines_of(item)]
         brief, head = item.brief if item else None, self.query_one("#brief", Labelled)
         head.display = brief is not None
         if brief is not None:
@@ -484,7 +501,7 @@ class ReviewScreen(RefreshedScreen):
         item = self.looked_at
         if item is None:
             return ()
-        lines = [*review_view.heading(item), *self.lines_of(item)]
+        lines = [*review_view.heading(item, self.blind), *self.lines_of(item)]
         return (Copied("this item", lambda: "\n".join("".join(c.text for c in line) for line in lines)),)
 
     def action_back(self) -> None:

@@ -85,6 +85,12 @@ def prefixes(items: Iterable[ReviewItem]) -> dict[str, str]:
     }
 
 
+def heads(items: Iterable[ReviewItem]) -> tuple[str, str, str]:
+    """Return what the queue's columns hold: tasks of conversations, or submissions."""
+    judged = any(item.id.key is not None for item in items)
+    return ("trial", "task", "score") if judged else ("agent", "task", "medal")
+
+
 def where(item: ReviewItem, width: int = 80) -> str:
     """Return `withheld 1` in at most `width` characters, or the agent of a submission."""
     if item.id.key is not None:
@@ -149,13 +155,15 @@ def label(name: str) -> Cell:
     return Cell(name.ljust(LABEL), "quiet")
 
 
-def heading(item: ReviewItem) -> list[Line]:
-    """Return the title of the reviewed item and, of a task, the conversation that it belongs to."""
-    number = f"{item.id.task} " if item.id.task else ""
-    title: Line = [Cell(f"{number}{shorten(item.title, 300)}", "strong")]
+def heading(item: ReviewItem, blind: bool) -> list[Line]:
+    """Return the title of the reviewed item and, of a task, the conversation that it belongs to, with its score."""
+    which = f"{item.id.task} " if item.id.task else ""
+    title: Line = [Cell(f"{which}{shorten(item.title, 300)}", "strong")]
     if item.id.key is None:
         return [title]
-    return [title, [label("in"), Cell(f"{where(item, 200)} of {item.subject}", "quiet")]]
+    overall = item.conversation.score if item.conversation is not None and not blind else None
+    scored = f", scored {number(overall.score)}" if overall is not None else ""
+    return [title, [label("in"), Cell(f"{where(item, 200)} of {item.subject}", "quiet"), Cell(scored)]]
 
 
 def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list[Line]:
