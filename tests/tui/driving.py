@@ -16,7 +16,7 @@ from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.tui.app import BioevalApp
 
 WIDE, NARROW = (160, 45), (80, 24)
-LONGEST_S = 120.0
+LONGEST_S = 60.0
 """How long a test waits for something that always comes at once."""
 FOLLOWS = ("feed", "grid")
 """Workers that run as long as a run does."""
