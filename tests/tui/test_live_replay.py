@@ -207,7 +207,7 @@ async def test_going_to_a_turn_of_another_trial_shows_that_trial(tmp_path: Path)
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_presentation_mode_shows_only_the_conversation_scores_and_one_chart(
+async def test_presentation_mode_shows_only_the_conversation_and_what_came_out(
     size: tuple[int, int], view: ReplayedRun
 ) -> None:
     async with opened(None, size, services=FakeServices(), **replayed(view)) as (app, pilot):
@@ -215,7 +215,7 @@ async def test_presentation_mode_shows_only_the_conversation_scores_and_one_char
             await pilot.press("]")
         await until(pilot, lambda: messages(app) == 6)
         await pilot.press("p")
-        await until(pilot, lambda: "response time by turn" in screen_text(app))
+        await until(pilot, lambda: "end presentation" in screen_text(app))
         shown = screen_text(app)
         assert "REPLAY" in shown
         assert "facts withheld" in shown
@@ -230,7 +230,7 @@ async def test_presentation_mode_shows_only_the_conversation_scores_and_one_char
         await pilot.pause()
         assert app.screen is app.live
         await pilot.press("escape")
-        await until(pilot, lambda: "response time by turn" not in screen_text(app))
+        await until(pilot, lambda: "end presentation" not in screen_text(app))
         await pilot.press("p")
         await until(pilot, lambda: "end presentation" in screen_text(app))
         await pilot.press("p")

@@ -58,7 +58,7 @@ def _judge_task(number: int, task: JobTask, view: JudgeView) -> TaskVerdict:
     points, most = (sum(rule.weight for rule in one) for one in (met, rules))
     reason = f"{points:g} of {most:g} points = {units.number(points / most)}"
     reason += f": {_listed(met)}" if met else ""
-    reason += f". Not met: {_listed(missed)}" if missed else ""
+    reason += f". Missing: {_listed(missed)}" if missed else ""
     return TaskVerdict(number, points / most, f"{reason}.", tuple(dict.fromkeys(evidence)))
 
 

@@ -16,6 +16,7 @@ from textual.keys import _get_unicode_name_from_key
 from textual.screen import Screen
 from textual.widget import Widget
 
+from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import order
 from bioeval_tui.tui.screens import SCREENS
 from bioeval_tui.tui.shared.at_rest import AtRest
@@ -222,7 +223,7 @@ class KeysFooter(Widget):
         found = hints(self.screen)
         kept, ends = fit(found, width)
         if left_out := sum(not hint.everywhere for hint in found) - len(kept):
-            words = f"help, {left_out} more keys"
+            words = f"help, {plural(left_out, 'more key')}"
             found = [hint._replace(words=words) if hint.key == "?" else hint for hint in found]
             kept, ends = fit(found, width)
         self._places = []

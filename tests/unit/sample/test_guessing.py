@@ -37,5 +37,5 @@ async def test_a_careful_agent_beats_one_that_guesses(name: str, tmp_path: Path)
         assert with_facts.score == 1
     assert scores[False] == 1
     assert scores[True] < 0.5
-    assert f"Not met: {REASONS[name]}" in reasons[True]
-    assert f"Not met: {REASONS[name]}" not in reasons[False]
+    assert f"Missing: {REASONS[name]}" in reasons[True]
+    assert f"Missing: {REASONS[name]}" not in reasons[False]

@@ -34,7 +34,7 @@ async def test_the_score_is_the_weighted_share_of_rules_that_match():
     assert task.score == pytest.approx(0.75)
     assert (
         task.reason
-        == "3 of 4 points = 0.75: the agent said `reminder is SET` (3). Not met: the agent said `8:15` (1)."
+        == "3 of 4 points = 0.75: the agent said `reminder is SET` (3). Missing: the agent said `8:15` (1)."
     )
 
 
