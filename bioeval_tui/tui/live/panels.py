@@ -180,11 +180,14 @@ class Panel(Vertical):
         yield self.rows
         yield self._foot
 
-    def lines_for(self, titles: Sequence[str], start: int, cells: int) -> int:
-        """Return how many lines a row needs for these titles between `start` and `cells`, as far as all rows stay visible."""
+    def lines_for(self, titles: Sequence[str], start: int, cells: int, others: int) -> int:
+        """Return how many lines a row needs for these titles between `start` and `cells`, as far as all rows stay visible.
+
+        `others` are the lines above and below the rows.
+        """
         under = self.size.width - start
         needed = max((len(title_lines(title, under - cells, under)) for title in titles), default=1)
-        return max(1, min(needed, (self.size.height - 3) // max(1, len(titles))))
+        return max(1, min(needed, (self.size.height - others) // max(1, len(titles))))
 
     def set_panel(
         self,
@@ -265,7 +268,7 @@ class TasksPanel(Panel):
         conversations = rows.trial_talks(state, look.trial)
         names = [state.condition_name(condition) for condition in heads_view.conditions(state)]
         column = column_for(names)
-        lines = self.lines_for([row.title for row in tasks], 3, column * len(conversations))
+        lines = self.lines_for([row.title for row in tasks], 3, column * len(conversations), 3)
 
         def paint_row(index: int, width: int) -> Content:
             row = tasks[index]
@@ -372,7 +375,8 @@ class AssertionsPanel(Panel):
             return max(column_for(names), count * (1 + len(between)) + 2)
 
         width = self.size.width
-        lines = self.lines_for(titles, 4, column(width) * len(look.conditions))
+        head = names_head(names, [column(width)] * len(names))
+        lines = self.lines_for(titles, 4, column(width) * len(look.conditions), len(head) + 1)
 
         def paint_row(index: int, width: int) -> Content:
             row = checked[index]
@@ -383,7 +387,6 @@ class AssertionsPanel(Panel):
         uplift = uplift_cells(state, look.trial) if checked else Cell("the job has no assertions")
         label = f"{rows.difference_label(rows.has_own_criteria(state))}  " if checked else ""
         summary = paint(Cell(label, "quiet"), uplift) if uplift else Content("")
-        head = names_head(names, [column(width)] * len(names))
         count, _ = shown(width)
         if count < turns:
             head[-1] = spread(paint(Cell(f"turns {turns - count + 1} to {turns}", "quiet")), head[-1], width)
