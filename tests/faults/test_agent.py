@@ -12,12 +12,6 @@ from .peers import Agent, Fault, instead, says, serving, status
 from .program import LONGEST_WAIT_S, SHORT_S, Outcome, Program
 
 FAILS = [
-    Cell(
-        "reset in mid-answer",
-        peers.reset,
-        "before its answer was complete|in the middle of its answer",
-        asked=1,
-    ),
     Cell("silent", peers.silent, "did not finish its answer within 0.4 s", asked=1, timeout_s=SHORT_S),
     Cell("slow drip", peers.drip, "did not finish its answer within 0.4 s", asked=1, timeout_s=SHORT_S),
     Cell("always 500", status(500), "answered 500 Sorry"),
@@ -63,6 +57,16 @@ def test_a_failing_agent_loses_only_its_own_conversation(cell: Cell, program: Pr
     assert max(event.get("wait_ms") or 0.0 for event in failed) <= LONGEST_WAIT_S * 1000, (
         "whatever it asks for"
     )
+    the_second_is_whole(done)
+
+
+def test_a_conversation_whose_connection_broke_before_the_first_answer_is_held_again(
+    program: Program,
+) -> None:
+    with serving(agent := Agent(fault=peers.reset)):
+        done = program.run(agent.url, program.job())
+    assert (done.ended()["reason"], done.ended()["fault"]) == ("signed_off", "none")
+    assert (done.scored()["score"], done.code) == (1.0, 0)
     the_second_is_whole(done)
 
 

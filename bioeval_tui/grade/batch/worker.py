@@ -153,8 +153,8 @@ class _Template:
     def _report(self) -> None:
         for worker in list(self._ends):
             ended = os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-            if ended is not None:
-                end = self._ends.pop(worker)
+            # The signal's handler may report an end while this does.
+            if ended is not None and (end := self._ends.pop(worker, None)) is not None:
                 code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
                 with contextlib.suppress(OSError):
                     os.write(end, str(code).encode())
