@@ -390,8 +390,8 @@ class GraderPool:
                 self._template = None
             if self._template is None and self._can_fork and not self._closed:
                 self._template = Template(self._setup, worker_environment(), self._python)
-                if self._closed:  # meanwhile, so that `close` did not see it
-                    self._template.close()
+            if self._closed and self._template is not None:  # `close` may have come while it started
+                self._template.close()
             return self._template
 
     def _put_back(self, worker: WorkerProcess) -> None:
