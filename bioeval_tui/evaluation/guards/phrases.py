@@ -61,8 +61,9 @@ def plain_sentences(text: str) -> Iterator[Sentence]:
 class Phrases:
     """A table of rules, of which one must match a sentence.
 
-    Each line is a rule (one that ends with `|` goes on in the next), a pattern in which a word in capitals stands for an entry of `words`, `…` for up to three
-    words, and `*` at the end of a word for any ending. It matches whole words. Lines that begin with `#` are comments.
+    Each line is one rule; a line that ends with `|` continues on the next, and a line that begins with `#` is a comment.
+    A rule matches whole words. In it, a word in capitals stands for its entry in `words`, `…` for up to three words, and
+    `*` at the end of a word for any ending.
     """
 
     def __init__(self, table: str, words: Mapping[str, str]) -> None:
