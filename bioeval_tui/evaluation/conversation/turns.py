@@ -58,8 +58,8 @@ class _EvaluatorSpoilt(Exception):
     """The evaluator left its role twice in a row."""
 
 
-class HeldConversation:
-    """One conversation under one condition."""
+class Dialogue:
+    """The turns of one conversation."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class HeldConversation:
         self._asked_at = time.monotonic()
         self._thought_ms: float | None = None
 
-    async def hold(self, greeting: str) -> Outcome:
+    async def run(self, greeting: str) -> Outcome:
         """Run the conversation; return why it ended. Cancelling the task cancels the conversation."""
         try:
             await self._gate()
