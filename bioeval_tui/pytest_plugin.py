@@ -43,8 +43,8 @@ class Evaluation:
     @property
     def runs(self) -> list[dict[str, Any]]:
         """One result for each job and model (`bioeval-tui schema result` describes it)."""
-        found: list[dict[str, Any]] = self.report["runs"]
-        return found
+        runs: list[dict[str, Any]] = self.report["runs"]
+        return runs
 
     @property
     def run_id(self) -> str:
@@ -54,8 +54,8 @@ class Evaluation:
     @property
     def score(self) -> float | None:
         """The (first) run's mean over both conditions; None if it could not be measured."""
-        found: float | None = self.runs[0]["score"]
-        return found
+        score: float | None = self.runs[0]["score"]
+        return score
 
     def condition(self, name: str) -> dict[str, Any]:
         """Return the statistics of `withheld` or `supplied` over all trials of the first agent and model.
@@ -202,8 +202,8 @@ def _name(run: dict[str, Any]) -> str:
 
 
 def _trials(run: dict[str, Any], condition: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (run["conditions"].get(condition) or {}).get("trials", [])
-    return found
+    trials: list[dict[str, Any]] = (run["conditions"].get(condition) or {}).get("trials", [])
+    return trials
 
 
 def _mean(run: dict[str, Any], condition: str) -> float | None:

@@ -202,8 +202,8 @@ def is_html(text: str) -> bool:
 
 def page_title(text: str) -> str:
     """Return the title of an HTML page on one line, or an empty string."""
-    found = _TITLE.search(text)
-    return shorten(clean_line(html.unescape(found[1])), 80) if found else ""
+    match = _TITLE.search(text)
+    return shorten(clean_line(html.unescape(match[1])), 80) if match else ""
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

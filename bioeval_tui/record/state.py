@@ -192,9 +192,9 @@ class ConversationState:
     def user_faults(self) -> list[events.UserFault]:
         """What the simulated user did wrong: what checks found and then, where they did not, what the judge did."""
         checked = [violation.as_fault for violation in self.violations]
-        found = {(fault.kind, fault.message) for fault in checked}
+        known = {(fault.kind, fault.message) for fault in checked}
         judged = self.verdict.user_faults if self.verdict is not None else ()
-        return [*checked, *(fault for fault in judged if (fault.kind, fault.message) not in found)]
+        return [*checked, *(fault for fault in judged if (fault.kind, fault.message) not in known)]
 
     def message(self, number: int) -> MessageState | None:
         """Return the message of that number, or None."""
@@ -336,10 +336,10 @@ class RunState:
             return ""
         if self.clean_unknown:
             return "it is unknown whether the conditions started from the same state"
-        found = [warning.message for warning in self._about_clean("not_clean")]
-        if found and found[0].startswith(events.STARTS_DIFFER):
+        reasons = [warning.message for warning in self._about_clean("not_clean")]
+        if reasons and reasons[0].startswith(events.STARTS_DIFFER):
             return events.STARTS_DIFFER
-        return found[0] if found else "the conditions cannot be compared"
+        return reasons[0] if reasons else "the conditions cannot be compared"
 
     @property
     def clean_unknown(self) -> bool:
@@ -399,13 +399,13 @@ class RunState:
 
     def scores(self) -> dict[str, float | None]:
         """Return each condition's mean score over its trials; None when one is missing or not measured."""
-        found: dict[str, float | None] = {}
+        scores: dict[str, float | None] = {}
         for condition in self.started.conditions if self.started else ():
             trials = range(1, self.started.trials + 1) if self.started else ()
             held = [self.conversation(condition, trial) for trial in trials]
             values = [talk.score.score if talk and talk.score else None for talk in held]
-            found[condition] = composite.mean_of(values)
-        return found
+            scores[condition] = composite.mean_of(values)
+        return scores
 
 
 NOT_CLEAN = ("not_clean", "clean_unknown")

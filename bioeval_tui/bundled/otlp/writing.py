@@ -55,7 +55,7 @@ class _Trace:
     def data(self) -> dict[str, Any]:
         """Return the line."""
         own = [self._conversation(), *self._turns()]
-        found = [
+        resources = [
             _resource({"service.name": "bioeval-tui", "service.version": __version__}, {"bioeval-tui": own})
         ]
         services: dict[str, dict[str, list[Span]]] = {}
@@ -64,10 +64,10 @@ class _Trace:
                 services.setdefault(span.service, {}).setdefault(span.scope, []).append(
                     self._as_told(span, message)
                 )
-        found += [
+        resources += [
             _resource({"service.name": name} if name else {}, scopes) for name, scopes in services.items()
         ]
-        return {"resourceSpans": found}
+        return {"resourceSpans": resources}
 
     def _conversation(self) -> Span:
         talk, started = self.talk, self.run.started
@@ -331,8 +331,10 @@ def _event(at: datetime, name: str, attributes: Mapping[str, Any]) -> Span:
 
 
 def _resource(attributes: Mapping[str, Any], scopes: Mapping[str, list[Span]]) -> dict[str, Any]:
-    found = [{"scope": {"name": name} if name else {}, "spans": spans} for name, spans in scopes.items()]
-    return {"resource": {"attributes": _attributes(attributes)}, "scopeSpans": found}
+    scope_spans = [
+        {"scope": {"name": name} if name else {}, "spans": spans} for name, spans in scopes.items()
+    ]
+    return {"resource": {"attributes": _attributes(attributes)}, "scopeSpans": scope_spans}
 
 
 def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:

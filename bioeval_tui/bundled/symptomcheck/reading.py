@@ -73,13 +73,13 @@ def _conversation(at: Any, chat: Any, vignette: dict[str, Any], position: Any) -
     if isinstance(position, bool) or not isinstance(position, int):
         raise InputError(f"the verdict on vignette {at} must be the place of the right diagnosis, or -1")
     wanted = str(vignette.get("correct_diagnosis") or "")
-    found = position > 0
-    reason = f"{wanted} stands in place {position} of the list" if found else f"{wanted} is not in the list"
+    listed = position > 0
+    reason = f"{wanted} stands in place {position} of the list" if listed else f"{wanted} is not in the list"
     return ToldConversation(
         name=f"vignette {at}",
         messages=_messages(chat["messages"]),
         condition="supplied",  # the simulated patient always has the whole vignette
-        scores=[GivenScore("right diagnosis in the list", float(found), position, reason)],
+        scores=[GivenScore("right diagnosis in the list", float(listed), position, reason)],
         request=(f"Name the diagnosis: {vignette.get('chief_complaints') or ''}", wanted),
         facts=tuple(facts_of(vignette)),
         reason="signed_off",

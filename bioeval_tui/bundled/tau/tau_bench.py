@@ -40,8 +40,8 @@ def read(file: Path) -> Iterator[Header | ToldConversation]:
     yield Header(judge="τ-bench reward", pass_above=PASS_ABOVE)
     look = FileLook.at(file)
     with file.open("rb") as opened:
-        found = lines(opened) if look.shape == "lines" else members(opened)
-        for number, (_, result) in enumerate(found, start=1):
+        results = lines(opened) if look.shape == "lines" else members(opened)
+        for number, (_, result) in enumerate(results, start=1):
             try:
                 yield _conversation(result)
             except InputError as problem:

@@ -89,11 +89,11 @@ def end_run(
     """
     scores: dict[str, float | None] = {}
     for condition in plan.conditions:
-        found = [
+        known = [
             record.score if (record := earlier.finished.get((condition, trial))) else None
             for trial in range(1, plan.trials + 1)
         ]
-        scores[condition] = composite.mean_of(found)
+        scores[condition] = composite.mean_of(known)
     cancelled = bool(stopped) or any(record.cancelled for record in earlier.finished.values())
     return emitter.emit(
         events.RunEnded,

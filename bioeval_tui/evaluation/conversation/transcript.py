@@ -162,12 +162,12 @@ def for_judge(
 
 def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMessage, ...]:
     """Return a recorded conversation as the judge sees it: what was sent, never the sign-off."""
-    found = []
+    messages = []
     for m in talk.messages:
         words = without_signoff(m.text, signoff) if m.signs_off else m.text
         if m.done and words:
-            found.append(_as_said(m, words))
-    return tuple(found)
+            messages.append(_as_said(m, words))
+    return tuple(messages)
 
 
 def recorded_signoff(talk: ConversationState) -> TranscriptMessage | None:

@@ -268,13 +268,13 @@ async def run_batch(
         batch.paces |= {"evaluator": models, "judge": models}
     watching = asyncio.create_task(batch.watchdog.watch())
     try:
-        found = await asyncio.gather(*(_run_when_open(run, batch) for run in runs), return_exceptions=True)
+        ends = await asyncio.gather(*(_run_when_open(run, batch) for run in runs), return_exceptions=True)
     finally:
         watching.cancel()
-    problems = [item for item in found if isinstance(item, BaseException)]
+    problems = [item for item in ends if isinstance(item, BaseException)]
     if problems:
         raise problems[0]
-    return [item for item in found if isinstance(item, events.RunEnded)]
+    return [item for item in ends if isinstance(item, events.RunEnded)]
 
 
 async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
@@ -351,11 +351,11 @@ async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption |
     """
     if run.resume is None:
         return run, None
-    found = await asyncio.to_thread(run.resume)
-    trials = max(run.plan.trials, found.trials)
-    if found.ended and not found.owes(run.plan.conditions, trials):
+    resumed = await asyncio.to_thread(run.resume)
+    trials = max(run.plan.trials, resumed.trials)
+    if resumed.ended and not resumed.owes(run.plan.conditions, trials):
         raise RecordingError(f"{run.plan.run_id}: already complete; another process finished the run")
-    return replace(run, plan=replace(run.plan, trials=trials)), found
+    return replace(run, plan=replace(run.plan, trials=trials)), resumed
 
 
 def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:

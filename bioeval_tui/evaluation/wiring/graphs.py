@@ -53,8 +53,8 @@ async def open_graph(
     if choice != "embedded":
         make: plugins.MakeGraph = plugins.load("graphs", choice)
         with told_as("graph", choice):
-            found = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
-        return WrappedGraph(found, told_by("graph", choice)), ""
+            graph = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
+        return WrappedGraph(graph, told_by("graph", choice)), ""
 
     from bioeval_tui.evaluation.graphs.embedded import (  # the engine alone opens graphs
         EmbeddedGraph,

@@ -272,12 +272,12 @@ def _said(
         if message.role == "assistant":
             heard = message.text
         elif message.message < last and words and words.strip():
-            found = tuple(fact.fact for fact in message.facts if fact.asked)
+            numbers = tuple(fact.fact for fact in message.facts if fact.asked)
             if not talk.facts and heard:
                 told = disclosed(words, facts, given, before)
-                found = tuple(number for number in told if was_asked(heard, facts[number - 1]))
-            given.update(found)
-            yield clean(words).strip(), found
+                numbers = tuple(number for number in told if was_asked(heard, facts[number - 1]))
+            given.update(numbers)
+            yield clean(words).strip(), numbers
         before += f"\n{message.text}"
 
 
@@ -295,15 +295,15 @@ def _tolerant(words: str) -> str:
 def _as_written(kind: Any, recorded: Any) -> dict[str, Any] | None:
     """Return a part of a recorded job as one would write it, without defaults; None if this version cannot read it."""
     try:
-        found = TypeAdapter[JobPart](kind).validate_python(recorded)
+        part = TypeAdapter[JobPart](kind).validate_python(recorded)
     except ValidationError:
         return None
-    return found.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return part.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
 def _part(job: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = job.get(name)
-    return found if isinstance(found, Mapping) else {}
+    part = job.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
 def _yaml(value: Any, indent: int) -> str:

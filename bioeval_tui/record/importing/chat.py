@@ -80,10 +80,10 @@ def _arguments(given: Any) -> Any:
     if not isinstance(given, str):
         return given if given is not None else {}
     try:
-        found = json.loads(given)
+        arguments = json.loads(given)
     except (ValueError, RecursionError):
         return given
-    return found if isinstance(found, dict) else given
+    return arguments if isinstance(arguments, dict) else given
 
 
 def chat_messages(message: ToldMessage, number: int = 0) -> list[dict[str, Any]]:
@@ -91,12 +91,12 @@ def chat_messages(message: ToldMessage, number: int = 0) -> list[dict[str, Any]]
 
     `number` makes ids for calls that have none.
     """
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for place, (call, output) in enumerate(calls_of(message.generation), start=1):
         identity = call.id or f"call_{number}_{place}"
         arguments = call.arguments if isinstance(call.arguments, str) else compact_json(call.arguments)
         function = {"name": call.name, "arguments": arguments}
-        found.append(
+        messages.append(
             {
                 "role": message.role,
                 "content": None,
@@ -105,22 +105,22 @@ def chat_messages(message: ToldMessage, number: int = 0) -> list[dict[str, Any]]
         )
         if output is not None:
             text = output.value if isinstance(output.value, str) else compact_json(output.value)
-            found.append({"role": "tool", "tool_call_id": identity, "content": text})
-    if message.text or not found:
-        found.append({"role": message.role, "content": message.text})
-    return found
+            messages.append({"role": "tool", "tool_call_id": identity, "content": text})
+    if message.text or not messages:
+        messages.append({"role": message.role, "content": message.text})
+    return messages
 
 
 def calls_of(generation: Sequence[Mapping[str, Any]]) -> list[tuple[ToldCall, Output | None]]:
     """Return the calls among generation events, each with its result."""
-    found = []
+    calls = []
     for request, result in paired(generation):
         if request is not None:
             name, identity = str(request["function"].get("name") or "unknown"), str(request.get("id") or "")
             arguments = {} if request.get("arguments") is None else request["arguments"]
             output = None if result is None else Output(result[0], identity)
-            found.append((ToldCall(name, arguments, identity), output))
-    return found
+            calls.append((ToldCall(name, arguments, identity), output))
+    return calls
 
 
 def chat(messages: Any) -> list[ToldMessage]:
@@ -129,10 +129,10 @@ def chat(messages: Any) -> list[ToldMessage]:
     Raises:
         InputError: it is not a list of messages.
     """
-    found = messages_of(chat_pieces(messages))
-    for number, message in enumerate(found, start=1):
+    told = messages_of(chat_pieces(messages))
+    for number, message in enumerate(told, start=1):
         message.keep_raw_unless(lambda each, n=number: chat_messages(each, n))  # type: ignore[misc]
-    return found
+    return told
 
 
 _TOLD = ("vignette", "facts", "tasks", "condition")

@@ -147,19 +147,19 @@ def messages_of(pieces: Iterable[ToldPiece]) -> list[ToldMessage]:
     Calls without text become part of the speaker's next message; results follow their call. If another speaker
     comes first, the calls get a message without text.
     """
-    found: list[ToldMessage] = []
+    messages: list[ToldMessage] = []
     waiting: ToldMessage | None = None
     before: list[Any] = []  # messages of the system, which go with what follows
 
     def settle() -> None:
         nonlocal waiting
         if waiting is not None:
-            found.append(waiting)
+            messages.append(waiting)
             waiting = None
 
     for piece in pieces:
         if piece.role == "tool":
-            target = waiting or (found[-1] if found else None)
+            target = waiting or (messages[-1] if messages else None)
             if target is None:
                 before.append(piece.raw)
                 continue
@@ -181,11 +181,11 @@ def messages_of(pieces: Iterable[ToldPiece]) -> list[ToldMessage]:
         if piece.calls and not piece.text:
             waiting = message
         else:
-            found.append(message)
+            messages.append(message)
     settle()
-    if before and found:
-        found[-1].raw += before
-    return found
+    if before and messages:
+        messages[-1].raw += before
+    return messages
 
 
 def _take(message: ToldMessage, piece: ToldPiece, *, first: bool) -> None:
@@ -230,10 +230,10 @@ def moment(value: Any) -> datetime | None:
     if not isinstance(value, str) or not value:
         return None
     try:
-        found = datetime.fromisoformat(value)
+        at = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def text_of(content: Any) -> str:
@@ -263,8 +263,8 @@ def milliseconds(value: Any, scale: float = 1.0) -> float | None:
     """Return a duration in ms, times `scale`; None for anything other than a finite number of up to a day."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    found = float(value) * scale
-    return found if 0 <= found <= 86_400_000 else None
+    ms = float(value) * scale
+    return ms if 0 <= ms <= 86_400_000 else None
 
 
 def object_at(data: Any, *keys: str) -> dict[str, Any]:

@@ -138,6 +138,6 @@ def names() -> list[str]:
     """Return the names for `--format`, this program's own first."""
     return [
         OWN,
-        *(found.name for found in known()),
-        *(found.name for found in plugins.of_others("importers")),
+        *(importer.name for importer in known()),
+        *(importer.name for importer in plugins.of_others("importers")),
     ]
