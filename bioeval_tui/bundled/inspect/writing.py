@@ -20,9 +20,9 @@ from bioeval_tui.formats import (
     Asked,
     Case,
     ConversationResult,
+    ImportedMessage,
     MessageState,
     RunResult,
-    ToldMessage,
     chat_messages,
     grouped,
     reason_of,
@@ -268,7 +268,7 @@ def _scorers(run: RunResult) -> tuple[str, ...]:
 
 def _messages(conversation: ConversationResult, message: MessageState) -> list[dict[str, Any]]:
     """Return a message in Inspect's format: each tool call with its result, and the text last."""
-    said = ToldMessage(message.role, message.text, message.generation)
+    said = ImportedMessage(message.role, message.text, message.generation)
     messages: list[dict[str, Any]] = []
     chat = chat_messages(said, message.message)
     for place, each in enumerate(chat, start=1):

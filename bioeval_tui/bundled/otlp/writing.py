@@ -62,7 +62,7 @@ class _Trace:
         for message in self.talk.messages:
             for span in message.spans:
                 services.setdefault(span.service, {}).setdefault(span.scope, []).append(
-                    self._as_told(span, message)
+                    self._moved_span(span, message)
                 )
         resources += [
             _resource({"service.name": name} if name else {}, scopes) for name, scopes in services.items()
@@ -230,7 +230,7 @@ class _Trace:
             return message.traceparent.split("-")[2]
         return self._id(f"message {message.message}")
 
-    def _as_told(self, span: AgentSpan, message: MessageState) -> Span:
+    def _moved_span(self, span: AgentSpan, message: MessageState) -> Span:
         """Return a span of the agent, moved to this trace, with a link to its original trace."""
         link = {
             "traceId": span.trace_id,

@@ -58,7 +58,7 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     transcript: Sequence[Mapping[str, Any]] = view.evaluation.get("transcript") or ()
     calls = calls_of(transcript)
     expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
-    if (missing := _not_told(asked, view, calls, transcript)) is not None:
+    if (missing := _not_reported(asked, view, calls, transcript)) is not None:
         return CheckResult(
             None, expected=expected, error=missing, fault="agent" if missing == FAILED_FIRST else "none"
         )
@@ -87,14 +87,14 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     return result(True)
 
 
-def _not_told(
+def _not_reported(
     asked: ToolCallsConfig,
     view: AssertionView,
     calls: Sequence[ToolCall],
     transcript: Sequence[Mapping[str, Any]],
 ) -> str | None:
     """Return why it is not known which calls were made; None if it is."""
-    if not (calls or _tells(view.evaluation) or _told_results(transcript)):
+    if not (calls or _tells(view.evaluation) or _reports_results(transcript)):
         return FAILED_FIRST if view.agent_failed else NOT_TOLD
     untraced = [turn for turn in view.untraced_turns if asked.turn in (None, "each", turn)]
     if not untraced:
@@ -134,7 +134,7 @@ def _asks_for_arguments(asked: ToolCallsConfig) -> bool:
     return any(call.arguments is not None or call.where is not None for call in expected)
 
 
-def _told_results(transcript: Sequence[Mapping[str, Any]]) -> bool:
+def _reports_results(transcript: Sequence[Mapping[str, Any]]) -> bool:
     return any(
         result_of(event) is not None for message in transcript for event in message.get("events") or ()
     )

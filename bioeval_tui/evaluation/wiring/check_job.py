@@ -329,7 +329,7 @@ def _only_guessed(source: JobSource) -> Iterator[Problem]:
         words = [match[1] for text in texts for match in _QUOTED.finditer(text)]
         words += _leaves([item.get("expected"), item.get("toolCalls")])
         for word in dict.fromkeys(words):
-            if (number := _said_by(word, facts)) and not _said_by(word, [known]):
+            if (number := _first_with(word, facts)) and not _first_with(word, [known]):
                 yield source.warning(
                     ("assertions", index),
                     f"only fact {number} says “{shorten(clean_line(word), 60)}”: where the facts are withheld, an agent can only "
@@ -347,7 +347,7 @@ def _leaves(value: Any) -> list[str]:
     return [] if value is None or isinstance(value, bool) else [str(value)]
 
 
-def _said_by(word: str, texts: Sequence[str]) -> int | None:
+def _first_with(word: str, texts: Sequence[str]) -> int | None:
     """Return the number of the first text that has a word, as a whole one; None if none has."""
     whole = re.compile(rf"(?<!\w){re.escape(word.casefold())}(?!\w)")
     return next((n for n, text in enumerate(texts, start=1) if whole.search(text.casefold())), None)

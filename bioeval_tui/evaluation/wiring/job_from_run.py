@@ -91,7 +91,7 @@ class _Draft:
         signoff = str(_part(self.job, "evaluator").get("signoff") or "")
         listed = tuple(clean_line(str(fact)) for fact in self.job.get("facts") or ())
         self.case_facts = dict(enumerate(listed, start=1))
-        self.said = list(_said(talk, signoff, listed))
+        self.said = list(_answered_messages(talk, signoff, listed))
         self.answers = [clean(message.text) for message in talk.messages if _is_answer(message)]
         self.facts = self._facts()
         self.scored = {each.task: each for each in (talk.verdict.tasks if talk.verdict else ())}
@@ -260,7 +260,7 @@ scorer:
         }
 
 
-def _said(
+def _answered_messages(
     talk: ConversationState, signoff: str, facts: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the user's messages that were answered, with the facts that each gave when asked: as recorded, else by the ledger's rule."""

@@ -19,7 +19,7 @@ ChatRole = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(slots=True)
-class ToldCall:
+class ImportedCall:
     """A call of a tool."""
 
     name: str
@@ -45,13 +45,13 @@ class Output:
 
 
 @dataclass(slots=True)
-class ToldPiece:
+class ImportedPart:
     """One message of the source; `raw` is the whole object."""
 
     role: ChatRole
     text: str
     raw: Any
-    calls: list[ToldCall] = field(default_factory=list)
+    calls: list[ImportedCall] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     more: list[dict[str, Any]] = field(default_factory=list)
     """Generation events of other kinds, such as reasoning."""
@@ -65,7 +65,7 @@ class ToldPiece:
 
 
 @dataclass(slots=True)
-class ToldMessage:
+class ImportedMessage:
     """A message of the user or the agent, with the steps before it."""
 
     role: ChatRole
@@ -79,7 +79,7 @@ class ToldMessage:
     tokens_out: int | None = None
     record: dict[str, Any] | None = None
 
-    def keep_raw_unless(self, same: Callable[[ToldMessage], Sequence[Any]]) -> None:
+    def keep_raw_unless(self, same: Callable[[ImportedMessage], Sequence[Any]]) -> None:
         """Keep the source's original messages, unless an export would produce the same without them."""
         if list(same(self)) != self.raw:
             self.record = {"raw": self.raw}
@@ -101,11 +101,11 @@ class GivenScore:
 
 
 @dataclass(slots=True)
-class ToldConversation:
+class ImportedConversation:
     """One conversation of the source. An empty `name` means that it is the only one of its case."""
 
     name: str
-    messages: list[ToldMessage]
+    messages: list[ImportedMessage]
     session: str = ""
     condition: Condition | None = None
     scores: list[GivenScore] = field(default_factory=list)
@@ -141,14 +141,14 @@ class Header:
     record: dict[str, Any] | None = None
 
 
-def messages_of(pieces: Iterable[ToldPiece]) -> list[ToldMessage]:
+def messages_of(pieces: Iterable[ImportedPart]) -> list[ImportedMessage]:
     """Return the messages of user and agent, each with the steps before it.
 
     Calls without text become part of the speaker's next message; results follow their call. If another speaker
     comes first, the calls get a message without text.
     """
-    messages: list[ToldMessage] = []
-    waiting: ToldMessage | None = None
+    messages: list[ImportedMessage] = []
+    waiting: ImportedMessage | None = None
     before: list[Any] = []  # messages of the system, which go with what follows
 
     def settle() -> None:
@@ -173,7 +173,7 @@ def messages_of(pieces: Iterable[ToldPiece]) -> list[ToldMessage]:
             continue
         if waiting is not None and waiting.role != piece.role:
             settle()
-        message = waiting or ToldMessage(piece.role, at=piece.at)
+        message = waiting or ImportedMessage(piece.role, at=piece.at)
         waiting = None
         _take(message, piece, first=not message.raw)
         message.raw += [*before, piece.raw]
@@ -188,7 +188,7 @@ def messages_of(pieces: Iterable[ToldPiece]) -> list[ToldMessage]:
     return messages
 
 
-def _take(message: ToldMessage, piece: ToldPiece, *, first: bool) -> None:
+def _take(message: ImportedMessage, piece: ImportedPart, *, first: bool) -> None:
     message.generation += piece.more
     message.text = piece.text
     message.generation += [call.event() for call in piece.calls]

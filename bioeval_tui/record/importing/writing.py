@@ -16,7 +16,7 @@ from bioeval_tui.errors import InputError, RecordingError
 from bioeval_tui.peer_limits import MAX_LINE
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, ScorePart
-from bioeval_tui.record.importing.conversations import Header, ToldConversation, ToldMessage
+from bioeval_tui.record.importing.conversations import Header, ImportedConversation, ImportedMessage
 from bioeval_tui.record.importing.looking import ImportFormat
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.reading import CHUNK
@@ -58,7 +58,7 @@ class Survey:
     timed: int = 0
     conversations: int = 0
 
-    def take(self, told: Header | ToldConversation) -> None:
+    def take(self, told: Header | ImportedConversation) -> None:
         """Process one item of the content."""
         if isinstance(told, Header):
             self.header = told
@@ -135,12 +135,12 @@ def recording_of(
     yield from writer.begin(files, kind, sha256)
     for file in files:
         for each in _read(file, kind):
-            if isinstance(each, ToldConversation):
+            if isinstance(each, ImportedConversation):
                 yield from writer.conversation(each)
     yield writer.end()
 
 
-def _read(file: Path, kind: ImportFormat) -> Iterator[Header | ToldConversation]:
+def _read(file: Path, kind: ImportFormat) -> Iterator[Header | ImportedConversation]:
     try:
         yield from kind.read(file)
     except InputError as problem:
@@ -244,7 +244,7 @@ class _Writer:
                 f"what the user knew in {plural(surveyed.unknown_condition, 'conversation')} is unknown; they count as facts supplied",
             )
 
-    def conversation(self, talk: ToldConversation) -> Iterator[RunEvent]:
+    def conversation(self, talk: ImportedConversation) -> Iterator[RunEvent]:
         """Yield one conversation's events."""
         condition: Condition = talk.condition or "supplied"
         self._trials[condition] += 1
@@ -271,7 +271,7 @@ class _Writer:
         yield from self._outcome(talk)
         self._common = {"run_id": self._common["run_id"]}
 
-    def _case(self, talk: ToldConversation, condition: Condition) -> events.Case | None:
+    def _case(self, talk: ImportedConversation, condition: Condition) -> events.Case | None:
         own = self._own_tasks(talk) if self._options.job is None else ()
         name = clean_line(talk.name, 200)
         if not (name or own or talk.facts):
@@ -284,7 +284,7 @@ class _Writer:
             name=name, trial=self._cases[condition, name], tasks=tasks, facts=tuple(map(clean, talk.facts))
         )
 
-    def _own_tasks(self, talk: ToldConversation) -> tuple[tuple[str, str], ...]:
+    def _own_tasks(self, talk: ImportedConversation) -> tuple[tuple[str, str], ...]:
         """Return the tasks of a case that differ from the job's; of several scores of one request, each has its name."""
         if talk.request is None:
             return talk.tasks if talk.tasks != self._found.tasks else ()
@@ -293,7 +293,7 @@ class _Writer:
             return ((asked or names[0], wanted),)
         return tuple((name, "\n".join(filter(None, (asked, wanted)))) for name in names)
 
-    def _message(self, message: ToldMessage, number: int, turn: int) -> Iterator[RunEvent]:
+    def _message(self, message: ImportedMessage, number: int, turn: int) -> Iterator[RunEvent]:
         self._last = message.at or self._last
         if message.latency_ms is not None and message.at is not None and message.latency_ms < 86_400_000:
             began = message.at - timedelta(milliseconds=message.latency_ms)
@@ -328,7 +328,7 @@ class _Writer:
                 message=f"message {number} is too large to be kept as the file has it",
             )
 
-    def _outcome(self, talk: ToldConversation) -> Iterator[RunEvent]:
+    def _outcome(self, talk: ImportedConversation) -> Iterator[RunEvent]:
         lasted = (
             (talk.ended_at - talk.started_at).total_seconds() if talk.ended_at and talk.started_at else 0.0
         )
@@ -360,7 +360,7 @@ class _Writer:
             )
         yield self._scored(talk, [task.score for task in scored])
 
-    def _scored(self, talk: ToldConversation, scores: list[float]) -> RunEvent:
+    def _scored(self, talk: ImportedConversation, scores: list[float]) -> RunEvent:
         left_out = sum(each.is_nan for each in talk.scores) if scores else 0
         missing = len(self.tasks) - left_out - len(scores)
         told = f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}" if missing else ""
@@ -406,7 +406,7 @@ class _Writer:
         )
 
 
-def _speaker(message: ToldMessage) -> str:
+def _speaker(message: ImportedMessage) -> str:
     return "user" if message.role == "user" else "agent"
 
 

@@ -62,7 +62,7 @@ def _writing_after_optional(query: Query, parts: list[Clause]) -> None:
 
 def _shared_relationships(query: Query, parts: list[Clause]) -> None:
     """In Neo4j, a MATCH uses each relationship once; graphqlite ensures this only within one path."""
-    apart = _told_apart(query)
+    apart = _distinguished(query)
     for clause in parts:
         if clause.word not in _READING:
             continue
@@ -93,7 +93,7 @@ def _shared_relationships(query: Query, parts: list[Clause]) -> None:
                     _refuse(query, other.start, "lets two patterns with * use the same relationship")
 
 
-def _told_apart(query: Query) -> set[frozenset[str]]:
+def _distinguished(query: Query) -> set[frozenset[str]]:
     """Return the pairs of variables that the query compares as `first <> second`."""
     return {
         frozenset((query.tokens[index - 1].value, query.tokens[index + 1].value))
