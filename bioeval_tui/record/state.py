@@ -17,7 +17,7 @@ from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role, with_served
 from bioeval_tui.record.spans import AgentSpan, tokens_of, was_cut_off
 from bioeval_tui.record.times import Clock
-from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.text import asks_question, clean_line, shorten
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 
@@ -69,6 +69,7 @@ class MessageState:
     late_spans: set[str] = field(default_factory=set)
     doubled_spans: set[str] = field(default_factory=set)
     _pieces: list[str] = field(default_factory=list)
+    _asked: bool | None = None
 
     @property
     def text(self) -> str:
@@ -92,6 +93,11 @@ class MessageState:
         return was_cut_off(self.spans, self.traceparent.split("-")[1])
 
     @property
+    def asks(self) -> bool:
+        """Whether the message asks something; known even of one whose text was dropped."""
+        return asks_question(self.text) if self._asked is None else self._asked
+
+    @property
     def is_empty(self) -> bool:
         """Whether the agent answered without a word."""
         return self.role == "assistant" and self.done and not self.text.strip()
@@ -104,6 +110,15 @@ class MessageState:
     def replace(self, text: str) -> None:
         """Set the whole text."""
         self._pieces[:] = [text]
+
+    def lighten(self) -> None:
+        """Drop the text and what else only a transcript needs."""
+        self._asked = self.asks
+        self.tokens_in, self.tokens_out = self.tokens
+        self.replace("")
+        self.generation.clear()
+        self.spans.clear()
+        self.record = None
 
 
 @dataclass(slots=True)
@@ -457,11 +472,7 @@ def lighten(talk: ConversationState) -> None:
     The rest is enough for scores, gates and statistics, including quotations that are not in the transcript.
     """
     for message in talk.messages:
-        message.tokens_in, message.tokens_out = message.tokens
-        message.replace("")
-        message.generation.clear()
-        message.spans.clear()
-        message.record = None
+        message.lighten()
     talk.record = None
     for held in (talk.observations, talk.setups, talk.seeds, talk.checks):
         held.clear()
