@@ -356,7 +356,7 @@ class Catalogue:
         gone = [(run_id,) for run_id in known.keys() - present.keys()]
         database.executemany("delete from runs where run_id = ?", gone)
         for run_id, entry in present.items():
-            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+            with contextlib.suppress(OSError):  # deleted meanwhile, or a link to what cannot be reached
                 stat = entry.stat()
                 seen = known.get(run_id)
                 if seen is None or seen[:2] != (stat.st_size, stat.st_mtime_ns):
@@ -376,7 +376,7 @@ class Catalogue:
         for run_id, size, modified in known:
             try:
                 stat = os.stat(f"{self.runs_dir}{os.sep}{run_id}{OVERLAY}")  # noqa: PTH116 (a third of a Path's time)
-            except FileNotFoundError:
+            except OSError:
                 stat = None
             if stat is None or (stat.st_size, stat.st_mtime_ns) != (size, modified):
                 self._take_overlay(database, run_id)
@@ -386,7 +386,7 @@ class Catalogue:
         path = recording_path(self.runs_dir, run_id)
         try:
             stat = overlay_path(path).stat()
-        except FileNotFoundError:
+        except OSError:
             database.execute("delete from overlays where run_id = ?", (run_id,))
             return
         now = (stat.st_size, stat.st_mtime_ns)
@@ -399,7 +399,7 @@ class Catalogue:
         still_open = database.execute("select run_id, size, modified from runs where not ended").fetchall()
         for run_id, size, modified in still_open:
             path = recording_path(self.runs_dir, run_id)
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 stat = path.stat()
                 if (size, modified) != (stat.st_size, stat.st_mtime_ns):
                     self._take_in(database, run_id, _File(path, stat.st_size, stat.st_mtime_ns))
@@ -457,10 +457,11 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether it is a file, or a link to a file, even if its target is missing (perhaps an unmounted disk)."""
-    if not entry.is_symlink():
-        return entry.is_file()
-    return entry.is_file() or not Path(entry.path).exists()
+    """Return whether it is a file, or a link to one, even if that cannot be reached (an unmounted disk, a loop)."""
+    try:
+        return entry.is_file() or (entry.is_symlink() and not Path(entry.path).exists())
+    except OSError:
+        return True
 
 
 def _faults(state: RunState) -> str:

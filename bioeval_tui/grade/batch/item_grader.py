@@ -90,7 +90,7 @@ class ItemGrader:
             reason = f"the grader ended the program (sys.exit with {error.code!r:.60})"
         except MemoryError:
             reason = "out of memory while grading"
-        except BaseException as error:
+        except BaseException as error:  # a grader may raise anything; only this submission is not graded
             reason = failure(error, task_id)
         return NotGraded(task_id, shown, reason, agent=agent)
 
@@ -191,7 +191,7 @@ class ItemGrader:
             if proof.scored is None and proof.refused:
                 found["warnings"].append(proof.refused)
             found["scored"] = proof.scored
-        except BaseException as error:
+        except BaseException as error:  # code of a task may raise anything, which is what is asked about
             said = explained(error, task_id)
             found["problem"] = failure(said, task_id)
             found["elsewhere"] = isinstance(said, MissingPackageError)

@@ -143,9 +143,9 @@ class GridScreen(BaseScreen):
             sentence = await self.bioeval.services.from_runs(conclusion, *run_ids)
         except (BioevalError, OSError) as error:
             sentence = f"Could not read the recordings to compare the models: {error}"
-        verdict = self.query_one("#verdict", Static)
-        verdict.update(Content(sentence))
-        verdict.display = bool(sentence)
+        for verdict in self.query("#verdict").results(Static):  # none, if the screen was left meanwhile
+            verdict.update(Content(sentence))
+            verdict.display = bool(sentence)
 
     def _left_s(self) -> float | None:
         """Estimate the time left from the conversations that ended since the grid was opened."""

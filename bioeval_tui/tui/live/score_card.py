@@ -437,10 +437,10 @@ class ScoreCard(Dialog[CardEvidence]):
             found, said = await self.bioeval.services.from_runs(reviewed, run_id)
         except (BioevalError, OSError):
             return  # the card stands as it was recorded; the review screen says what is wrong
-        line = self.query_one("#reviewed", Static)
         words = score_card_view.reviewed_words(self._result, found, said, wide=self._wide)
-        line.display = bool(words)
-        line.update(paint(*words))
+        for line in self.query("#reviewed").results(Static):  # none, if the card was closed meanwhile
+            line.display = bool(words)
+            line.update(paint(*words))
 
     def action_again(self) -> None:
         """Start the same run once more."""
