@@ -55,6 +55,7 @@ _WORDS = {
     "REQUEST": "((can|could|would|will) you( please)?|please)",
     "CLAUSE": "(^|(?<=[,;:] )|(?<=but )|(?<=so )|(?<=and )|(?<=then ))",
     "LEAD": r"^(\W*\w+( \w+){0,4}[,.:!] ){0,2}((and|additionally|lastly),? )?",
+    "NOT_OWN": r"(?! [^.?!]{0,80}(i|my|our|me|we)\b)",
     "END": r"(?=\W*$|[.,;!])",
 }
 
@@ -73,8 +74,6 @@ _PLAIN = Phrases(
     use my services?|using my services?
     thanks? (you )?for (reaching out|contacting|using)
     # what it is, what it did and what it must not do
-    (^|i am|as|\w+,) ?(an?|your) (helpful|virtual|digital|friendly|personal) ([\w-]+ ){0,2}?(assistant|
-        companion|coach|advis[oe]r|guide|helper)(?! (who|that) (helps|helped|told))
     AM (an?|your|the|\w+'s) ((?!(OCCUPATION)\b)[\w-]+ ){0,4}?(assistant|app)(END| (and|designed|here|who|that|
         for)\b)
     i have (DONE) (your|.{0,60} for you)
@@ -112,7 +111,6 @@ _TALK = Phrases(
         great|nice)))
     symptoms? (that )?you (are|have|might|may|could) (have |be )?(experienc*|mention*|describ*|having)
     (sounds|seems) like you are (FEELING)
-    CLAUSEdo not worry,? (it is|you|this is|about (what|it))
     ^(\W*\w+,? ){0,2}?it is (normal|common) (to feel|for you)
     thank you for sharing (that|this|your|all|how)
     # questions to a patient
@@ -179,7 +177,7 @@ _AT_WORK = Phrases(
     might find (the|your)
     i will need (to know|the following|your|both|to check)
     i need (your|the) (user|reservation|booking|order|reason|details)
-    would you (like|prefer) to|you would like to
+    would you (like|prefer) to|you would like to|(would|do) you (like|want) me toNOT_OWN
     do you (want to proceed|confirm|wish to)
     here (are|is) (your|some) (\w+ ){0,2}?(details|options|flights|summary|information|breakdown|
         reservations?)
@@ -194,10 +192,30 @@ _AT_WORK = Phrases(
     please (check|contact) (your|customer|with)
     updated (booking|reservation|payment) (details|breakdown)
     i understand (your|that you)
-    thank you for (providing|confirming|your (patience|understanding))
+    thank you for (providing|your (patience|understanding|cooperation))
     anything else you need (help|assistance)
     safe travels
+    (i|we) have \w+ed (your|the \w+ you)
+    (i|we) (can not|could not|did not|was not able to|were not able to) (find|locate|retrieve|verify)(?! [^.?!]{0,80}(my|our)\b)
+    AM unable to (modify|change|cancel|add|access|escalate|proceed|make|refund|transfer|book|exchange|verify|provide)NOT_OWN
+    (CAN_NOT) (remove|modify|cancel|change|make|add|process|proceed|refund|book) (… )?(an?|any|the|your|exceptions?|changes)NOT_OWN
+    (let me|i will) (first |then )*(search|retrieve|process|locate|verify|double-check|authenticate)NOT_OWN
+    let me (first |then )*(DOES|correct)NOT_OWN
+    (we|let us) (can |will |first )*(verify|authenticate|process|apply)NOT_OWN
+    (the|an?|which|what|any) [^.?!]{1,60} you (would like|wish|want)( (to|for))?
+    please (provide|specify|confirm|select|choose|verify) (?!my|our)
+    (could|can|would) you please (verify|share|provide|double-check)
+    i understand (the importance|how \w+ (this|that|it))
+    unfortunately, (the|it|there|we|this)
+    you (will|can|must|may) (receive|be (charged|refunded|able)|take a total|choose|proceed)
+    (will be|has been|have been) (processed|charged|refunded|issued|applied|credited|upgraded) (to|using|with|in)NOT_OWN
     # a clinician: what the other, the family and the body did
+    based on (your|what you|the (information|results|symptoms))
+    i would like to (perform|order|conduct|examine)
+    (narrow down|rule out)
+    ask you (some|a few|more|another|about)
+    REQUEST tell me (if|whether) (… )?(you|your|anyone)
+    you (may|might|could) have (developed|an?)
     what (is|are) your (age|sex|gender|name|occupation|job|height|weight|symptoms?)
     (has|have|is|does|did|was) the patient
     are you able to (pass|move|walk|bend|swallow|sleep|eat|stand|lift|perform)
@@ -243,9 +261,14 @@ _BODY = Phrases(
     {},
 )
 _OF_ONESELF = Phrases(
-    """i|my|me|mine|myself|we|our|us|normal|dangerous|serious|contagious|side effects?|treat*|safe|should|cost|mean
-    recommend*|suggest*""",
+    r"""
+    i|my|mine|myself|we|our
+    (?<!let )(?<!letting )(?<!tell )(?<!telling )(me|us)
+    """,
     {},
+)
+_ABOUT_IT = Phrases(
+    "normal|dangerous|serious|contagious|side effects?|treat*|safe|should|cost|mean|recommend*|suggest*", {}
 )
 _CAN_NOT_ANSWER = Phrases(r"(CAN_NOT) answer your", _WORDS)
 _SAYS_NOTHING = Phrases(
@@ -286,7 +309,9 @@ def _works(parts: Sequence[Sentence], last: str) -> str:
     own = [
         part
         for part in parts
-        if word_count(part.written) > FILLER and _OF_ONESELF.find(part) and part.written not in at_work
+        if word_count(part.written) > FILLER
+        and part.written not in at_work
+        and (_OF_ONESELF.find(part) or (part.asks and _ABOUT_IT.find(part)))
     ]
     if own and len(own) >= len(at_work):
         return ""

@@ -255,7 +255,7 @@ class ScoreCard(Dialog[CardEvidence]):
             ("mean of both     ", "$quiet"),
             (mean, "bold"),
             "\n" if self._roomy else "   ",
-            (f"{self._result.difference_label:<15}  ", "$quiet"),
+            ("difference       ", "$quiet"),
             paint(uplift),
         )
 
@@ -312,7 +312,7 @@ class ScoreCard(Dialog[CardEvidence]):
         """The headings of the columns."""
         return [
             *map(self._result.condition_name, self._both),
-            *([self._result.difference_name] if len(self._both) > 1 else []),
+            *(["difference"] if len(self._both) > 1 else []),
         ]
 
     @property

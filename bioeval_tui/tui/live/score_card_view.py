@@ -527,7 +527,7 @@ def run_as_text(result: RunResult) -> str:
     mean_of_both, gain = run_totals(result)
     lines = [conclusion(result).text, *brief_text(result), *(note.text for note in notes(result))]
     lines += [f"{result.condition_name(name)}\t{score(value)}" for name, value in result.scores.items()]
-    lines += [f"mean of both\t{mean_of_both}", f"{result.difference_label}\t{gain.text}"]
+    lines += [f"mean of both\t{mean_of_both}", f"difference\t{gain.text}"]
     for row in run_rows(result):
         cells = [row.cells[name].text if name in row.cells else "–" for name in result.conditions]
         lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells, row.uplift.text]).rstrip())
@@ -550,12 +550,12 @@ def as_text(result: RunResult, trial: TrialResult) -> str:
     lines += [f"{name}\t{value}" for name, value in headline(result, trial)]
     lines += [
         f"mean of both\t{mean(result, trial)}",
-        f"{result.difference_label}\t{total_uplift(result, trial).text}",
+        f"difference\t{total_uplift(result, trial).text}",
         "\t".join(
             [
                 "",
                 *map(result.condition_name, trial.conditions),
-                *([result.difference_name] if compared else []),
+                *(["difference"] if compared else []),
             ]
         ),
     ]

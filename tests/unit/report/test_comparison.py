@@ -336,7 +336,7 @@ def test_a_person_in_place_of_the_simulated_user_says_how_far_its_scores_lie_fro
     ]
     assert (
         few
-        == "facts withheld: scores with simulated users lie +0.20 from a person's (1 trial): too few to tell"
+        == "facts withheld: scores with simulated users lie +0.20 from a person's (1 trial, too few for an interval): too few to tell"
     )
     assert not [note for note in against(person, person).notes if "simulated" in note]
 
