@@ -414,15 +414,19 @@ def _fact_row(both: Both) -> Row:
     evidence: dict[Condition, CardEvidence] = {}
     for condition, held in both.items():
         facts = held.facts if held else ()
-        cells[condition] = Cell(str(len(facts)) if held else "–", "quiet")
+        known = len(held.job.get("facts") or ()) if held and condition == "supplied" else 0
+        cells[condition] = Cell(f"{len(facts)} of {known}" if known else "–", "quiet")
         lines = [
             Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
             for f in facts
         ]
-        details[condition] = lines or [Cell("no facts were given", "quiet")]
+        why = (
+            f"the user knew {plural(known, 'fact')} and gave none" if known else "the user knew no facts here"
+        )
+        details[condition] = lines or [Cell(why, "quiet")]
         if facts:
             evidence[condition] = CardEvidence(condition, facts[0].message, None)
-    return Row("  ", Cell("facts given", "quiet"), cells, details=details, evidence=evidence)
+    return Row("  ", Cell("facts that the user gave", "quiet"), cells, details=details, evidence=evidence)
 
 
 # Several trials
