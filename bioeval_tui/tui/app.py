@@ -440,7 +440,7 @@ class BioevalApp(App[None]):
             return
         self._leaving = True
         self.notify("Stopping what is in progress. Quit again to leave without waiting.", markup=False)
-        self.run_worker(self._cancel_runs(), group="leaving")
+        self.run_worker(self._cancel_runs, group="leaving")
 
     async def _cancel_runs(self) -> None:
         try:

@@ -115,7 +115,7 @@ class GridScreen(BaseScreen):
     def on_mount(self) -> None:
         """Draw, and follow the batch."""
         self._draw()
-        self.run_worker(self._follow(), group="grid")
+        self.run_worker(self._follow, group="grid")
         self.set_interval(LOOK_S, self._tick)
 
     def on_resize(self) -> None:
@@ -264,7 +264,7 @@ class GridScreen(BaseScreen):
 
     def action_stop(self) -> None:
         """End the batch."""
-        self.run_worker(self._stop(), group="stop")
+        self.run_worker(self._stop, group="stop")
 
     async def _stop(self) -> None:
         if self.batch_id is not None:

@@ -152,7 +152,7 @@ class HomeScreen(RefreshedScreen):
         self._draw()
         self.refresh_items()
         self.refresh_every(REFRESH_S)
-        self.after_paint(lambda: self.run_worker(self._examine(), group="problems"))
+        self.after_paint(lambda: self.run_worker(self._examine, group="problems"))
 
     def on_screen_resume(self) -> None:
         """Bring the lists up to date when the screen is shown again."""

@@ -58,10 +58,10 @@ class GainsPanel(DrawnPanel):
         )
         lines = [paint(Cell(heading, "quiet"))]
         shown, room = found[:SHOWN], max(1, width - 8 - BAR)
+        needed = 1 + sum(len(title_lines(sentence(gain), room, width)) for gain in shown)
         plot = _plot(result, trial, condition, width)
-        if 1 + len(shown) + len(plot) > height:
+        if needed + len(plot) > height:
             plot = []
-        needed = 1 + sum(len(title_lines(sentence(gain), room, width)) for gain in shown) + len(plot)
         for gain in shown:
             bar = Cell("█" * max(1, round(gain.by / found[0].by * BAR)), "warn")
             cells = [right(Cell(signed(gain.by), "good"), 7), Content(" "), left(bar, BAR)]

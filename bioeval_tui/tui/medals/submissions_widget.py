@@ -149,7 +149,7 @@ class Submissions(ListTable):
 
     def read_marks(self) -> None:
         """Read the reviews, in the background."""
-        self.run_worker(self._take_marks(), group="marks")
+        self.run_worker(self._take_marks, group="marks")
 
     async def _take_marks(self) -> None:
         rows = [entry.row for entry in self.table.entries if entry.row.folder is not None]
@@ -167,7 +167,7 @@ class Submissions(ListTable):
 
     def read_intervals(self) -> None:
         """Resample the scores in the background."""
-        self.run_worker(self._take_intervals(), group="intervals", exclusive=True)
+        self.run_worker(self._take_intervals, group="intervals", exclusive=True)
 
     async def _take_intervals(self) -> None:
         rows = [entry.row for entry in self.table.entries]
