@@ -67,7 +67,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
     async def load(self) -> Sequence[BenchmarkItem]:
         """Return the tasks; their leaderboards are read afterwards, one by one."""
         found = await self.bioeval.services.benchmarks()
-        self.run_worker(self._read_all(found), group="boards", exclusive=True)
+        self.run_worker(partial(self._read_all, found), group="boards", exclusive=True)
         return found
 
     async def _read_all(self, items: Sequence[BenchmarkItem]) -> None:

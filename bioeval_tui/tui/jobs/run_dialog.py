@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.binding import BindingType
@@ -137,7 +138,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
 
     def on_mount(self) -> None:
         """Read what a conversation of this job took."""
-        self.run_worker(self._read_earlier(), group="earlier")
+        self.run_worker(self._read_earlier, group="earlier")
 
     async def _read_earlier(self) -> None:
         services = self.bioeval.services
@@ -164,7 +165,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             return
         self._say_answers([Cell("◌ testing…", "busy")])
         request = jobs_view.request(self._job, self.form)
-        self.run_worker(self._test(request), group="connections", exclusive=True)
+        self.run_worker(partial(self._test, request), group="connections", exclusive=True)
 
     async def _test(self, request: RunRequest) -> None:
         try:

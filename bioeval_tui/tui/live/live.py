@@ -159,7 +159,7 @@ class LiveScreen(BaseScreen):
         if self.opener is None:
             return
         if not self.conversations.frames:
-            self.run_worker(self._mount_frames(), group="frames")
+            self.run_worker(self._mount_frames, group="frames")
         self.run_worker(self._follow(self.link), group="feed")
 
     async def open(self, opener: Opener | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
@@ -202,7 +203,7 @@ class Agents(ListTable):
 
     def rank(self, submissions: Sequence[Entry]) -> None:
         """Compare the agents beside the screen: with many of them it takes a moment."""
-        self.run_worker(self._rank(submissions), exclusive=True)
+        self.run_worker(partial(self._rank, submissions), exclusive=True)
 
     async def _rank(self, submissions: Sequence[Entry]) -> None:
         found = await asyncio.to_thread(standings, entries(submissions))

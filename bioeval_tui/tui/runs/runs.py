@@ -111,7 +111,7 @@ class RunsScreen(ListScreen[RunSummary]):
         found = self._previews.get(item.run_id)
         card.show(runs_view.card(item, self.listing.items, datetime.now(UTC), card.size.width, found))
         if found is None and item.status != "running" and self.in_view:
-            self.run_worker(self._preview(item.run_id), group="preview", exclusive=True)
+            self.run_worker(partial(self._preview, item.run_id), group="preview", exclusive=True)
 
     async def _preview(self, run_id: str) -> None:
         """Read the run's conclusion, and show it if the run is still selected."""
@@ -221,7 +221,7 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def action_undo(self) -> None:
         """Restore the most recently deleted runs."""
-        self.run_worker(self._undo(), group="delete")
+        self.run_worker(self._undo, group="delete")
 
     async def _undo(self) -> None:
         try:

@@ -360,7 +360,7 @@ class RefreshedScreen(BaseScreen):
         """Load in the background after the next paint, unless that is already in progress."""
         if not self._loading:
             self._loading = True
-            self.after_paint(lambda: self.run_worker(self._load_items(), group="items"))
+            self.after_paint(lambda: self.run_worker(self._load_items, group="items"))
 
     def after_paint(self, work: Callable[[], object]) -> None:
         """Call `work` after the next paint: it imports modules in a thread, which would delay the paint."""
