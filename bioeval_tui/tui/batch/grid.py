@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -115,7 +115,7 @@ class GridScreen(BaseScreen):
     def on_mount(self) -> None:
         """Draw, and follow the batch."""
         self._draw()
-        self.run_worker(self._follow, group="grid")
+        self._follow()
         self.set_interval(LOOK_S, self._tick)
 
     def on_resize(self) -> None:
@@ -127,6 +127,7 @@ class GridScreen(BaseScreen):
         if self.glances:
             self.grid.focus()
 
+    @work(group="grid")
     async def _follow(self) -> None:
         try:
             async for glances in self._source():
@@ -265,8 +266,9 @@ class GridScreen(BaseScreen):
 
     def action_stop(self) -> None:
         """End the batch."""
-        self.run_worker(self._stop, group="stop")
+        self._stop()
 
+    @work(group="stop")
     async def _stop(self) -> None:
         if self.batch_id is not None:
             refused = await self.bioeval.services.stop_batch(self.batch_id)
