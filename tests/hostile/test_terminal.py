@@ -93,7 +93,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     return root, make_world(root, HOSTILE, LONG)
 
 
-def test_no_command_prints_what_a_terminal_or_a_ci_runner_obeys_from_a_file(world: tuple[Path, dict[str, str]]) -> None:
+def test_no_command_prints_what_a_terminal_or_a_ci_runner_obeys_from_a_file(
+    world: tuple[Path, dict[str, str]],
+) -> None:
     root, environment = world
     submission = next(path for path in (root / "reports").iterdir() if path.suffix == ".csv")
 
