@@ -326,11 +326,12 @@ def by_person(*talks: Talk) -> Recorded:
 
 def test_a_person_in_place_of_the_simulated_user_says_how_far_its_scores_lie_from_theirs() -> None:
     person, simulated = by_person(*values(*[0.5] * 9, 0.6)), Recorded(values(*[0.7] * 9, 0.9))
-    words = "facts withheld: simulated users score the agent 0.21 higher than a person, 95 % interval"
+    words = (
+        "facts withheld: simulated users score the agent 0.21 higher than a person (10 trials, 95 % interval"
+    )
     for found in (against(person, simulated), against(simulated, person)):
         (note,) = [note for note in found.notes if "simulated" in note]
         assert note.startswith(words)
-        assert note.endswith("(10 trials)")
     (few,) = [
         note for note in against(by_person(*values(0.5)), Recorded(values(0.7))).notes if "simulated" in note
     ]
