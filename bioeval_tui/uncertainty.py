@@ -105,27 +105,27 @@ def mean_of(
     error = _jackknife(mean, clusters, len(values))
     # As many equal clusters weigh as much as these (Kish 1965).
     degrees = max(1.0, len(values) ** 2 / sum(len(each) ** 2 for each in clusters) - 1)
-    found = Measured(mean, error, len(values), size, degrees)
+    measured = Measured(mean, error, len(values), size, degrees)
     if size < fewest:
-        return found
+        return measured
     scope = f"clustered by {unit}, {size} {unit}s" if len(held) > 1 else f"this {unit} only, {size} {within}s"
-    interval = _of_mean(found, clusters, values, bounds, paired)
+    interval = _of_mean(measured, clusters, values, bounds, paired)
     return Measured(mean, error, len(values), size, degrees, interval and _scoped(interval, scope))
 
 
 def _of_mean(
-    found: Measured,
+    measured: Measured,
     clusters: Sequence[Sequence[float]],
     values: Sequence[float],
     bounds: Bounds,
     paired: bool,
 ) -> Interval | None:
-    mean, error, degrees = found.value, found.standard_error, found.degrees
+    mean, error, degrees = measured.value, measured.standard_error, measured.degrees
     assert error is not None
     assert degrees is not None
     low, high = bounds
     if error <= TINY * max(1.0, abs(mean)):
-        return None if inf in (-low, high) else unvaried(mean, bounds, found.units)
+        return None if inf in (-low, high) else unvaried(mean, bounds, measured.units)
     if paired or inf in (-low, high):
         half = t_quantile(1 - TAIL, degrees) * error
         return Interval(max(low, mean - half), min(high, mean + half), method="Student's t")
@@ -140,7 +140,7 @@ def _of_mean(
     piled = _piled([fmean(each) for each in clusters], high if share >= 0.5 else low)
     # Means of several values pile up less than single ones, of which all but a few may be at the bound.
     more = 3 * piled**2 / (1 - piled) if len(clusters) == len(values) else 2 * piled
-    variance = padded(variance, most, found.units, more)
+    variance = padded(variance, most, measured.units, more)
     return bounded(mean, variance * span**2, bounds, degrees)
 
 
@@ -252,8 +252,8 @@ def statistic_of(
     share, size = (smooth - low) / (high - low), len(clusters)
     effective = share * (1 - share) * (high - low) ** 2 / variance
     effective *= (Z / t_quantile(1 - TAIL, size - 1)) ** 2
-    found = share_interval((value - low) / (high - low), effective, bounds, "jackknife, effective number")
-    return _scoped(found, f"clustered by {unit}, {size} {unit}s")
+    interval = share_interval((value - low) / (high - low), effective, bounds, "jackknife, effective number")
+    return _scoped(interval, f"clustered by {unit}, {size} {unit}s")
 
 
 def merged(clusters: Sequence[Mapping[_Unit, float]]) -> dict[_Unit, float]:
@@ -288,8 +288,8 @@ def percentiles(units: int, skew: float = 0.0) -> tuple[float, float]:
     return float(special().ndtr(low)), float(special().ndtr(high))
 
 
-def _scoped(found: Interval, scope: str) -> Interval:
-    return Interval(found.low, found.high, scope, found.method)
+def _scoped(interval: Interval, scope: str) -> Interval:
+    return Interval(interval.low, interval.high, scope, interval.method)
 
 
 @lru_cache(maxsize=256)

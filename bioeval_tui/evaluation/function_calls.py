@@ -129,19 +129,19 @@ class FunctionCalls:
         self._conversation._tell = tell
         self._conversation.traceparent = traceparent
         try:
-            found = await _result(self._answer, message)
-            if inspect.isasyncgen(found):
+            answer = await _result(self._answer, message)
+            if inspect.isasyncgen(answer):
                 try:
-                    async for piece in found:
+                    async for piece in answer:
                         tell({"piece": _text(piece, "yielded")})
                 finally:
-                    await found.aclose()
+                    await answer.aclose()
                 return None
-            if inspect.isgenerator(found):
-                while (piece := await in_thread(next, found, _END)) is not _END:
+            if inspect.isgenerator(answer):
+                while (piece := await in_thread(next, answer, _END)) is not _END:
                     tell({"piece": _text(piece, "yielded")})
                 return None
-            return _text(found, "returned")
+            return _text(answer, "returned")
         except FunctionError:
             raise
         except (Exception, SystemExit) as error:  # the agent's code may raise anything
@@ -152,8 +152,8 @@ class FunctionCalls:
         kept = self._conversation.object_context
         if kept is not None and not isinstance(kept, dict):
             raise FunctionError(f" keeps {_kind(kept)} as its object context, not a mapping")
-        found: dict[str, Any] | None = plain(kept)
-        return found
+        context: dict[str, Any] | None = plain(kept)
+        return context
 
     async def said(self, role: str, content: str) -> None:
         """Add a message to those that the function sees."""
@@ -205,19 +205,19 @@ def loaded(
     """
     module, _, name = reference.partition(":")
     try:
-        found: Any = imported(module, folders, installed)
+        value: Any = imported(module, folders, installed)
         for part in name.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except UnusableError:
         raise
     except (Exception, SystemExit) as error:  # importing runs other people's code
         raise UnusableError(f" cannot be loaded: {why(error)}") from error
-    if not callable(found):
+    if not callable(value):
         raise UnusableError(" is not a function")
-    if next(iter(_parameters(found)), "") != first_parameter:
+    if next(iter(_parameters(value)), "") != first_parameter:
         wanted = f"its first parameter must be called `{first_parameter}`"
         raise UnusableError(f" was not written for this purpose: {wanted}")
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = value
     return function
 
 
@@ -280,10 +280,10 @@ async def _result(function: Callable[..., Any], *given: Any) -> Any:
     """Call a function, in a thread unless it is async, and return its result or iterator."""
     made_here = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     if made_here or inspect.isgeneratorfunction(function):
-        found = function(*given)
+        result = function(*given)
     else:
-        found = await in_thread(function, *given)
-    return await found if inspect.isawaitable(found) else found
+        result = await in_thread(function, *given)
+    return await result if inspect.isawaitable(result) else result
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from bioeval_tui import units
-from bioeval_tui.evaluation.guards.ledger import asks_for_anything
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
 from bioeval_tui.report import rows
 from bioeval_tui.report.costs import Spent, spent
@@ -76,7 +75,7 @@ class Asking:
 
     conversations: int
     questions: int
-    """The agent's messages that ask for something."""
+    """The agent's answers with a question, apart from offers of help."""
     obtained: int
     """The facts that the user gave when asked."""
     facts: int
@@ -227,7 +226,7 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     facts = sum(len(talk.job.get("facts") or ()) for talk in talks)
     if not facts:
         return None
-    questions = sum(asks_for_anything(answer.text) for talk in talks for answer in talk.answers)
+    questions = sum(answer.asks for talk in talks for answer in talk.answers)
     obtained = sum(fact.asked for talk in talks for fact in talk.facts)
     return Asking(len(talks), questions, obtained, facts)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bioeval_tui.evaluation.guards.common import last_agent_message, word_count
-from bioeval_tui.evaluation.guards.ledger import offers_help
 from bioeval_tui.evaluation.guards.phrases import Phrases, Sentence, plain_sentences
 from bioeval_tui.evaluation.seams import EvaluatorView
+from bioeval_tui.text import offers_help
 
 FILLER = 3
 """A sentence of at most this many words ("Of course!") counts on neither side."""
