@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -436,6 +436,7 @@ class Catalogue:
 
 def _overlaid(path: Path) -> tuple[str | None, str | None]:
     """Return a run's reviewed scores and the scores by later judges as JSON; None without any."""
+    from bioeval_tui.record.events import ReviewsDrawn
     from bioeval_tui.record.outline import fold_file
     from bioeval_tui.record.overlay import in_force, judgings, read_overlay
     from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
@@ -453,6 +454,8 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
     if judgings(state, overlay):
         mean = now.ended.mean if now.ended else None
         again = json.dumps({"score": mean, "scores": now.scores(), "fault": _faults(now)})
+    if scores and any(isinstance(event, ReviewsDrawn) for event in overlay.events):
+        scores = replace(scores, drawn=True)
     return json.dumps(scores.to_dict()) if scores else None, again
 
 

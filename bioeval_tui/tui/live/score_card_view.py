@@ -227,13 +227,15 @@ def reviewed_words(
 
     Unless it is `wide`, the scores stand on a line of their own.
     """
-    cells = [Cell("\n".join(said), "quiet")] if said else []
+    known = found is not None and found.drawn
+    cells = [Cell("\n".join(said), "strong" if known else "quiet")] if said else []
     if found is None:
         return cells
     scores = "   ".join(result.reviewed_scores_words(found))
     who = f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks"
     start = "\n" if said else ""
-    cells += [Cell(f"{start}{who}  " if wide else f"{start}{who}\n", "quiet"), Cell(scores, "strong")]
+    space = ("  " if wide else "\n") if scores else ""
+    cells += [Cell(f"{start}{who}{space}", "quiet"), Cell(scores, "strong")]
     if found.disputed:
         cells.append(Cell(f"   reviewers differ on {found.disputed}", "warn"))
     return cells

@@ -259,3 +259,14 @@ def test_a_run_without_verdicts_cannot_be_sampled(tmp_path: Path, monkeypatch: p
     path = import_file(golden, tmp_path / "runs").path
     with pytest.raises(UsageError, match="no judged task"):
         draw([load_run(path)], 3, 1)
+
+
+def test_no_view_of_a_sampled_run_mixes_peoples_scores_with_the_judges(run: Path, tmp_path: Path) -> None:
+    for path, item in draw([load_run(run)], 40, 7):
+        say(path, item)
+    assert load_run(run).reviewed_words == "by ada, 40 of 400 tasks"
+    page = tmp_path / "run.html"
+    assert call("report", run.stem, "--output", str(page)).exit_code == 0
+    shown = page.read_text(encoding="utf-8") + call("show", run.stem).stdout
+    mixed = load_run(run).with_people().summary.conditions[0].score.mean
+    assert f"→ {mixed:.2f} (reviewed)" not in shown
