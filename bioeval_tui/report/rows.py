@@ -119,11 +119,11 @@ def task_titles(
 
 
 def criteria_words(item: Mapping[str, Any]) -> str:
-    """Return the criteria of a task of a job's snapshot, and those where the facts are withheld."""
-    own = str(item.get("withheldCriteria") or "")
-    return "; ".join(
-        filter(None, (str(item.get("acceptanceCriteria") or ""), f"facts withheld: {own}" if own else ""))
+    """Return the criteria of a task of a job's snapshot; a line for each condition where they differ."""
+    shared, own = (
+        " ".join(str(item.get(key) or "").split()) for key in ("acceptanceCriteria", "withheldCriteria")
     )
+    return f"supplied: {shared}\nwithheld: {own}" if own else shared
 
 
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:

@@ -241,8 +241,6 @@ def _page(page: RunResult) -> list[str]:
         escape(page.lead),
         "",
     ]
-    if page.brief.rehearsal:
-        lines += ["This is a rehearsal.", ""]
     lines += [f"- {escape(line)}" for line in page.warnings]
     lines += [""] if page.warnings else []
     if len(page.trial_results) > 1:
