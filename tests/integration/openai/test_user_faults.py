@@ -172,6 +172,11 @@ async def test_the_judge_lists_the_users_faults_in_a_request_of_its_own_and_only
     (verdict,) = done.of("transcript_scored")
     assert verdict.error is None
     assert len(judged) == (1 if listed == "off" else 2)
+    if listed != "off":
+        entry = judged[1]["response_format"]["json_schema"]["schema"]["properties"]["faults"]["items"]
+        assert entry["properties"]["message"]["enum"] == [1, 3, 5], "the user's messages and no others"
+        assert {"invented_fact", "gave_up"} < set(entry["properties"]["kind"]["enum"])
+        assert "Do not judge the chatbot." in judged[1]["messages"][0]["content"]
     assert '"user_faults": [' in json.dumps(done.result)
     (talk,) = done.state.conversations.values()
     found = [(fault.kind, fault.message, fault.found_by) for fault in talk.user_faults]
