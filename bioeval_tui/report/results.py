@@ -143,12 +143,7 @@ class Results:
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
         cells = [[summary.label, *self._score_cells(summary)] for summary in self._summaries]
-        heading = (
-            "agent",
-            "withheld",
-            "supplied",
-            "difference",
-        )
+        heading = ("agent", "withheld", "supplied", "difference")
         lines = [
             f"<p><b>{escape(self.sentence)}</b></p>",
             _html_row("th", heading),

@@ -161,18 +161,6 @@ def assertion_titles(
     return dict(sorted(found.items()))
 
 
-def has_own_criteria(state: RunState) -> bool:
-    """Return whether the job, or the job of a case, says that other things are right in each condition."""
-    trials = {key.trial for key in state.conversations} if state.started and state.started.cases else ()
-    jobs = [state.job, *map(state.job_of, trials)]
-    listed = [
-        item for job in jobs for key in ("tasks", "assertions", "rubric") for item in job.get(key) or ()
-    ]
-    items = [item for item in listed if isinstance(item, dict)]
-    rules = [rule for item in items for rule in item.get("rules") or () if isinstance(rule, dict)]
-    return any(item.get("only") or item.get("withheldCriteria") for item in (*items, *rules))
-
-
 def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
     """Return the assertions of a trial with every check of them so far."""
     both = trial_talks(state, trial)

@@ -350,7 +350,16 @@ class RecordedRun:
     @cached_property
     def has_own_criteria(self) -> bool:
         """Whether the job, or the job of a case, says that other things are right in each condition."""
-        return rows.has_own_criteria(self.state)
+        trials = {talk.key.trial for talk in self.state.conversations.values()} if self.started.cases else ()
+        listed = [
+            item
+            for job in (self.state.job, *map(self.state.job_of, trials))
+            for key in ("tasks", "assertions", "rubric")
+            for item in job.get(key) or ()
+            if isinstance(item, dict)
+        ]
+        rules = [rule for item in listed for rule in item.get("rules") or () if isinstance(rule, dict)]
+        return any(item.get("only") or item.get("withheldCriteria") for item in (*listed, *rules))
 
     @cached_property
     def brief(self) -> Brief:

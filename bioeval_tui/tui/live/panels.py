@@ -385,8 +385,8 @@ class AssertionsPanel(Panel):
             return wrapped_row(weight, row.title, marks, width, lines)
 
         uplift = uplift_cells(state, look.trial) if checked else Cell("the job has no assertions")
-        label = "difference  " if checked else ""
-        summary = paint(Cell(label, "quiet"), uplift) if uplift else Content("")
+        label = Cell("difference  " if checked else "", "quiet")
+        summary = paint(label, uplift) if uplift else Content("")
         count, _ = shown(width)
         if count < turns:
             head[-1] = spread(paint(Cell(f"turns {turns - count + 1} to {turns}", "quiet")), head[-1], width)
