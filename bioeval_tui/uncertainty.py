@@ -38,6 +38,11 @@ FEWEST_CURVED = 30
 FEW_PILED = 0.25
 """Of most distributions, as many values lie close to the bound. No more error is added for them."""
 
+_UNSEEN = 0.35
+"""Weight of a unit in which everything is otherwise and which was not drawn. `validate-statistics corners` holds it."""
+_UNSEEN_FROM = 50
+"""Fewer units weigh it less, since their interval is wide anyway."""
+
 TINY = 1e-12
 
 Bounds = tuple[float, float]
@@ -139,13 +144,17 @@ def _of_mean(
     variance = max(error**2, alone) / span**2
     piled = _piled([fmean(each) for each in clusters], high if share >= 0.5 else low)
     # Means of several values pile up less than single ones, of which all but a few may be at the bound.
-    more = 3 * piled**2 / (1 - piled) if len(clusters) == len(values) else 2 * piled
+    more = 3 * piled**2 / (1 - piled) if len(clusters) == len(values) else 0.75 * piled
     variance = padded(variance, most, measured.units, more)
     return bounded(mean, variance * span**2, bounds, degrees)
 
 
 def left_out(value: float, left: Sequence[float], bounds: Bounds, draws: float) -> Interval:
-    """Return the interval of a statistic from its values without one unit each; `draws` is how often it was drawn as a whole."""
+    """Return the interval of a statistic from its values without one unit each; `draws` is how often it was drawn as a whole.
+
+    A unit in which everything is otherwise, such as a conversation that fails as a whole, is rare and may not have been
+    drawn: its part in the error is added.
+    """
     size = len(left)
     variance = _spread(left, value) ** 2
     if variance < TINY**2:
@@ -155,6 +164,7 @@ def left_out(value: float, left: Sequence[float], bounds: Bounds, draws: float) 
     alone = [size * value - (size - 1) * each for each in left]  # what each unit says by itself
     more = 4 * _piled(alone, high if share >= 0.5 else low)
     variance = padded(variance / (high - low) ** 2, share * (1 - share), size, more)
+    variance += _UNSEEN * min(1.0, size / _UNSEEN_FROM) * (max(share, 1 - share) / draws) ** 2
     return bounded(value, variance * (high - low) ** 2, bounds, size - 1)
 
 

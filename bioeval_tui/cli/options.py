@@ -296,7 +296,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         "--condition",
         type=click.Choice(["withheld", "supplied", "both"]),
         default="both",
-        help="Run one condition only: half the calls, but no mean of both conditions and no uplift.",
+        help="Run one condition only: half the calls, but no mean of both conditions and no difference.",
     ),
     "order": click.option(
         "--order",

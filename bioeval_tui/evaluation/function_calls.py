@@ -201,7 +201,7 @@ def loaded(
     """Import `module:function` and return the function.
 
     Raises:
-        UnusableError: it cannot be imported, is no function, or its first parameter has another name.
+        UnusableError: it cannot be imported, is no function, or has other parameters than it is called with.
     """
     module, _, name = reference.partition(":")
     try:
@@ -217,6 +217,10 @@ def loaded(
     if next(iter(_parameters(value)), "") != first_parameter:
         wanted = f"its first parameter must be called `{first_parameter}`"
         raise UnusableError(f" was not written for this purpose: {wanted}")
+    given = (first_parameter, "conversation") if first_parameter == "message" else (first_parameter,)
+    if more := [name for name in _required(value) if name not in given]:
+        only = " and ".join(f"`{name}`" for name in given)
+        raise UnusableError(f" is given {only}, and needs `{more[0]}`, too: give it a default")
     function: Callable[..., Any] = value
     return function
 
@@ -245,6 +249,7 @@ async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
         except Exception as raised:  # it belongs to the caller
             error = raised
         except BaseException as raised:
+            # `sys.exit` would end this thread unheard, and its caller wait forever.
             error = RuntimeError(f"{type(raised).__name__}: {raised}")
         with contextlib.suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, result, error)
@@ -286,11 +291,20 @@ async def _result(function: Callable[..., Any], *given: Any) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
+def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     try:
-        return list(inspect.signature(function).parameters)
+        return dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
-        return []
+        return {}
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        name
+        for name, parameter in _parameters(function).items()
+        if parameter.default is inspect.Parameter.empty and parameter.kind not in several
+    ]
 
 
 def _text(value: Any, how: str) -> str:

@@ -26,7 +26,7 @@ def blaming(peer: Peer, name: str) -> Iterator[None]:
         yield
     except BioevalError:
         raise
-    except Exception as problem:
+    except Exception as problem:  # a plug-in is other people's code and may raise anything
         refused = isinstance(problem, ConnectionRefusedError)
         why = clean_line(f"{type(problem).__name__}: {problem}", 300)
         message = f"the {peer} plug-in {clean_line(name, 100)} failed: {why}"

@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -356,7 +356,7 @@ class Catalogue:
         gone = [(run_id,) for run_id in known.keys() - present.keys()]
         database.executemany("delete from runs where run_id = ?", gone)
         for run_id, entry in present.items():
-            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+            with contextlib.suppress(OSError):  # deleted meanwhile, or a link to what cannot be reached
                 stat = entry.stat()
                 seen = known.get(run_id)
                 if seen is None or seen[:2] != (stat.st_size, stat.st_mtime_ns):
@@ -376,7 +376,7 @@ class Catalogue:
         for run_id, size, modified in known:
             try:
                 stat = os.stat(f"{self.runs_dir}{os.sep}{run_id}{OVERLAY}")  # noqa: PTH116 (a third of a Path's time)
-            except FileNotFoundError:
+            except OSError:
                 stat = None
             if stat is None or (stat.st_size, stat.st_mtime_ns) != (size, modified):
                 self._take_overlay(database, run_id)
@@ -386,7 +386,7 @@ class Catalogue:
         path = recording_path(self.runs_dir, run_id)
         try:
             stat = overlay_path(path).stat()
-        except FileNotFoundError:
+        except OSError:
             database.execute("delete from overlays where run_id = ?", (run_id,))
             return
         now = (stat.st_size, stat.st_mtime_ns)
@@ -399,7 +399,7 @@ class Catalogue:
         still_open = database.execute("select run_id, size, modified from runs where not ended").fetchall()
         for run_id, size, modified in still_open:
             path = recording_path(self.runs_dir, run_id)
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 stat = path.stat()
                 if (size, modified) != (stat.st_size, stat.st_mtime_ns):
                     self._take_in(database, run_id, _File(path, stat.st_size, stat.st_mtime_ns))
@@ -436,6 +436,7 @@ class Catalogue:
 
 def _overlaid(path: Path) -> tuple[str | None, str | None]:
     """Return a run's reviewed scores and the scores by later judges as JSON; None without any."""
+    from bioeval_tui.record.events import ReviewsDrawn
     from bioeval_tui.record.outline import fold_file
     from bioeval_tui.record.overlay import in_force, judgings, read_overlay
     from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
@@ -453,14 +454,17 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
     if judgings(state, overlay):
         mean = now.ended.mean if now.ended else None
         again = json.dumps({"score": mean, "scores": now.scores(), "fault": _faults(now)})
+    if scores and any(isinstance(event, ReviewsDrawn) for event in overlay.events):
+        scores = replace(scores, drawn=True)
     return json.dumps(scores.to_dict()) if scores else None, again
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether it is a file, or a link to a file, even if its target is missing (perhaps an unmounted disk)."""
-    if not entry.is_symlink():
-        return entry.is_file()
-    return entry.is_file() or not Path(entry.path).exists()
+    """Return whether it is a file, or a link to one, even if that cannot be reached (an unmounted disk, a loop)."""
+    try:
+        return entry.is_file() or (entry.is_symlink() and not Path(entry.path).exists())
+    except OSError:
+        return True
 
 
 def _faults(state: RunState) -> str:

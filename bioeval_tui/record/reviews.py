@@ -160,9 +160,13 @@ class ReviewedScores:
     """Tasks, faults and marks on which reviewers differ."""
     conditions: tuple[str, ...] = ()
     """The conditions in which somebody gave a score or a fault."""
+    drawn: bool = False
+    """Whether they are of a random sample: what people would say is estimated from it, and no score is part people's, part judge's."""
 
     def told(self, state: RunState) -> list[str]:
-        """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`, given the run."""
+        """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`, given the run; nothing of a sample."""
+        if self.drawn:
+            return []
         before = state.scores()
         told = [
             f"{state.condition_name(name)} {words(before.get(name), score) if name in self.conditions else plain(score)}"
@@ -174,8 +178,8 @@ class ReviewedScores:
     def to_dict(self) -> PrintedReviewed:
         """Return the fields for JSON."""
         return {
-            "score": self.mean,
-            "scores": self.scores,
+            "score": None if self.drawn else self.mean,
+            "scores": {} if self.drawn else self.scores,
             "reviewers": list(self.reviewers),
             "tasks": self.tasks,
             "of_tasks": self.of_tasks,

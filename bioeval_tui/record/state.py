@@ -405,7 +405,7 @@ class RunState:
         recorded = self.started.judge_prompt if self.started else ""
         held = {
             ", ".join(f"{clean_line(name, 100)} {digest[:8]}" for name, digest in verdict.prompts.items())
-            if verdict.author
+            if verdict.author or verdict.prompts
             else recorded
             for talk in self.conversations.values()
             if (verdict := talk.verdict)

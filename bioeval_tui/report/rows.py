@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 from bioeval_tui.record.cases import counts_in, judged, judged_in
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
@@ -158,16 +158,6 @@ def assertion_titles(
         for check in talk.latest_checks() if condition in (None, talk.key.condition) else ():
             found.setdefault(check.index, (check.title, check.weight))
     return dict(sorted(found.items()))
-
-
-def difference_name(own_criteria: bool) -> Literal["uplift", "difference"]:
-    """Return what supplied − withheld is called: no uplift by the facts where each condition has its own criteria."""
-    return "difference" if own_criteria else "uplift"
-
-
-def difference_label(own_criteria: bool) -> str:
-    """Return how supplied − withheld is introduced, outside of columns."""
-    return "difference" if own_criteria else "uplift by facts"
 
 
 def has_own_criteria(state: RunState) -> bool:

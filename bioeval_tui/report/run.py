@@ -347,16 +347,6 @@ class RecordedRun:
         """Whether the job, or the job of a case, says that other things are right in each condition."""
         return rows.has_own_criteria(self.state)
 
-    @property
-    def difference_name(self) -> Literal["uplift", "difference"]:
-        """What supplied − withheld is called, as the heading of a column."""
-        return rows.difference_name(self.has_own_criteria)
-
-    @property
-    def difference_label(self) -> str:
-        """How supplied − withheld is introduced."""
-        return rows.difference_label(self.has_own_criteria)
-
     @cached_property
     def brief(self) -> Brief:
         """Who was tested by whom, and on what."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from textual import work
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
@@ -440,8 +441,9 @@ class BioevalApp(App[None]):
             return
         self._leaving = True
         self.notify("Stopping what is in progress. Quit again to leave without waiting.", markup=False)
-        self.run_worker(self._cancel_runs, group="leaving")
+        self._cancel_runs()
 
+    @work(group="leaving")
     async def _cancel_runs(self) -> None:
         try:
             attached = self._attached

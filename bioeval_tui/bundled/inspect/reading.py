@@ -41,6 +41,8 @@ _MOST_KEPT = {"events": 16_000_000, "attachments": 48_000_000}
 """Maximum number of bytes of a sample in a zip, by key; what is larger is left out."""
 _LARGEST_PIECE = 1 << 24
 """Maximum number of characters of one value of a sample in a zip."""
+_MOST_PIECES = 500_000
+"""Maximum number of messages, and of events, of a sample in a zip: 30 MB of empty ones would take 700 MB."""
 
 
 def fits(look: FileLook) -> bool:
@@ -113,7 +115,10 @@ def _sample(archive: ZipFile, name: str) -> Any:
                 if sizes.get(key, 0) > _MOST_KEPT.get(key, 0):
                     sample.pop(key, None)
                 elif key in ("messages", "events"):
-                    sample.setdefault(key, []).append(value)
+                    pieces = sample.setdefault(key, [])
+                    if len(pieces) >= _MOST_PIECES:
+                        raise InputError(f"more than {_MOST_PIECES:,} {key}")
+                    pieces.append(value)
                 elif key == "attachments" and isinstance(value, tuple):
                     sample.setdefault(key, {})[value[0]] = value[1]
                 elif not key:

@@ -78,6 +78,8 @@ class RunPlan:
     random_order: bool = False
     hosts: tuple[str, ...] = ()
     prompts: dict[str, str] = field(default_factory=dict)
+    later_prompt: dict[str, str] = field(default_factory=dict)
+    """The judge's prompt of a resumed run, if it differs from that of `RunStarted`."""
     judge_sees: str = ""
     """A sentence on what the judge sees besides the transcript, and which hosts receive it; empty if nothing."""
     batch_id: str | None = None

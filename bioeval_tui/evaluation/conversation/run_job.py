@@ -506,7 +506,7 @@ class _Conversation:
                 unused(self.emitter, "judge", rest)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
-        self.emitter.emit(events.TranscriptScored, **fields)
+        self.emitter.emit(events.TranscriptScored, **fields, prompts=self.plan.later_prompt)
         self.record.judged = judged.tasks is not None
         return judged.tasks, judged.error, judged.fault
 

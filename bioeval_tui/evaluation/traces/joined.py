@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.peer_limits import MOST_SPANS
 from bioeval_tui.record import events
-from bioeval_tui.record.spans import AgentSpan, Meaning, absent_parents, ancestors, meaning_of
+from bioeval_tui.record.spans import AgentSpan, Meaning, absent_parents, meaning_of, outermost
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, paired, result_event
 from bioeval_tui.text import plural
 
@@ -111,15 +111,8 @@ def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
     """
     by_id = {span.span_id: span for span in spans}
     tools = {name: meaning for name, span in by_id.items() if (meaning := meaning_of(span)).kind == "tool"}
-    return [
-        (span, tools[span.span_id])
-        for span in sorted(by_id.values(), key=lambda span: span.start_ns)
-        if span.span_id in tools
-        and not any(
-            above in tools and tools[above].tool == tools[span.span_id].tool
-            for above in ancestors(span.span_id, by_id)
-        )
-    ]
+    outer = outermost(by_id.values(), {name: meaning.tool for name, meaning in tools.items()})
+    return [(span, tools[span.span_id]) for span in sorted(outer, key=lambda span: span.start_ns)]
 
 
 TakeSpans = Callable[[Sequence[AgentSpan]], int]

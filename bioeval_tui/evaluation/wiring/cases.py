@@ -229,11 +229,13 @@ def _check_header(header: Sequence[str], shown: str) -> None:
     if separator:
         named = "tabs" if separator == "\t" else f"{separator!r}"
         raise _wrong(f"the columns are separated by {named}; separate them by commas", shown, 1)
+    seen: set[str] = set()
     for column, name in enumerate(header, start=1):
         if not name:
             raise _wrong(f"column {column} has no name in the first line; name or remove it", shown, 1)
-        if name in header[: column - 1]:
+        if name in seen:
             raise _wrong(f"two columns are called {clean_line(name, 60)!r}", shown, 1)
+        seen.add(name)
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.assertions.checker import depends_on_signoff, depend
 from bioeval_tui.evaluation.assertions.expressions import counts_the_end, parse
 from bioeval_tui.evaluation.assertions.tool_calls import parse_where
 from bioeval_tui.evaluation.graphs import cypher
-from bioeval_tui.evaluation.guards.words import is_english
+from bioeval_tui.evaluation.guards.words import is_foreign
 from bioeval_tui.evaluation.job.filling import has_placeholders
 from bioeval_tui.evaluation.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
 from bioeval_tui.evaluation.job.models import ModelOptions
@@ -471,7 +471,7 @@ def _language_problems(source: JobSource) -> Iterator[Problem]:
         yield source.warning(("personas",), message)
         return
     texts = [item.get("task") for _, item in items_of(source.data.get("tasks"))]
-    if not is_english("\n".join(text for text in texts if isinstance(text, str))):
+    if is_foreign("\n".join(text for text in texts if isinstance(text, str))):
         message = (
             "the tasks are not in English: what the simulated user says is checked only for what shows in any language, "
             "and for English phrases (docs/guards.md)"

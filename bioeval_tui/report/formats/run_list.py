@@ -60,8 +60,11 @@ def _safe(text: str) -> str:
 
 
 def _reviewed(run: CataloguedRun) -> str:
-    """Return the change of the mean, such as `0.60 → 0.80`."""
-    return f"{number(run.score)} → {number(run.reviewed.get('score'))}" if run.reviewed else ""
+    """Return the change of the mean, such as `0.60 → 0.80`; of a reviewed sample only that there is one."""
+    if not run.reviewed:
+        return ""
+    after = run.reviewed.get("score")
+    return "a sample" if after is None else f"{number(run.score)} → {number(after)}"
 
 
 def status_words(run: CataloguedRun) -> str:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -115,7 +115,7 @@ class GridScreen(BaseScreen):
     def on_mount(self) -> None:
         """Draw, and follow the batch."""
         self._draw()
-        self.run_worker(self._follow, group="grid")
+        self._follow()
         self.set_interval(LOOK_S, self._tick)
 
     def on_resize(self) -> None:
@@ -127,6 +127,7 @@ class GridScreen(BaseScreen):
         if self.glances:
             self.grid.focus()
 
+    @work(group="grid")
     async def _follow(self) -> None:
         try:
             async for glances in self._source():
@@ -149,10 +150,11 @@ class GridScreen(BaseScreen):
             sentence, lost = await self.bioeval.services.from_runs(outcome, *run_ids)
         except (BioevalError, OSError) as error:
             sentence, lost = f"Could not read the recordings to compare the models: {error}", []
-        self.query_one("#why", Labelled).show(lost)
-        verdict = self.query_one("#verdict", Static)
-        verdict.update(Content(sentence))
-        verdict.display = bool(sentence)
+        for why in self.query("#why").results(Labelled):  # none, if the screen was left meanwhile
+            why.show(lost)
+        for verdict in self.query("#verdict").results(Static):
+            verdict.update(Content(sentence))
+            verdict.display = bool(sentence)
 
     def _left_s(self) -> float | None:
         """Estimate the time left from the conversations that ended since the grid was opened."""
@@ -269,8 +271,9 @@ class GridScreen(BaseScreen):
 
     def action_stop(self) -> None:
         """End the batch."""
-        self.run_worker(self._stop, group="stop")
+        self._stop()
 
+    @work(group="stop")
     async def _stop(self) -> None:
         if self.batch_id is not None:
             refused = await self.bioeval.services.stop_batch(self.batch_id)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -152,7 +152,7 @@ class HomeScreen(RefreshedScreen):
         self._draw()
         self.refresh_items()
         self.refresh_every(REFRESH_S)
-        self.after_paint(lambda: self.run_worker(self._examine, group="problems"))
+        self.after_paint(self._examine)
 
     def on_screen_resume(self) -> None:
         """Bring the lists up to date when the screen is shown again."""
@@ -190,6 +190,7 @@ class HomeScreen(RefreshedScreen):
         else:
             self._draw()
 
+    @work(group="problems")
     async def _examine(self) -> None:
         try:
             self._findings = await self.bioeval.services.problems()

@@ -234,7 +234,7 @@ class ScoreCard(Dialog[CardEvidence]):
             ("mean of both     ", "$quiet"),
             (mean, "bold"),
             "\n" if self._roomy else "   ",
-            (f"{self._result.difference_label:<15}  ", "$quiet"),
+            ("difference       ", "$quiet"),
             paint(uplift),
         )
 
@@ -291,7 +291,7 @@ class ScoreCard(Dialog[CardEvidence]):
         """The headings of the columns."""
         return [
             *map(self._result.condition_name, self._both),
-            *([self._result.difference_name] if len(self._both) > 1 else []),
+            *(["difference"] if len(self._both) > 1 else []),
         ]
 
     @property
@@ -416,10 +416,10 @@ class ScoreCard(Dialog[CardEvidence]):
             found, said = await self.bioeval.services.from_runs(reviewed, run_id)
         except (BioevalError, OSError):
             return  # the card stands as it was recorded; the review screen says what is wrong
-        line = self.query_one("#reviewed", Static)
         words = score_card_view.reviewed_words(self._result, found, said, wide=self._wide)
-        line.display = bool(words)
-        line.update(paint(*words))
+        for line in self.query("#reviewed").results(Static):  # none, if the card was closed meanwhile
+            line.display = bool(words)
+            line.update(paint(*words))
 
     def action_again(self) -> None:
         """Start the same run once more."""

@@ -227,13 +227,15 @@ def reviewed_words(
 
     Unless it is `wide`, the scores stand on a line of their own.
     """
-    cells = [Cell("\n".join(said), "quiet")] if said else []
+    known = found is not None and found.drawn
+    cells = [Cell("\n".join(said), "strong" if known else "quiet")] if said else []
     if found is None:
         return cells
     scores = "   ".join(result.reviewed_scores_words(found))
     who = f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks"
     start = "\n" if said else ""
-    cells += [Cell(f"{start}{who}  " if wide else f"{start}{who}\n", "quiet"), Cell(scores, "strong")]
+    space = ("  " if wide else "\n") if scores else ""
+    cells += [Cell(f"{start}{who}{space}", "quiet"), Cell(scores, "strong")]
     if found.disputed:
         cells.append(Cell(f"   reviewers differ on {found.disputed}", "warn"))
     return cells
@@ -549,7 +551,7 @@ def run_as_text(result: RunResult) -> str:
     mean_of_both, gain = run_totals(result)
     lines = [conclusion(result).text, *brief_text(result), *(note.text for note in notes(result))]
     lines += [f"{result.condition_name(name)}\t{score(value)}" for name, value in result.scores.items()]
-    lines += [f"mean of both\t{mean_of_both}", f"{result.difference_label}\t{gain.text}"]
+    lines += [f"mean of both\t{mean_of_both}", f"difference\t{gain.text}"]
     for row in run_rows(result):
         cells = [row.cells[name].text if name in row.cells else "–" for name in result.conditions]
         lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells, row.uplift.text]).rstrip())
@@ -572,12 +574,12 @@ def as_text(result: RunResult, trial: TrialResult) -> str:
     lines += [f"{name}\t{value}" for name, value in headline(result, trial)]
     lines += [
         f"mean of both\t{mean(result, trial)}",
-        f"{result.difference_label}\t{total_uplift(result, trial).text}",
+        f"difference\t{total_uplift(result, trial).text}",
         "\t".join(
             [
                 "",
                 *map(result.condition_name, trial.conditions),
-                *([result.difference_name] if compared else []),
+                *(["difference"] if compared else []),
             ]
         ),
     ]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.message import Message
 
@@ -149,8 +149,9 @@ class Submissions(ListTable):
 
     def read_marks(self) -> None:
         """Read the reviews, in the background."""
-        self.run_worker(self._take_marks, group="marks")
+        self._take_marks()
 
+    @work(group="marks")
     async def _take_marks(self) -> None:
         rows = [entry.row for entry in self.table.entries if entry.row.folder is not None]
         if not rows:
@@ -167,8 +168,9 @@ class Submissions(ListTable):
 
     def read_intervals(self) -> None:
         """Resample the scores in the background."""
-        self.run_worker(self._take_intervals, group="intervals", exclusive=True)
+        self._take_intervals()
 
+    @work(group="intervals", exclusive=True)
     async def _take_intervals(self) -> None:
         rows = [entry.row for entry in self.table.entries]
         if not rows:

@@ -212,7 +212,11 @@ def _reviewed_line(run: RunSummary, width: int) -> list[Line]:
     # Loads the events, which the first paint of the home screen should not wait for.
     from bioeval_tui.record import reviews
 
-    shown = "reviewed by" if run.only_condition else reviews.words(run.score, run.reviewed)
+    shown = (
+        "reviewed by"
+        if run.only_condition or run.reviewed is None
+        else reviews.words(run.score, run.reviewed)
+    )
     return [[Cell(f"{'':<{width}}{shown} ", "strong"), Cell(who, "quiet")]]
 
 

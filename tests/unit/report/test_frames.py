@@ -94,6 +94,6 @@ def test_an_unknown_table_names_the_available_ones() -> None:
 
 def test_an_uplift_has_its_words_as_the_documentation_of_python_shows() -> None:
     both = Results((Recorded([Talk()] * 5, [Talk()] * 5).loaded(),))
-    assert both.uplift is not None
-    assert both.uplift.words == difference_words(both.uplift)
-    assert "0.00" in both.uplift.words
+    assert both.difference is not None
+    assert both.difference.words == difference_words(both.difference)
+    assert "0.00" in both.difference.words

@@ -35,8 +35,8 @@ def test_every_figure_of_a_batch_is_given_per_condition() -> None:
         "facts supplied: 0 questions asked, 0.00 in each conversation; 0 of 3 facts obtained by asking"
         in lines
     )
-    assert any(line.startswith("uplift by facts: ") for line in lines)
-    assert any(line.startswith("uplift of “task 1”: ") for line in lines)
+    assert any(line.startswith("difference: ") for line in lines)
+    assert any(line.startswith("difference of “task 1”: ") for line in lines)
     assert "longest 1.00 s" in markdown_report([run, run])
 
 
