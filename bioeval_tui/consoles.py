@@ -23,7 +23,15 @@ from bioeval_tui.text import clean
 UNBOUND = 10_000
 """Width if the output goes to a file or another program, which need whole lines."""
 _SIGNS = str.maketrans({"→": "to", "≥": "at least ", "≤": "at most ", "▲": "up", "▼": "down", "·": ","})
-_MARKS = {"✓": "passed", "✗": "failed", "◐": "partly", "?": "not measured", "!": "note", "–": "none"}
+_MARKS = {
+    "✓": "passed",
+    "✗": "failed",
+    "◐": "partly",
+    "?": "not measured",
+    "!": "note",
+    "–": "none",
+    "·": "none",
+}
 _DRAWN = re.compile("[\u2500-\u25ff]")
 """Box drawing, blocks and geometric signs."""
 

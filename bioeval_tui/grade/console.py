@@ -23,6 +23,7 @@ from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import Problem
 from bioeval_tui.grade.paths import extract_agent_from_submission_path
 from bioeval_tui.grade.reports import load_reports
+from bioeval_tui.streams import is_plain
 from bioeval_tui.text import clean, clean_line, plural
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _bar() -> Progress:
         _Rate(),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=console, disable=not console.is_terminal)
+    return Progress(*columns, console=console, disable=not console.is_terminal or is_plain())
 
 
 def batch_summary(result: BatchResult) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from bioeval_tui import score as composite
 from bioeval_tui.record.cases import counts_in, judged, judged_in
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
 from bioeval_tui.record.names import CONDITIONS, Condition
@@ -179,26 +178,6 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
         )
         for index, (title, weight) in assertion_titles(state, trial).items()
     ]
-
-
-def assertion_steps(state: RunState, condition: Condition, trial: int) -> list[tuple[int, float]]:
-    """Return the share of assertions, by weight, that held after each turn, the final checks last; empty without assertions."""
-    talk = state.conversation(condition, trial)
-    if talk is None:
-        return []
-    found = []
-    for turn in sorted({message.turn for message in talk.messages if message.role == "assistant"}):
-        latest = (
-            next((check for check in reversed(checks) if check.after_turn <= turn), None)
-            for checks in talk.checks.values()
-        )
-        share = composite.passed_share(check for check in latest if check is not None)
-        if share is not None:
-            found.append((turn, share))
-    final = composite.passed_share(talk.final_checks.values())
-    if found and final is not None:
-        found[-1] = (found[-1][0], final)
-    return found
 
 
 def parting(state: RunState, trial: int) -> int | None:

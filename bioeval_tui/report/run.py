@@ -172,11 +172,6 @@ class ConversationResult:
         return tuple(gains(self))
 
     @cached_property
-    def steps(self) -> tuple[tuple[int, float], ...]:
-        """The share of assertions, by weight, that held after each turn; empty without assertions."""
-        return tuple(rows.assertion_steps(self._run.state, self.condition, self.trial))
-
-    @cached_property
     def sample(self) -> Sample:
         """Its composite score as statistics take it."""
         job, case = self._run.started.job_name, self.case.name if self.case else ""

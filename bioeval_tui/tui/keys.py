@@ -81,7 +81,7 @@ TABLE: tuple[Key, ...] = (
     Key("live", "o", "score_card", "score card", "Show the scores, their parts and the judge's reasons"),
     Key("live", "r", "again", "run again", "Run the same job again"),
     Key("live/panels", "i", "next_panel", "panel", "Go to tasks, latency and assertions; enter opens a row"),
-    Key("live/stage", "p", "present", "present", "Show only the conversation, the score and one chart, for an audience"),
+    Key("live/stage", "p", "present", "present", "Show only the conversation and what came out, for an audience"),
     Key("live/conversations", "f", "stay", "stay", "Stop following new messages and conversations", HIDDEN),
     Key("live/find", "slash", "find", "find", "Find text in all conversations of the run, this trial first"),
     Key("live/conversations", "e", "events", "events", "Show or hide the agent's tool calls and events"),

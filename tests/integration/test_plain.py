@@ -14,6 +14,7 @@ import pytest
 from tests.integration.program import environment, run
 from tests.terminal.world import ANOTHER_RUN, RUN, graded, recorded
 
+SUBMISSIONS = Path(__file__).parents[2] / "sample_submissions"
 DRAWN = re.compile("[\u2190-\u21ff\u2500-\u25ff\u2700-\u27bf\u2800-\u28ff]|\x1b")
 """Arrows, boxes, blocks, geometric signs, check marks, dots, and control sequences."""
 
@@ -45,10 +46,14 @@ def test_results_are_lines_of_text(command: tuple[str, ...], says: str, data_dir
         assert run(*given, data_dir=data_dir, BIOEVAL_PLAIN="1").stdout == done.stdout
 
 
-def test_no_screen_opens_in_a_terminal(data_dir: Path) -> None:
+@pytest.mark.parametrize("command", ["medals", "grade"])
+def test_neither_a_screen_nor_a_bar_is_drawn_in_a_terminal(command: str, data_dir: Path) -> None:
+    given = [str(data_dir / "reports")]
+    if command == "grade":
+        given = [str(SUBMISSIONS / "submissions.jsonl"), "--output-dir", str(data_dir / "results")]
     master, slave = pty.openpty()
     done = subprocess.Popen(
-        [sys.executable, "-m", "bioeval_tui", "medals", str(data_dir / "reports"), "--plain"],
+        [sys.executable, "-m", "bioeval_tui", command, *given, "--plain"],
         stdin=slave, stdout=slave, stderr=slave, env=environment(data_dir) | {"TERM": "xterm-256color"},
     )  # fmt: skip
     os.close(slave)
@@ -62,6 +67,7 @@ def test_no_screen_opens_in_a_terminal(data_dir: Path) -> None:
             break
         said += piece
     os.close(master)
-    assert done.wait(300) == 0
+    assert done.wait(300) == (command == "grade"), "one of the submissions is invalid"
     assert b"oncology/breast-cancer" in said
     assert b"\x1b" not in said
+    assert not DRAWN.search(said.decode())

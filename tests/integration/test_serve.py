@@ -452,7 +452,7 @@ async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
             assert len(gone) == 1
             await first.page.bring_to_front()
             # The score card, when the replay has ended.
-            await first.until("share of assertions that hold, by turn", ever=True)
+            await first.until("what raises it most", ever=True)
             await first.press("Escape")
             await first.until("ENDED")
             await first.press("3")

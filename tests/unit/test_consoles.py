@@ -136,6 +136,10 @@ def test_a_table_is_aligned_and_its_names_stand_above_where_they_do_not_fit(
     assert out.split() == ["task", "oncology/breast-cancer:", "score", "0.5", "a\u4e2d:", "score", "10.25"]
 
 
+def test_a_dot_for_nothing_is_a_word_in_plain_lines() -> None:
+    assert [consoles.plain_text(text) for text in ("·", "✗ no", "a · b")] == ["none", "no", "a, b"]
+
+
 def test_a_table_longer_than_the_terminal_is_paged(monkeypatch: pytest.MonkeyPatch) -> None:
     out, shown = table_text(80, 3, True, monkeypatch)
     assert out == ""

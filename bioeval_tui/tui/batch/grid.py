@@ -50,7 +50,7 @@ class GridScreen(BaseScreen):
         & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & TileGrid { height: 1fr; padding: 0 1; display: none; }
         & #about { max-height: 6; margin: 1 2 0 2; }
-        &.-normal #about { max-height: 4; margin: 0 2; }
+        &.-normal #about { max-height: 7; margin: 0 2; }
         &.-short #about { display: none; }
         & #verdict { height: auto; padding: 1 2 0 2; text-style: bold; display: none; }
         & #why { max-height: 6; padding: 0 2; }
@@ -187,7 +187,12 @@ class GridScreen(BaseScreen):
             self.set_class(filled, "-filled")
             self.refresh_bindings()
         lines_above = (
-            board_view.board(self.glances, self.size.width - 4, self.size.height // 2, self._left_s())
+            board_view.board(
+                self.glances,
+                self.size.width - 4,
+                self.size.height // (2 if self.has_class("-tall") else 4),
+                self._left_s(),
+            )
             if filled
             else []
         )

@@ -197,11 +197,9 @@ class LiveScreen(BaseScreen):
         self.bioeval.spare_collector()
 
     async def _follow(self, link: RunLink) -> None:
-        try:
-            await link.follow()
-        finally:
-            if self.is_attached and link is self.link:
-                self._show_all()
+        await link.follow()
+        if self.is_attached and link is self.link:
+            self._show_all()
 
     @on(StateChanged)
     def _state_changed(self, event: StateChanged) -> None:

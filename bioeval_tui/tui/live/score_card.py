@@ -22,7 +22,6 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.panels import DrawnPanel, names_head, title_lines, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
-from bioeval_tui.tui.shared.bars_view import Steps, step_plot
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone
 from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.dialogs import Dialog
@@ -35,12 +34,12 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.report.result import RunResult, TrialResult
 
-SHOWN, BAR, PLOT_ROWS = 5, 6, 5
-"""Number of gains, width of their bars, and height of the plot."""
+SHOWN, BAR = 5, 6
+"""Number of gains, and width of their bars."""
 
 
 class GainsPanel(DrawnPanel):
-    """The largest gains with bars, and the plot if it fits; on a single line only the largest gain."""
+    """The largest gains with bars; on a single line only the largest gain."""
 
     def show(self, result: RunResult, trial: TrialResult, condition: Condition) -> None:
         """Show a conversation."""
@@ -59,9 +58,6 @@ class GainsPanel(DrawnPanel):
         lines = [paint(Cell(heading, "quiet"))]
         shown, room = found[:SHOWN], max(1, width - 8 - BAR)
         needed = 1 + sum(len(title_lines(sentence(gain), room, width)) for gain in shown)
-        plot = _plot(result, trial, condition, width)
-        if needed + len(plot) > height:
-            plot = []
         for gain in shown:
             bar = Cell("█" * max(1, round(gain.by / found[0].by * BAR)), "warn")
             cells = [right(Cell(signed(gain.by), "good"), 7), Content(" "), left(bar, BAR)]
@@ -73,25 +69,7 @@ class GainsPanel(DrawnPanel):
             lines.append(
                 paint(Cell("nothing was left to gain" if perfect else "unknown without a score", "quiet"))
             )
-        taken = sum(1 + line.plain.count("\n") for line in lines) + len(plot)
-        return Content("\n").join([*lines, *[Content("")] * (height - taken), *plot])
-
-
-def _plot(result: RunResult, trial: TrialResult, condition: Condition, width: int) -> list[Content]:
-    """Return the share of assertions that held over the turns, with a line for each condition; empty without assertions."""
-    both = trial.by_condition
-    drawn = [
-        Steps(
-            result.condition_name(name),
-            steps,
-            heavy=name == condition,
-            tone=score_card_view.tone(both[name]),
-        )
-        for name in sorted(both, key=lambda name: name == condition)
-        if (held := both[name]) is not None and (steps := held.steps)
-    ]
-    lines = [paint(*line) for line in step_plot(drawn, width, PLOT_ROWS)]
-    return [paint(Cell("share of assertions that hold, by turn", "quiet")), *lines] if lines else []
+        return Content("\n").join(lines)
 
 
 COLUMN, MOST_LINES = 11, 3

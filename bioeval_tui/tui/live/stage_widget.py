@@ -186,7 +186,10 @@ class Stage(Vertical):
             return
         held = heads_view.conditions(state)
         for score in self._scores:
-            score.display = score.condition in held
+            # At the end, where there is little room, the conclusion says the scores.
+            score.display = score.condition in held and (
+                state.ended is None or self.screen.has_class("-wide")
+            )
             score.show(state, watched.trial, score.condition == active)
         self._assertions.update(_checks(state, watched.trial, self.size.width or STAGE_WIDTH))
         self._conclusion.display = self._why.display = state.ended is not None

@@ -43,7 +43,7 @@ def lost_lines(place: str, losses: Sequence[Loss]) -> list[Line]:
     for lost in losses:
         lines.append([Cell(lost.reason)])
         if lost.quoted:
-            lines.append([Cell(f"the judge quotes turn {lost.turn}: ", "quiet"), Cell(f"“{lost.quoted}”")])
+            lines.append([Cell(f"the judge quotes turn {lost.turn}:", "quiet"), Cell(f" “{lost.quoted}”")])
     return lines
 
 
