@@ -82,6 +82,18 @@ def test_the_shipped_tasks_are_always_available(tmp_path: Path) -> None:
     assert all(entry.task.self_trained for entry in entries)
 
 
+def test_the_chosen_leaderboard_ranks_tasks_that_are_added_later(tasks, tmp_path: Path) -> None:
+    """A worker's registry is read once, and lives while tasks are written."""
+    tasks.add("lab/first")
+    board = tmp_path / "board.csv"
+    board.write_text("teamName,score,submissionDate\nother,0.123,2026-01-01\n")
+    registry = Registry([tasks.root], tasks.data, str(board))
+    assert registry.get_task("lab/first").board_in_use() == board
+    tasks.add("lab/later")
+    assert registry.get_task("lab/later").board_in_use() == board
+    assert registry.set_data_dir(tmp_path).get_task("lab/later").board_in_use() == board
+
+
 def test_tasks_can_be_filtered(tasks) -> None:
     tasks.add(
         "lab/one",
