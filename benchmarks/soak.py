@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,8 +50,14 @@ MODEL_FAULTS: dict[str, tuple[peers.Fault, int | None]] = {
     "no JSON": (peers.says(b"<html>"), None),
 }
 MOST_GROWTH_MB = 10
+SLOW = ("silent", "drip")
+"""Faults that end with a peer's time limit, and so by the clock."""
 SPOILT = ("500 once", "429 once")
 """Faults that a conversation survives."""
+
+
+def _other(faults: dict[str, tuple[peers.Fault, int | None]], without: Collection[str]) -> dict[str, Any]:
+    return {kind: fault for kind, fault in faults.items() if kind not in without}
 
 
 @dataclass
@@ -81,9 +87,9 @@ class _Drawn:
 class SoakAgent(peers.Agent):
     """Fails in some of its sessions."""
 
-    def __init__(self, share: float) -> None:
+    def __init__(self, share: float, without: Collection[str]) -> None:
         super().__init__()
-        self.drawn = _Drawn(share, AGENT_FAULTS, "agent")
+        self.drawn = _Drawn(share, _other(AGENT_FAULTS, without), "agent")
 
     def fault_of(self, request: peers.Request) -> peers.Fault | None:
         """Draw whether this message meets a fault."""
@@ -96,9 +102,9 @@ class SoakAgent(peers.Agent):
 class SoakModels(peers.Models):
     """Fails in some conversations, known by the session in what the agent said."""
 
-    def __init__(self, share: float) -> None:
+    def __init__(self, share: float, without: Collection[str]) -> None:
         super().__init__()
-        self.drawn = _Drawn(share, MODEL_FAULTS, "models")
+        self.drawn = _Drawn(share, _other(MODEL_FAULTS, without), "models")
 
     def fault_of(self, request: peers.Request) -> peers.Fault | None:
         """Draw whether this request meets a fault."""
@@ -107,9 +113,9 @@ class SoakModels(peers.Models):
         return self.drawn.fault_for(found[1]) if found else None
 
 
-def serve(share: float) -> None:
+def serve(share: float, without: Collection[str]) -> None:
     """Be the peers: print where they are; when stdin ends, print which sessions met what."""
-    agent, models = SoakAgent(share / 2), SoakModels(share)
+    agent, models = SoakAgent(share / 2, without), SoakModels(share, without)
     with peers.serving(agent, models):
         print(json.dumps({"agent": agent.url, "models": models.url}), flush=True)
         sys.stdin.read()
@@ -151,11 +157,11 @@ class Soak:
 
 
 @contextlib.contextmanager
-def peers_beside(share: float) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+def peers_beside(share: float, without: Sequence[str]) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
     """Serve the peers in another process; gives where they are, and, after the end, what they did."""
     done: dict[str, Any] = {}
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.soak", "--serve", str(share)],
+        [sys.executable, "-m", "benchmarks.soak", "--serve", str(share), "--without", *without],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).resolve().parents[1],
     )  # fmt: skip
     try:
@@ -167,10 +173,17 @@ def peers_beside(share: float) -> Iterator[tuple[dict[str, str], dict[str, Any]]
         done.update(json.loads(out))
 
 
-def soak(conversations: int, at_once: int, share: float, data_dir: Path, timeout_s: float = 2.0) -> Soak:
+def soak(
+    conversations: int,
+    at_once: int,
+    share: float,
+    data_dir: Path,
+    timeout_s: float = 2.0,
+    without: Sequence[str] = (),
+) -> Soak:
     """Hold the conversations in this process; half of them with models, half with script and rules.
 
-    A peer has `timeout_s` for an answer.
+    A peer has `timeout_s` for an answer, and no fault of `without`.
     """
     trials = conversations // 4
     os.environ.update(
@@ -183,7 +196,7 @@ def soak(conversations: int, at_once: int, share: float, data_dir: Path, timeout
         jobs[-1].write_text(
             JOB.format(timeout_ms=timeout_s * 1000, evaluator=kind, judge=judge), encoding="utf-8"
         )
-    with peers_beside(share) as (urls, done):
+    with peers_beside(share, without) as (urls, done):
         os.environ["OPENAI_BASE_URL"] = f"{urls['models']}/v1"
         before = left_open()
         began = time.monotonic()
@@ -307,9 +320,10 @@ def main() -> int:
     parser.add_argument("--faults", type=float, default=0.05)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--without", nargs="*", default=(), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve is not None:
-        serve(options.serve)
+        serve(options.serve, options.without)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         found = soak(options.conversations, options.at_once, options.faults, Path(folder))

@@ -10,6 +10,7 @@ import errno
 import functools
 import io
 import os
+import re
 import select
 import sys
 import unicodedata
@@ -104,6 +105,19 @@ class _LastingOutput(io.RawIOBase):
         return bool(self._raw.isatty())
 
 
+_RUNNERS = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
+_COMMAND = re.compile(r"^([^\S\n]*+):(?=:\w)|(#)(?=#(?:vso|teamcity)?\[)", re.MULTILINE | re.IGNORECASE)
+"""What a CI runner obeys in a log: `::add-mask::` where a line begins, `##vso[…]` and `##[…]` anywhere."""
+
+
+class _RunnersLog(io.TextIOWrapper):
+    """A stream into a CI runner's log, which must not obey what an agent said: a space breaks each command."""
+
+    def write(self, text: str, /) -> int:
+        """Write the text, without commands."""
+        return super().write(_COMMAND.sub(lambda found: f"{found[1] or ''}{found[2] or ':'} ", text))
+
+
 _outputs: dict[str, _LastingOutput] = {}
 _needs_stdout = True
 
@@ -140,7 +154,8 @@ def make_lasting() -> None:
             continue  # a test's, or a program's that calls this one
         output = _outputs[name] = _LastingOutput(raw)
         encoding = _ASCII if codecs.lookup(stream.encoding).name == "ascii" else stream.encoding
-        lasting = io.TextIOWrapper(
+        text_stream = _RunnersLog if any(map(os.environ.get, _RUNNERS)) else io.TextIOWrapper
+        lasting = text_stream(
             io.BufferedWriter(output), encoding, "plain", line_buffering=name == "stderr" or output.isatty()
         )
         setattr(sys, name, lasting)

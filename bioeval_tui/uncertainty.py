@@ -110,27 +110,27 @@ def mean_of(
     error = _jackknife(mean, clusters, len(values))
     # As many equal clusters weigh as much as these (Kish 1965).
     degrees = max(1.0, len(values) ** 2 / sum(len(each) ** 2 for each in clusters) - 1)
-    found = Measured(mean, error, len(values), size, degrees)
+    measured = Measured(mean, error, len(values), size, degrees)
     if size < fewest:
-        return found
+        return measured
     scope = f"clustered by {unit}, {size} {unit}s" if len(held) > 1 else f"this {unit} only, {size} {within}s"
-    interval = _of_mean(found, clusters, values, bounds, paired)
-    return Measured(mean, error, len(values), size, degrees, interval and replace(interval, scope=scope))
+    interval = _of_mean(measured, clusters, values, bounds, paired)
+    return replace(measured, interval=interval and replace(interval, scope=scope))
 
 
 def _of_mean(
-    found: Measured,
+    measured: Measured,
     clusters: Sequence[Sequence[float]],
     values: Sequence[float],
     bounds: Bounds,
     paired: bool,
 ) -> Interval | None:
-    mean, error, degrees = found.value, found.standard_error, found.degrees
+    mean, error, degrees = measured.value, measured.standard_error, measured.degrees
     assert error is not None
     assert degrees is not None
     low, high = bounds
     if error <= TINY * max(1.0, abs(mean)):
-        return None if inf in (-low, high) else unvaried(mean, bounds, found.units)
+        return None if inf in (-low, high) else unvaried(mean, bounds, measured.units)
     if paired or inf in (-low, high):
         half = t_quantile(1 - TAIL, degrees) * error
         return Interval(max(low, mean - half), min(high, mean + half), method="Student's t")
@@ -145,7 +145,7 @@ def _of_mean(
     piled = _piled([fmean(each) for each in clusters], high if share >= 0.5 else low)
     # Means of several values pile up less than single ones, of which all but a few may be at the bound.
     more = 3 * piled**2 / (1 - piled) if len(clusters) == len(values) else 0.75 * piled
-    variance = padded(variance, most, found.units, more)
+    variance = padded(variance, most, measured.units, more)
     return bounded(mean, variance * span**2, bounds, degrees)
 
 
@@ -262,8 +262,8 @@ def statistic_of(
     share, size = (smooth - low) / (high - low), len(clusters)
     effective = share * (1 - share) * (high - low) ** 2 / variance
     effective *= (Z / t_quantile(1 - TAIL, size - 1)) ** 2
-    found = share_interval((value - low) / (high - low), effective, bounds, "jackknife, effective number")
-    return replace(found, scope=f"clustered by {unit}, {size} {unit}s")
+    interval = share_interval((value - low) / (high - low), effective, bounds, "jackknife, effective number")
+    return replace(interval, scope=f"clustered by {unit}, {size} {unit}s")
 
 
 def merged(clusters: Sequence[Mapping[_Unit, float]]) -> dict[_Unit, float]:

@@ -16,8 +16,10 @@ import pytest
 
 from tests.sources import PACKAGE, nodes
 
-MOST_FUNCTION_LEVEL_IMPORTS = 152
+MOST_FUNCTION_LEVEL_IMPORTS = 155
 """How many imports may stand inside functions: each buys start-up time, or a package that a system may not have."""
+
+BROAD = ("Exception", "BaseException")
 
 
 def import_circles() -> list[list[str]]:
@@ -67,6 +69,23 @@ def test_imports_inside_functions_say_why() -> None:
         places = [at for at, line in enumerate(lines) if re.match(r"\s+(import|from) [\w.]+", line)]
         if not any("  # " in lines[at] or lines[at - 1].lstrip().startswith("# ") for at in places):
             silent.append(name)
+    assert silent == []
+
+
+def test_handlers_of_every_error_say_why() -> None:
+    """What is caught whole and not raised again has a comment on its line or the next: whose code may raise anything."""
+    silent = []
+    for name, here in nodes().items():
+        lines = (PACKAGE / name).read_text(encoding="utf-8").splitlines()
+        for node in here:
+            if (
+                not isinstance(node, ast.ExceptHandler)
+                or ast.unparse(node.type or ast.Name("Exception")) not in BROAD
+            ):
+                continue
+            raised_again = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
+            if not raised_again and "# " not in "".join(lines[node.lineno - 1 : node.lineno + 1]):
+                silent.append(f"{name}:{node.lineno}")
     assert silent == []
 
 

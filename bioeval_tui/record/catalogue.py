@@ -208,16 +208,16 @@ class Catalogue:
             )
         if is_run_id(text) and recording_path(self.runs_dir, text).is_file():
             return recording_path(self.runs_dir, text)
-        found = [
+        matching = [
             run_id
             for run_id in self.ids()
             if text and (run_id.startswith(text) or run_id.endswith(text.lower()))
         ]
-        if len(found) == 1:
-            return recording_path(self.runs_dir, found[0])
-        if found:
+        if len(matching) == 1:
+            return recording_path(self.runs_dir, matching[0])
+        if matching:
             raise UsageError(
-                f"{len(found)} runs match: {', '.join(found[-5:])}; give more characters of the id"
+                f"{len(matching)} runs match: {', '.join(matching[-5:])}; give more characters of the id"
             )
         raise UsageError("no such run; see `bioeval-tui runs list`")
 
@@ -356,7 +356,7 @@ class Catalogue:
         gone = [(run_id,) for run_id in known.keys() - present.keys()]
         database.executemany("delete from runs where run_id = ?", gone)
         for run_id, entry in present.items():
-            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+            with contextlib.suppress(OSError):  # deleted meanwhile, or a link to what cannot be reached
                 stat = entry.stat()
                 seen = known.get(run_id)
                 if seen is None or seen[:2] != (stat.st_size, stat.st_mtime_ns):
@@ -376,7 +376,7 @@ class Catalogue:
         for run_id, size, modified in known:
             try:
                 stat = os.stat(f"{self.runs_dir}{os.sep}{run_id}{OVERLAY}")  # noqa: PTH116 (a third of a Path's time)
-            except FileNotFoundError:
+            except OSError:
                 stat = None
             if stat is None or (stat.st_size, stat.st_mtime_ns) != (size, modified):
                 self._take_overlay(database, run_id)
@@ -386,20 +386,20 @@ class Catalogue:
         path = recording_path(self.runs_dir, run_id)
         try:
             stat = overlay_path(path).stat()
-        except FileNotFoundError:
+        except OSError:
             database.execute("delete from overlays where run_id = ?", (run_id,))
             return
-        found = (stat.st_size, stat.st_mtime_ns)
+        now = (stat.st_size, stat.st_mtime_ns)
         seen = database.execute("select size, modified from overlays where run_id = ?", (run_id,)).fetchone()
-        if anew or seen != found:
-            row = (run_id, *found, *_overlaid(path))
+        if anew or seen != now:
+            row = (run_id, *now, *_overlaid(path))
             database.execute("insert or replace into overlays values (?, ?, ?, ?, ?)", row)
 
     def _refresh_open(self, database: sqlite3.Connection) -> None:
         still_open = database.execute("select run_id, size, modified from runs where not ended").fetchall()
         for run_id, size, modified in still_open:
             path = recording_path(self.runs_dir, run_id)
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 stat = path.stat()
                 if (size, modified) != (stat.st_size, stat.st_mtime_ns):
                     self._take_in(database, run_id, _File(path, stat.st_size, stat.st_mtime_ns))
@@ -417,15 +417,15 @@ class Catalogue:
         from bioeval_tui.record.outline import Outline, outline
 
         try:
-            found = outline(file.path)
+            outlined = outline(file.path)
         except RecordingError:
-            found = Outline()
-        run = summarise(run_id, file.path, found)
+            outlined = Outline()
+        run = summarise(run_id, file.path, outlined)
         row = {
             **run._asdict(),
             "size": file.size,
             "modified": file.modified,
-            "ended": found.ended is not None,
+            "ended": outlined.ended is not None,
             "started": datetime.fromisoformat(run.started_at).timestamp(),
             "scores": json.dumps(run.scores),
             "identity": json.dumps(run.identity),
@@ -449,34 +449,35 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
     except RecordingError:
         return None, None
     now = in_force(state, overlay)
-    found = reviewed_scores(now, fold_reviews(overlay.events, now))
+    scores = reviewed_scores(now, fold_reviews(overlay.events, now))
     again = None
     if judgings(state, overlay):
         mean = now.ended.mean if now.ended else None
         again = json.dumps({"score": mean, "scores": now.scores(), "fault": _faults(now)})
-    if found and any(isinstance(event, ReviewsDrawn) for event in overlay.events):
-        found = replace(found, drawn=True)
-    return json.dumps(found.to_dict()) if found else None, again
+    if scores and any(isinstance(event, ReviewsDrawn) for event in overlay.events):
+        scores = replace(scores, drawn=True)
+    return json.dumps(scores.to_dict()) if scores else None, again
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether it is a file, or a link to a file, even if its target is missing (perhaps an unmounted disk)."""
-    if not entry.is_symlink():
-        return entry.is_file()
-    return entry.is_file() or not Path(entry.path).exists()
+    """Return whether it is a file, or a link to one, even if that cannot be reached (an unmounted disk, a loop)."""
+    try:
+        return entry.is_file() or (entry.is_symlink() and not Path(entry.path).exists())
+    except OSError:
+        return True
 
 
 def _faults(state: RunState) -> str:
     """Return the faults of a run in the form of the list."""
-    found = {talk.fault for talk in state.conversations.values() if talk.fault is not None}
-    return ", ".join(sorted(found - {"none"})) or "none"
+    faults = {talk.fault for talk in state.conversations.values() if talk.fault is not None}
+    return ", ".join(sorted(faults - {"none"})) or "none"
 
 
-def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
+def summarise(run_id: str, path: Path, outline: Outline) -> CataloguedRun:
     """Return a run's entry in the list."""
-    started = found.started
-    if found.ended is not None:
-        status: Status = found.ended.status
+    started = outline.started
+    if outline.ended is not None:
+        status: Status = outline.ended.status
     else:
         status = "running" if is_live(path) else "interrupted"
     begun = started.at if started else datetime.fromtimestamp(0).astimezone()
@@ -485,15 +486,15 @@ def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
         job=started.job_name if started else "unknown",
         status=status,
         started_at=begun.isoformat(),
-        score=found.ended.mean if found.ended else None,
-        fault=", ".join(found.faults) or "none",
-        scores=found.scores(),
-        messages=found.messages,
+        score=outline.ended.mean if outline.ended else None,
+        fault=", ".join(outline.faults) or "none",
+        scores=outline.scores(),
+        messages=outline.messages,
         model=started.asked_model if started else None,
         rehearsal=started.rehearsal if started else False,
         batch_id=started.batch_id if started else None,
         folder=path.parent,
-        clean=found.clean,
+        clean=outline.clean,
         imported=is_imported(path),
         identity=started.identity | {"job file": started.job_sha256[:8]} if started else {},
     )

@@ -213,8 +213,8 @@ class RunStarted(EventBase):
 
     @property
     def _target(self) -> dict[str, Any]:
-        found = self.job.get("target")
-        return found if isinstance(found, dict) else {}
+        target = self.job.get("target")
+        return target if isinstance(target, dict) else {}
 
     @property
     def identity(self) -> dict[str, str]:

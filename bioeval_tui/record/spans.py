@@ -7,7 +7,8 @@ are kept unchanged, and have no meaning here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -155,14 +156,14 @@ def ordered(spans: Iterable[AgentSpan], root_id: str) -> list[tuple[AgentSpan, i
     for span in sorted(known.values(), key=lambda span: (span.start_ns, -span.end_ns)):
         has_parent = span.parent_id in known and span.parent_id not in (root_id, span.span_id)
         below.setdefault(span.parent_id if has_parent else "", []).append(span)
-    found: list[tuple[AgentSpan, int]] = []
+    placed: list[tuple[AgentSpan, int]] = []
     waiting = [(span, 0) for span in reversed(below.pop("", []))]
     while waiting:
         span, depth = waiting.pop()
-        found.append((span, depth))
+        placed.append((span, depth))
         waiting += [(child, depth + 1) for child in reversed(below.pop(span.span_id, []))]
     # Spans that name each other as parents have no root.
-    return found + [(span, 0) for many in below.values() for span in many]
+    return placed + [(span, 0) for many in below.values() for span in many]
 
 
 def tokens_of(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, int | None]:
@@ -177,11 +178,7 @@ def tokens_of(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, in
         if _kind(span.attributes) == "model"
     }
     counted = {name: counts for name, counts in counted.items() if counts != (None, None)}
-    outer = [
-        counts
-        for name, counts in counted.items()
-        if not any(above in counted for above in ancestors(name, trace))
-    ]
+    outer = [counted[span.span_id] for span in outermost(trace.values(), dict.fromkeys(counted, "model"))]
     return known_sum(n for n, _ in outer), known_sum(n for _, n in outer)
 
 
@@ -200,13 +197,20 @@ def was_cut_off(spans: Iterable[AgentSpan], trace_id: str) -> bool:
     return any(each in LENGTH_LIMIT for each in (reasons if isinstance(reasons, list | tuple) else [reasons]))
 
 
-def ancestors(span_id: str, trace: Mapping[str, AgentSpan]) -> Iterator[str]:
-    """Yield the ids of the known spans that contain a span, from the inside out. Circular parents end it."""
-    seen = {span_id}
-    while (parent := trace[span_id].parent_id) in trace and parent not in seen:
-        yield parent
-        seen.add(parent)
-        span_id = parent
+def outermost(spans: Iterable[AgentSpan], kinds: Mapping[str, str]) -> list[AgentSpan]:
+    """Return the spans that have a kind (by span id) and are inside no other span of that kind, in linear time."""
+    found: list[AgentSpan] = []
+    around: list[str | None] = []
+    many: Counter[str | None] = Counter()
+    for span, depth in ordered(spans, ""):
+        for kind in around[depth:]:
+            many[kind] -= 1
+        kind = kinds.get(span.span_id)
+        if kind is not None and not many[kind]:
+            found.append(span)
+        many[kind] += 1
+        around[depth:] = [kind]
+    return found
 
 
 def known_sum(counts: Iterable[int | None]) -> int | None:

@@ -120,12 +120,12 @@ class Attempts:
 def _network(address: str) -> str:
     """Return the key of an address: all of an IPv6 /64 counts as one."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if found.version == 4:
+    if ip.version == 4:
         return address
-    return str(ipaddress.ip_network((found, 64), strict=False))
+    return str(ipaddress.ip_network((ip, 64), strict=False))
 
 
 class Access:
@@ -152,8 +152,12 @@ class Access:
 
     def redeem(self, given: str, address: str) -> Verdict:
         """Use up a ticket."""
-        found = [ticket for ticket in self._tickets if hmac.compare_digest(ticket.encode(), given.encode())]
-        return self._verdict(address, is_right=bool(found) and self._tickets.pop(found[0]) > self._clock())
+        matching = [
+            ticket for ticket in self._tickets if hmac.compare_digest(ticket.encode(), given.encode())
+        ]
+        return self._verdict(
+            address, is_right=bool(matching) and self._tickets.pop(matching[0]) > self._clock()
+        )
 
     def _verdict(self, address: str, *, is_right: bool) -> Verdict:
         """Let a right secret in at once: nobody can guess 256 bits, and strangers may share the owner's address.

@@ -171,10 +171,10 @@ class Server:
         return answer
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
-        found = read_asset(request.match_info["name"])
-        if found is None:
+        asset = read_asset(request.match_info["name"])
+        if asset is None:
             return _refusal(404, "Not found.")
-        body, kind = found
+        body, kind = asset
         return web.Response(body=body, content_type=kind)
 
     @property
@@ -186,12 +186,12 @@ class Server:
     ) -> web.Response | None:
         """Check the request's token or ticket with `try_secret(secret, address)`; None admits it."""
         address = request.remote or ""
-        found = try_secret(secret, address)
-        if found == "wait":
+        verdict = try_secret(secret, address)
+        if verdict == "wait":
             answer = _refusal(429, "Too many invalid links from your address. Wait a minute.")
             answer.headers["Retry-After"] = str(int(self.access.attempts.wait_s(address)) + 1)
             return answer
-        if found == "wrong":
+        if verdict == "wrong":
             return _refusal(403, WRONG_LINK)
         return _refusal(503, FULL) if self._is_full else None
 
@@ -264,10 +264,10 @@ async def _obey(tab: web.WebSocketResponse, session: Session) -> None:
         if message.type is not WSMsgType.TEXT:
             continue
         try:
-            found = json.loads(message.data)
+            order = json.loads(message.data)
         except (ValueError, RecursionError):
             continue
-        match found:
+        match order:
             case ["stdin", str(text)]:
                 await session.type(text)
             case ["resize", {"width": width, "height": height}]:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.soak import soak
+from benchmarks.soak import SLOW, soak
+
+from .program import TIMEOUT_S
 
 
 def test_many_conversations_lose_no_event_and_leave_nothing_open(
@@ -21,7 +23,7 @@ def test_many_conversations_lose_no_event_and_leave_nothing_open(
         "NO_PROXY",
     ):
         monkeypatch.setenv(name, "")  # put back what the soak sets
-    found = soak(60, 20, 0.1, tmp_path, timeout_s=0.5)
+    found = soak(60, 20, 0.1, tmp_path, timeout_s=TIMEOUT_S, without=SLOW)
     record_property("soak, before", found.before)
     record_property("soak, after", {**found.after, "task": found.tasks_left})
     assert found.wrong == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -74,3 +75,13 @@ def test_a_strangers_notebook_is_no_recording_and_runs_nothing(tmp_path: Path) -
         assert done.returncode == 2, (command, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
     assert not marker.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+def test_a_data_folder_that_links_to_itself_is_named_as_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to("data")
+    words = ("run", "medication_reminder", "--rehearsal", "--headless", "--agent-url", "http://127.0.0.1:9")
+    done = run(*words, data_dir=tmp_path / "data")
+    assert done.returncode == 2
+    assert "cannot be created" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -125,10 +125,18 @@ def test_a_member_of_120_mb_of_a_strangers_zip_is_imported_in_200_mb(heavy: str,
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the peak this way")
 @pytest.mark.long
-def test_one_text_of_120_mb_in_a_strangers_zip_is_refused_in_200_mb(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sample", "why"),
+    [
+        (b'{"id": "' + b"a" * 120_000_000 + b'"}', "not JSON at character"),
+        (b'{"messages": [' + b"[]," * 10_000_000 + b"1]}", "more than 500,000 messages"),
+    ],
+    ids=["one text of 120 MB", "ten million messages"],
+)
+def test_a_bomb_in_a_strangers_zip_is_refused_in_200_mb(sample: bytes, why: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.eval", "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {"task": "t"}}))
-        made.writestr("samples/1.json", b'{"id": "' + b"a" * 120_000_000 + b'"}')
+        made.writestr("samples/1.json", sample)
     mb, said = peak_mb("runs", "import", str(tmp_path / "bomb.eval"), data_dir=tmp_path / "data", code=2)
-    assert "samples/1.json cannot be read: not JSON at character" in said
+    assert f"samples/1.json cannot be read: {why}" in said
     assert mb < 200

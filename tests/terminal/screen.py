@@ -27,6 +27,7 @@ class Screen(Terminal):
     ) -> None:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
+        self._text: str | None = None
         looks = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "TEXTUAL_ANIMATIONS": "none"}
         command = [sys.executable, "-m", "bioeval_tui", *arguments]
         settings = {**environment(data_dir), **looks, **settings}
@@ -35,13 +36,17 @@ class Screen(Terminal):
     def read(self, longest_s: float) -> bytes | None:
         """Read what is written next, and draw it."""
         piece = super().read(longest_s)
-        self._stream.feed(piece or b"")
+        if piece:
+            self._stream.feed(piece)
+            self._text = None
         return piece
 
     @property
     def text(self) -> str:
-        """What the screen shows, line by line."""
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        """What the screen shows, line by line; putting it together takes longer than most looks at it."""
+        if self._text is None:
+            self._text = "\n".join(line.rstrip() for line in self._screen.display)
+        return self._text
 
     @property
     def printed(self) -> str:

@@ -42,6 +42,17 @@ async def test_the_score_card_shows_both_scores_their_mean_and_rehearsal(size: t
         assert "no reminder was made" in text, "the lower score is explained first"
 
 
+async def test_a_card_that_closes_while_its_reviews_are_read_crashes_nothing() -> None:
+    async with card() as (app, pilot):
+        shown_card = app.screen
+        await shown_card.query_one("#reviewed").remove()  # as when a screen is left: its widgets go first
+        shown_card.on_screen_resume()
+        await loaded(app, pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is not shown_card)
+        assert app.crash is None
+
+
 @SIZES
 async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_table(
     size: tuple[int, int],
@@ -88,7 +99,7 @@ async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() 
             await until(pilot, lambda: isinstance(app.screen, ScoreCard))
             await loaded(app, pilot)
             text = screen_text(app)
-            for word in (*task.split(), "facts given", "no reminder was made"):
+            for word in (*task.split(), "facts that the user gave", "no reminder was made"):
                 assert word in text
             assert "…" not in text
             title = next(

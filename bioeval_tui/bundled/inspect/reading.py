@@ -15,11 +15,11 @@ from bioeval_tui.formats import (
     FileLook,
     GivenScore,
     Header,
+    ImportedCall,
+    ImportedConversation,
+    ImportedPart,
     InputError,
     Output,
-    ToldCall,
-    ToldConversation,
-    ToldPiece,
     ZipFile,
     in_unit,
     is_zipfile,
@@ -41,6 +41,8 @@ _MOST_KEPT = {"events": 16_000_000, "attachments": 48_000_000}
 """Maximum number of bytes of a sample in a zip, by key; what is larger is left out."""
 _LARGEST_PIECE = 1 << 24
 """Maximum number of characters of one value of a sample in a zip."""
+_MOST_PIECES = 500_000
+"""Maximum number of messages, and of events, of a sample in a zip: 30 MB of empty ones would take 700 MB."""
 
 
 def fits(look: FileLook) -> bool:
@@ -50,7 +52,7 @@ def fits(look: FileLook) -> bool:
     return look.shape in ("object", "lines") and {"version", "eval"} <= look.first.keys()
 
 
-def read(file: Path) -> Iterator[Header | ToldConversation]:
+def read(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the samples of a log, each epoch a conversation.
 
     Raises:
@@ -113,7 +115,10 @@ def _sample(archive: ZipFile, name: str) -> Any:
                 if sizes.get(key, 0) > _MOST_KEPT.get(key, 0):
                     sample.pop(key, None)
                 elif key in ("messages", "events"):
-                    sample.setdefault(key, []).append(value)
+                    pieces = sample.setdefault(key, [])
+                    if len(pieces) >= _MOST_PIECES:
+                        raise InputError(f"more than {_MOST_PIECES:,} {key}")
+                    pieces.append(value)
                 elif key == "attachments" and isinstance(value, tuple):
                     sample.setdefault(key, {})[value[0]] = value[1]
                 elif not key:
@@ -141,7 +146,7 @@ def _header(record: dict[str, Any]) -> Header:
     )
 
 
-def _conversation(sample: dict[str, Any], ours: bool) -> ToldConversation:
+def _conversation(sample: dict[str, Any], ours: bool) -> ImportedConversation:
     attachments = object_at(sample, "attachments")
     listed = sample.get("messages")
     messages = messages_of(
@@ -158,7 +163,7 @@ def _conversation(sample: dict[str, Any], ours: bool) -> ToldConversation:
     if ours:  # the composite is made of the others
         told = [score for score in told if score.name not in ("composite", "timing", "assertions")]
     name = str(sample.get("id", ""))
-    return ToldConversation(
+    return ImportedConversation(
         name="" if ours and name in CONDITIONS else name,
         messages=messages,
         session=str(sample.get("uuid") or ""),
@@ -185,21 +190,23 @@ def _request(sample: Mapping[str, Any]) -> tuple[str, str]:
     return str(given or ""), wanted
 
 
-def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> ToldPiece:
+def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> ImportedPart:
     role = message.get("role") if isinstance(message, dict) else None
     if role not in ("system", "user", "assistant", "tool"):
         raise InputError(f"message {number}: `role` must be system, user, assistant or tool")
     text = _resolved(text_of(_without_reasoning(message.get("content"))), attachments)
     if role == "tool":
         told = text or str(object_at(message, "error").get("message", ""))
-        return ToldPiece("tool", "", message, outputs=[Output(told, str(message.get("tool_call_id") or ""))])
+        return ImportedPart(
+            "tool", "", message, outputs=[Output(told, str(message.get("tool_call_id") or ""))]
+        )
     metadata = object_at(message, "metadata")
-    return ToldPiece(
+    return ImportedPart(
         role=role,
         text=text,
         raw=message,
         calls=[
-            ToldCall(str(c.get("function", "unknown")), c.get("arguments") or {}, str(c.get("id") or ""))
+            ImportedCall(str(c.get("function", "unknown")), c.get("arguments") or {}, str(c.get("id") or ""))
             for c in objects(message.get("tool_calls"))
         ],
         more=[{"reasoning": _resolved(part, attachments)} for part in _reasoning(message.get("content"))],

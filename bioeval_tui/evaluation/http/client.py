@@ -308,7 +308,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
                 async with exchange.step():
                     response = await self._inner.handle_async_request(request)
                 break
-            except BaseException:
+            except BaseException:  # cancelled, too: the exchange is over whatever ended it
                 exchange.finish()
                 if not (exchange.lost and self._stateless):
                     raise

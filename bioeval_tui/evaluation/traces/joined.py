@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.peer_limits import MOST_SPANS
 from bioeval_tui.record import events
-from bioeval_tui.record.spans import AgentSpan, Meaning, absent_parents, ancestors, meaning_of
+from bioeval_tui.record.spans import AgentSpan, Meaning, absent_parents, meaning_of, outermost
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, paired, result_event
 from bioeval_tui.text import plural
 
@@ -30,7 +30,7 @@ def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) 
     arguments match any, and one value without a name matches a call whose only argument has that value. Of two nested spans for one call, the outer one counts.
     """
     reported = _Reported(told)
-    found: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
     for span, meaning in _tool_spans(spans):
         same = reported.take(meaning)
         call_id = meaning.call_id or span.span_id
@@ -45,12 +45,12 @@ def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) 
             event = call_event(meaning.tool, given, call_id)
             if meaning.arguments is None:
                 event["request"]["argumentsTold"] = False
-            found.append({**event, "span": span.span_id})
+            calls.append({**event, "span": span.span_id})
         output = meaning.error if meaning.error else meaning.result
         if output is not None:
             result = result_event(output, call_id, failed=bool(meaning.error))
-            found.append({**result, "span": span.span_id})
-    return found
+            calls.append({**result, "span": span.span_id})
+    return calls
 
 
 class _Reported:
@@ -111,15 +111,8 @@ def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
     """
     by_id = {span.span_id: span for span in spans}
     tools = {name: meaning for name, span in by_id.items() if (meaning := meaning_of(span)).kind == "tool"}
-    return [
-        (span, tools[span.span_id])
-        for span in sorted(by_id.values(), key=lambda span: span.start_ns)
-        if span.span_id in tools
-        and not any(
-            above in tools and tools[above].tool == tools[span.span_id].tool
-            for above in ancestors(span.span_id, by_id)
-        )
-    ]
+    outer = outermost(by_id.values(), {name: meaning.tool for name, meaning in tools.items()})
+    return [(span, tools[span.span_id]) for span in sorted(outer, key=lambda span: span.start_ns)]
 
 
 TakeSpans = Callable[[Sequence[AgentSpan]], int]
@@ -320,19 +313,19 @@ class ConversationTraces:
                 f"no span of the agent arrived within {self._wait_s:g} s: does it continue `traceparent`, does "
                 "OTEL_EXPORTER_OTLP_ENDPOINT name this receiver, and is OTEL_EXPORTER_OTLP_PROTOCOL http/protobuf?"
             )
-        found = []
+        problems = []
         silent = [message for message, trace in self._answers.items() if not trace.spans]
         if silent:
-            found.append(f"no span arrived for {_messages(silent)}")
+            problems.append(f"no span arrived for {_messages(silent)}")
         for message in self.incomplete():
             trace = self._answers[message]
             if absent := absent_parents(trace.spans.values(), trace.ids.span_id):
-                found.append(f"message {message}: {plural(len(absent), 'parent span')} did not arrive")
+                problems.append(f"message {message}: {plural(len(absent), 'parent span')} did not arrive")
             elif trace.left_out:
-                found.append(f"message {message}: only the first {MOST_SPANS:,} spans are kept")
+                problems.append(f"message {message}: only the first {MOST_SPANS:,} spans are kept")
             elif trace.spans:
-                found.append(f"message {message}: the span that answers the request did not arrive")
-        return f"{'; '.join(found)} (waited {self._wait_s:g} s)"
+                problems.append(f"message {message}: the span that answers the request did not arrive")
+        return f"{'; '.join(problems)} (waited {self._wait_s:g} s)"
 
 
 class RunTraces:

@@ -164,9 +164,10 @@ async def run_followed(
         for run, passed in zip(spec.runs, ends, strict=True)
     ]
     await asyncio.wait({task})
-    states = list(await asyncio.gather(*following))
-    task.result()
-    return states
+    try:
+        return list(await asyncio.gather(*following))
+    finally:
+        task.result()  # why it stopped is why a recording cannot be read, too
 
 
 async def _follow(

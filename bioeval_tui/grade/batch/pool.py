@@ -306,7 +306,7 @@ class GraderPool:
             with self._free:
                 while not batch.cancelled.is_set() and (first := batch.take(count)):
                     self._with_one_worker(batch, first, count)
-        except BaseException as error:
+        except BaseException as error:  # raised in a thread, it belongs to who reads the results
             batch.results.put(error)
         else:
             batch.results.put(None)

@@ -214,7 +214,7 @@ def main() -> None:
     _close_standard()
     try:
         _Template(program).serve()
-    except Exception as error:
+    except Exception as error:  # whatever stops it, the program must hear why, or it waits for workers
         with contextlib.suppress(OSError):
             program.send(f"{type(error).__name__}: {error}".encode())
 

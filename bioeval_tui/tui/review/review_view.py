@@ -172,7 +172,9 @@ def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list
     kept_back = hidden(item, blind, me)
     found: list[Line] = []
     if item.criteria:
-        found.append([label("criteria"), Cell(shorten(item.criteria, 400))])
+        names = ("criteria", *[""] * item.criteria.count("\n"))
+        parts = zip(names, item.criteria.split("\n"), strict=True)
+        found += [[label(name), Cell(shorten(part, 400))] for name, part in parts]
     if kept_back:
         known = "; you have seen it, so yours is not blind" if seen else ""
         until = "here, since this is a sample" if item.sample else "until you have given your score"

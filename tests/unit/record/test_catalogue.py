@@ -359,11 +359,13 @@ def test_a_short_prefix_can_show_a_run_but_not_delete_it(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
-def test_pipes_devices_and_folders_named_like_a_run_are_not_runs(tmp_path: Path) -> None:
+def test_pipes_devices_folders_and_loops_of_links_named_like_a_run_are_not_runs(tmp_path: Path) -> None:
     write(tmp_path, ID, list(recorded()))
     os.mkfifo(tmp_path / "20260101-000000-aaaa.jsonl")
     (tmp_path / "20260101-000000-bbbb.jsonl").mkdir()
     (tmp_path / "20260101-000000-cccc.jsonl").symlink_to("/dev/zero")
+    for name, target in (("dddd", "dddd"), ("eeee", "ffff"), ("ffff", "eeee")):
+        (tmp_path / f"20260101-000000-{name}.jsonl").symlink_to(f"20260101-000000-{target}.jsonl")
     os.mkfifo(overlay_path(tmp_path / f"{ID}.jsonl"))
     assert [run.run_id for run in Catalogue(tmp_path).runs()] == [ID]
     with pytest.raises(RecordingError, match="is not a file"):

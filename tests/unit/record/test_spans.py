@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 
+from bioeval_tui.evaluation.traces.joined import traced_calls
+from bioeval_tui.peer_limits import MOST_SPANS
 from bioeval_tui.record.spans import (
     AgentSpan,
     absent_parents,
@@ -19,6 +22,7 @@ from bioeval_tui.record.spans import (
 from tests.unit.evaluation.traces.spans import TRACE, span, tool
 
 ROOT = "aa" * 8
+CIRCLE = ((1, 2), (2, 1), (3, 3))
 
 
 def test_openinference_attributes_have_the_same_meaning() -> None:
@@ -126,7 +130,23 @@ def test_spans_are_listed_below_their_parents_by_start_time() -> None:
 
 
 def test_spans_with_circular_parents_are_still_shown() -> None:
-    assert len(ordered([span(1, 2), span(2, 1), span(3, 3)], ROOT)) == 3
+    circular = [
+        span(n, other, gen_ai__usage__input_tokens=5, gen_ai__operation__name="chat") for n, other in CIRCLE
+    ]
+    assert len(ordered(circular, ROOT)) == 3
+    assert tokens_of(circular, TRACE) == (15, None), "none is known to be inside another"
+
+
+def test_thousands_of_calls_below_thousands_of_spans_are_counted_in_linear_time() -> None:
+    half = MOST_SPANS // 2
+    chain = [span(n, n - 1 if n > 1 else ROOT) for n in range(1, half)]
+    leaf = {"gen_ai__operation__name": "chat", "gen_ai__usage__input_tokens": 1}
+    calls = [span(n, half - 1, **leaf) for n in range(half, MOST_SPANS)]
+    tools = [tool(n, "lookUp", parent=half - 1) for n in range(half, MOST_SPANS)]
+    before = time.process_time()
+    assert tokens_of([*chain, *calls], TRACE) == (len(calls), None)
+    assert len(traced_calls([], [*chain, *tools])) >= len(tools)
+    assert time.process_time() - before < 8, "each call looked through all spans above it: 20 s and more"
 
 
 def test_without_content_spans_keep_names_numbers_and_arguments() -> None:

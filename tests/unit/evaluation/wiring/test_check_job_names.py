@@ -15,6 +15,17 @@ tasks:
   - task: t
 """
 
+FOREIGN = (
+    "Demander un rendez-vous avec le médecin", "Pide una cita con el médico", "Chiedi un appuntamento per il controllo",
+    "Een afspraak maken met de dokter", "Umówić wizytę u lekarza", "薬を飲む時間を聞く", "Записаться к врачу на завтра",
+)  # fmt: skip
+KEYWORDS = (
+    "Refill metformin 500 mg, book HbA1c test, check eGFR", "{{ case.question }} {{ case.options }} {{ case.facts }} {{ x }}",
+    "Sjögren syndrome, Ménière disease, Guillain-Barré: explain differences", "TP53 c.743G>A, ACMG: PS1, PM2, PP3",
+    "α-synuclein, β-amyloid, γ-secretase inhibitors compared", "ask ask ask ask ask ask ask ask",
+)  # fmt: skip
+"""Of no language: names and terms."""
+
 
 def problems(tmp_path, text):
     path = tmp_path / "job.yml"
@@ -25,10 +36,13 @@ def problems(tmp_path, text):
 def test_tasks_in_another_language_give_a_warning_about_the_guards(tmp_path):
     path = tmp_path / "job.yml"
     german = JOB.replace("task: t", "task: Bitte den Chatbot um eine tägliche Erinnerung an die Tablette")
-    for text, expected in ((german, 1), (german + "evaluator: {guards: off}\n", 0), (JOB, 0)):
+    cases = [(german, 1), (german + "evaluator: {guards: off}\n", 0), (JOB, 0)]
+    cases += [(JOB.replace("task: t", f"task: '{text}'"), 1) for text in FOREIGN]
+    cases += [(JOB.replace("task: t", f"task: '{text}'"), 0) for text in KEYWORDS]
+    for text, expected in cases:
         path.write_text(text, encoding="utf-8")
         warned = [p for p in check_job(path).problems if p.severity == "warning" and "guards" in p.message]
-        assert len(warned) == expected
+        assert len(warned) == expected, text
         assert all((one.field, one.line) == ("tasks", 5) for one in warned)
 
 
