@@ -13,7 +13,7 @@ nothing varies, and stays among possible values. Sums of independent parts are j
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import fsum, inf, sqrt
 from statistics import NormalDist, fmean
@@ -115,7 +115,7 @@ def mean_of(
         return measured
     scope = f"clustered by {unit}, {size} {unit}s" if len(held) > 1 else f"this {unit} only, {size} {within}s"
     interval = _of_mean(measured, clusters, values, bounds, paired)
-    return Measured(mean, error, len(values), size, degrees, interval and _scoped(interval, scope))
+    return replace(measured, interval=interval and replace(interval, scope=scope))
 
 
 def _of_mean(
@@ -263,7 +263,7 @@ def statistic_of(
     effective = share * (1 - share) * (high - low) ** 2 / variance
     effective *= (Z / t_quantile(1 - TAIL, size - 1)) ** 2
     interval = share_interval((value - low) / (high - low), effective, bounds, "jackknife, effective number")
-    return _scoped(interval, f"clustered by {unit}, {size} {unit}s")
+    return replace(interval, scope=f"clustered by {unit}, {size} {unit}s")
 
 
 def merged(clusters: Sequence[Mapping[_Unit, float]]) -> dict[_Unit, float]:
@@ -296,10 +296,6 @@ def percentiles(units: int, skew: float = 0.0) -> tuple[float, float]:
     z = t_quantile(1 - TAIL, units - 1) * sqrt(units / (units - 1))
     low, high = (skew + (skew + side) / (1 - skew * (skew + side)) for side in (-z, z))
     return float(special().ndtr(low)), float(special().ndtr(high))
-
-
-def _scoped(interval: Interval, scope: str) -> Interval:
-    return Interval(interval.low, interval.high, scope, interval.method)
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,9 @@ Beside its true value every score has an error, and the best score of a board ha
 error (the winner's curse). So true values are estimated first: each score is drawn to the board's median by as much as
 its own error explains its distance (empirical Bayes, with a variance for each entry; Efron 2010, Large-Scale Inference,
 1.1 and 1.3). Then the scores on other rows are drawn: true value, its remaining uncertainty, and the error of new rows,
-which all entries share. docs/validation.md has its calibration.
+which all entries share. If only the submission is scored anew, the board keeps the luck that it had with its rows, and so
+did the submission: how much of an error all entries share is then not known but taken to be 0.7, and true values come
+from one distribution with heavy tails (Student's t, by EM). docs/validation.md has the calibration of both.
 """
 
 from __future__ import annotations
@@ -28,6 +30,12 @@ _LEAST_SPREAD = 0.3
 """Entries nearer to the median than this share of the typical squared distance count as so far away."""
 _LEAST_SHARE = 0.05
 """The variance of true values is at least this share of that of the errors."""
+_SHARED = 0.7
+"""How much of an error's variance is due to the rows alone, where predictions of others are not kept."""
+_TAILS = 4.0
+"""Degrees of freedom of the true values there."""
+_DOUBT = 0.05
+"""Weight of all entries being equal there, since nothing shows how rivals differ."""
 
 
 def drawn_counts(rows: int, strata: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -79,22 +87,49 @@ def medal_chances(scores: Floats, drawn: Floats, entries: int) -> tuple[float, f
     random = np.random.default_rng(0)
     errors = drawn - drawn.mean(axis=0)
     moving = drawn.shape[1]
-    shared = errors.mean(axis=1, keepdims=True) if moving > 1 else 0.0
-    covariance = np.atleast_2d(np.cov((errors - shared).T))
+    if moving == 1:
+        return _alone(scores, errors[:, 0], entries, random)
+    covariance = np.atleast_2d(np.cov((errors - errors.mean(axis=1, keepdims=True)).T))
     variance = np.diag(covariance)
-    centre = np.median(scores if moving > 1 else scores[1:])
+    centre = np.median(scores)
     away = scores - centre
     typical = _LEAST_SPREAD * float(np.median(away[-entries:] ** 2))
-    spread = np.maximum(np.maximum(away[:moving] ** 2, typical) - variance, _LEAST_SHARE * variance)
+    spread = np.maximum(np.maximum(away**2, typical) - variance, _LEAST_SHARE * variance)
     tiny = 1e-12 * np.eye(moving)
     share = np.diag(spread) @ np.linalg.inv(np.diag(spread) + covariance + tiny)
     left = np.diag(spread) - share @ np.diag(spread)
     values, vectors = np.linalg.eigh((left + left.T) / 2)
-    true = centre + share @ away[:moving]
+    true = centre + share @ away
     true = true + random.normal(size=errors.shape) @ (vectors * np.sqrt(np.clip(values, 0, None))).T
-    anew = np.tile(scores, (len(errors), 1))
-    anew[:, :moving] = true + errors
-    better = (anew[:, 1:] > anew[:, :1]).sum(axis=1)
-    reached = [(float((better < place).sum()) + 0.5) / (len(anew) + 1) for place in medal_places(entries)]
+    anew = true + errors
+    return _medals((anew[:, 1:] > anew[:, :1]).sum(axis=1), entries)
+
+
+def _alone(
+    scores: Floats, errors: Floats, entries: int, random: np.random.Generator
+) -> tuple[float, float, float]:
+    """Return the chances if only the first has other rows: its place among the others, with what they share unknown."""
+    variance = float(errors.var(ddof=1))
+    own, centre = (1 - _SHARED) * variance, np.median(scores[1:])
+    away = scores - centre
+    weights, spread = np.ones(len(scores)), max(float(np.median(away**2)) * 2 - own, 0.1 * own)
+    for _ in range(30):
+        share = spread / weights / (spread / weights + own)
+        squares = (share * away) ** 2 + share * own
+        weights = (_TAILS + 1) / (_TAILS + squares / spread)
+        spread = max(float((weights * squares).mean()), 0.02 * own)
+    share = spread / weights[0] / (spread / weights[0] + own)
+    unknown = np.sqrt(share * own + _SHARED * variance)
+    anew = centre + share * away[0] + errors + random.normal(size=len(errors)) * unknown
+    return _medals((scores[None, 1:] > anew[:, None]).sum(axis=1), entries, _DOUBT)
+
+
+def _medals(better: NDArray[np.int64], entries: int, doubt: float = 0.0) -> tuple[float, float, float]:
+    """Return the share of draws with each medal, given how many entries were better; in doubt, all entries are equal."""
+    reached = [
+        (1 - doubt) * (float((better < place).sum()) + 0.5) / (len(better) + 1)
+        + doubt * place / (entries + 1)
+        for place in medal_places(entries)
+    ]
     gold, silver, bronze = np.diff([0.0, *np.maximum.accumulate(reached)])
     return float(gold), float(silver), float(bronze)

@@ -64,7 +64,7 @@ class Correction:
         """The gain from ten more reviews, such as `ten more: ±0.085 → ±0.081`; empty if unknown."""
         if self.found is None:
             return ""
-        return f"ten more reviews: ±{number3(self.found.width / 2)} → ±{number3(self.found.width_after_ten_more / 2)}"
+        return f"ten more reviews: ±{number3(self.found.interval.width / 2)} → ±{number3(self.found.width_after_ten_more / 2)}"
 
 
 def draw(runs: Sequence[RecordedRun], n: int, seed: int, by: str | None = None) -> list[tuple[Path, Drawn]]:
@@ -117,8 +117,9 @@ def draw(runs: Sequence[RecordedRun], n: int, seed: int, by: str | None = None) 
 
 def last_draw(path: Path) -> ReviewsDrawn | None:
     """Return the last draw in a run's overlay; None without any."""
-    found = [event for event in read_overlay(path).events if isinstance(event, ReviewsDrawn)]
-    return found[-1] if found else None
+    return next(
+        (each for each in reversed(read_overlay(path).events) if isinstance(each, ReviewsDrawn)), None
+    )
 
 
 def corrections(

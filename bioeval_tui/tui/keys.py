@@ -256,63 +256,6 @@ TABLE: tuple[Key, ...] = (
     Key("~path-field", "enter", "submit", "continue", "Continue with this file"),
 )  # fmt: skip
 
-LETTERS: dict[str, tuple[str, str]] = {
-    "a": ("accept", "accept"),
-    "A": ("show all: conversations, the batch, runs, or answers", "grid batch runs answers"),
-    "b": ("back one message", "play_back"),
-    "B": ("to the start", "edge"),
-    "c": ("choose columns", "columns"),
-    "C": ("stop everything that is running", "cancel_all stop"),
-    "d": ("density", "density"),
-    "D": ("delete", "delete"),
-    "e": ("events", "events toggle_events"),
-    "E": ("to the end", "edge"),
-    "f": ("follow the newest message or stay", "follow stay"),
-    "F": ("fault", "fault"),
-    "g": ("grade", "grade grade_samples"),
-    "G": ("to the last row", "edge scroll_end"),
-    "h": ("left", "sort turn move"),
-    "H": ("hide or show the judge's score", "blind seeing"),
-    "i": ("panels", "next_panel"),
-    "j": ("down", "move row scroll_down next_fold"),
-    "k": ("up", "move row scroll_up next_fold"),
-    "l": ("right", "sort turn move"),
-    "L": ("link or unlink the conversations", "link unlink"),
-    "m": ("mark", "mark"),
-    "n": ("step: one message", "step play_step"),
-    "N": ("note", "note"),
-    "o": ("open the score card", "score_card"),
-    "O": ("show only open or changed rows, or all", "to_do everything differences every_row"),
-    "p": ("present", "present stop_presenting"),
-    "P": ("prepare", "prepare"),
-    "q": ("quit", "leave_app"),
-    "r": ("run or run again", "run again watch_again"),
-    "R": ("reverse the order", "reverse"),
-    "s": ("screenshot", "picture"),
-    "S": ("score or mark by hand", "override score mark"),
-    "t": ("take over and type", "take_over say"),
-    "T": ("give back", "give_back"),
-    "u": ("undo", "undo"),
-    "U": ("how the simulated user speaks", "manner"),
-    "v": ("review", "review"),
-    "V": ("validate", "validate"),
-    "w": ("exact times, or a turn's waterfall", "exact waterfall no_spans"),
-    "x": ("export to a file", "report export"),
-    "X": ("cancel this one", "cancel answer"),
-    "y": ("copy, or save a picture with its caption", "share first"),
-}
-"""What each letter means on every screen, and its actions."""
-ANSWERS = frozenset({("quit", "l"), ("export", "c"), ("export", "m")})
-"""Letters that answer a dialog's question."""
-
-MOVING = frozenset(
-    {
-        *("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "enter", "escape", "tab"),
-        *("shift+tab", "ctrl+c", "ctrl+q", "backspace"),
-    }
-)
-"""Keys that navigate, open, close and leave. They are the same everywhere."""
-
 
 class Placed(NamedTuple):
     """A row of the table at one of its places."""

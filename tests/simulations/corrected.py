@@ -53,7 +53,7 @@ def table_coverage(
         fmean(one.interval.low <= truth <= one.interval.high for one in found),
         fmean(one.reviews_only.low <= truth <= one.reviews_only.high for one in found),
         float(alone.low <= truth <= alone.high),
-        fmean(one.width for one in found),
+        fmean(one.interval.width for one in found),
         fmean(one.reviews_only.width for one in found),
     )
 
@@ -78,7 +78,7 @@ def corner_coverage(
         fmean(one.interval.low - 1e-12 <= passes <= one.interval.high + 1e-12 for one in found),
         fmean(one.reviews_only.low - 1e-12 <= passes <= one.reviews_only.high + 1e-12 for one in found),
         0.0,
-        median(one.width for one in found),
+        median(one.interval.width for one in found),
         median(one.reviews_only.width for one in found),
     )
 

@@ -24,7 +24,8 @@ Scores = Callable[[np.ndarray], np.ndarray]
 class Shown(NamedTuple):
     """What is shown for one submission on one board, and the truth."""
 
-    board: int
+    fit: int
+    """The models, and so the true values, that several boards share."""
     medal: str
     paired: bool
     earned: bool
@@ -68,16 +69,29 @@ def _errors(true: np.ndarray, guesses: list[np.ndarray]) -> Scores:
     return lambda counts: counts @ errors / counts.sum(axis=1, keepdims=True)
 
 
-def _populations(random: np.random.Generator) -> Iterator[tuple[np.ndarray, list[np.ndarray], Any, int]]:
-    x, y = load_breast_cancer(return_X_y=True)
-    digits, kind = load_digits(return_X_y=True)
-    noisy = x + random.normal(size=x.shape) * x.std(axis=0)
-    unclear = digits + random.normal(size=digits.shape) * 10
+def _fits(random: np.random.Generator) -> Iterator[tuple[np.ndarray, list[np.ndarray], Scores, int]]:
+    """Yield ten kinds of board, fitted anew: the truth and each model's predictions of rows held out, and a test set's size."""
+    cancer, is_benign = load_breast_cancer(return_X_y=True)
+    digits, digit = load_digits(return_X_y=True)
+    diabetes, progress = load_diabetes(return_X_y=True)
+
+    def noisy(inputs: np.ndarray, noise: float) -> np.ndarray:
+        return inputs + random.normal(size=inputs.shape) * inputs.std(axis=0) * noise
+
+    def blurred(inputs: np.ndarray, noise: float) -> np.ndarray:
+        return inputs + random.normal(size=inputs.shape) * noise
+
     for inputs, true, models, scored, rows in (
-        (x, y, _classifiers(), _areas, 171),
-        (noisy, y, _classifiers(), _areas, 171),
-        (unclear[:900], kind[:900] % 2, _classifiers(), _areas, 250),
-        (*load_diabetes(return_X_y=True), _regressors(), _errors, 133),
+        (cancer, is_benign, _classifiers(), _areas, 171),
+        (noisy(cancer, 1), is_benign, _classifiers(), _areas, 171),
+        (noisy(cancer, 3), is_benign, _classifiers(), _areas, 171),
+        (noisy(cancer[:, :5], 1), is_benign, _classifiers(), _areas, 100),
+        (blurred(digits[:900], 10), digit[:900] % 2, _classifiers(), _areas, 250),
+        (blurred(digits[900:], 5), digit[900:] > 4, _classifiers(), _areas, 250),
+        (blurred(digits[:900], 8), np.isin(digit[:900], (3, 8)), _classifiers(), _areas, 200),
+        (diabetes, progress, _regressors(), _errors, 133),
+        (noisy(diabetes, 1), progress, _regressors(), _errors, 133),
+        (blurred(digits[:900], 3), digit[:900], _regressors(), _errors, 200),
     ):
         order = random.permutation(len(true))
         known, held = order[:150], order[150:]
@@ -95,16 +109,14 @@ def shown_chances(boards: int, seed: int, each: int = 4) -> Iterator[Shown]:
     """Yield the chances of gold, and of any medal, of `each` models on so many boards, with and without their rivals' files.
 
     The truth is the share of 1,500 new test sets on which the model has the medal: with all models scored on them, or with
-    the board as it is.
+    the board as it is. Six boards share fitted models.
     """
     random = np.random.default_rng(seed)
-    number = 0
-    for true, guesses, scored, rows in _populations(random):
+    fits = (fit for _ in range(-(-boards // 60)) for fit in _fits(random))
+    for number, (true, guesses, scored, rows) in enumerate(fits):
         everyone, count = np.full(len(true), 1 / len(true)), len(guesses)
         fresh = scored(true, guesses)(random.multinomial(rows, everyone, 1500))
-        places = medal_places(count - 1)
-        for _ in range(boards // 4):
-            number += 1
+        for _ in range(6):
             rows_of_board = random.integers(0, len(true), rows)
             score = scored(true[rows_of_board], [guess[rows_of_board] for guess in guesses])
             seen = score(np.ones((1, rows), dtype=np.int64))[0]
@@ -112,22 +124,25 @@ def shown_chances(boards: int, seed: int, each: int = 4) -> Iterator[Shown]:
             for model in random.choice(count, each, replace=False):
                 order = [model, *[other for other in range(count) if other != model]]
                 for paired in (True, False):
-                    now = drawn[:, order] if paired else drawn[:, [model]]
-                    gold, silver, bronze = medal_chances(seen[order], now, count - 1)
-                    rivals = fresh[:, order[1:]] if paired else np.tile(seen[order[1:]], (len(fresh), 1))
-                    better = (rivals > fresh[:, [model]]).sum(axis=1)
-                    place = int((seen[order[1:]] > seen[model]).sum())
-                    for medal, chance, last in (
-                        ("gold", gold, places.gold),
-                        ("any", gold + silver + bronze, places.bronze),
-                    ):
-                        yield Shown(
-                            number, medal, paired, place < last, chance, float((better < last).mean())
-                        )
+                    yield from _shown(number, seen[order], drawn[:, order], fresh[:, order], paired)
+
+
+def _shown(
+    number: int, seen: np.ndarray, drawn: np.ndarray, fresh: np.ndarray, paired: bool
+) -> Iterator[Shown]:
+    """Yield the chances of the first model."""
+    entries = len(seen) - 1
+    places = medal_places(entries)
+    gold, silver, bronze = medal_chances(seen, drawn if paired else drawn[:, :1], entries)
+    rivals = fresh[:, 1:] if paired else seen[None, 1:]
+    better = (rivals > fresh[:, :1]).sum(axis=1)
+    place = int((seen[1:] > seen[0]).sum())
+    for medal, chance, last in (("gold", gold, places.gold), ("any", gold + silver + bronze, places.bronze)):
+        yield Shown(number, medal, paired, place < last, chance, float((better < last).mean()))
 
 
 class Bin(NamedTuple):
-    """A fifth of the chances: how many, their mean, the truth's mean, and the standard error of the difference by board."""
+    """A fifth of the chances: how many, their mean, the truth's mean, and the standard error of the difference by fit."""
 
     count: int
     chance: float
@@ -146,7 +161,7 @@ def in_bins(found: list[Shown]) -> list[Bin]:
         off: dict[int, float] = {}
         away = float(np.mean([each.truth - each.chance for each in those]))
         for each in those:
-            off[each.board] = off.get(each.board, 0.0) + each.truth - each.chance - away
+            off[each.fit] = off.get(each.fit, 0.0) + each.truth - each.chance - away
         error = float(np.sqrt(sum(value**2 for value in off.values()))) / len(those)
         bins.append(
             Bin(

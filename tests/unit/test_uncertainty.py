@@ -48,7 +48,7 @@ def test_independent_parts_are_joined_by_their_weights() -> None:
 
 
 def test_every_interval_is_made_by_the_engine() -> None:
-    """Outside of it, `Interval(…)` is called only where its scope is put into words."""
+    """Outside of it, `Interval(…)` is called for the sequence alone."""
     makers = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")
@@ -57,7 +57,6 @@ def test_every_interval_is_made_by_the_engine() -> None:
     }
     assert makers == {
         "uncertainty.py",
-        "report/statistics/estimates.py",  # pass^k's scope
         "report/statistics/sequential.py",  # the betting sequence, which is valid at every look
     }
 

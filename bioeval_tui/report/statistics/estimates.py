@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb, fsum, inf
 from statistics import fmean
 from typing import TypeVar
@@ -248,4 +248,4 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
     size = len(talks)
     without = [fmean(value for value in values if value is not None) for values in left]
     one = left_out(whole, without, UNIT, size / k)  # k trials are one draw of "all succeed"
-    return Interval(one.low, one.high, f"these tasks only, {size} conversations", one.method)
+    return replace(one, scope=f"these tasks only, {size} conversations")

@@ -39,9 +39,8 @@ EXPECTED_IN_PART = 8
 MOST_PARTS = 4
 """In so many parts the judge's scores are divided at most."""
 
-Sampling = Literal["random", "stratified", "chosen"]
-"""How the reviewed verdicts (or whole conversations) were drawn: at random from all, at random within each
-stratum, or chosen by somebody, which cannot be corrected."""
+Sampling = Literal["random", "stratified"]
+"""How the reviewed verdicts (or whole conversations) were drawn: at random from all, or within each stratum."""
 
 
 class NotCorrectable(ValueError):
@@ -82,11 +81,6 @@ class CorrectedMean:
     width_after_ten_more: float
     """The interval's expected width after ten more reviews drawn in the same way."""
 
-    @property
-    def width(self) -> float:
-        """The interval's width now."""
-        return self.interval.width
-
 
 def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> CorrectedMean:
     """Return the estimated mean of people's scores over all items, with a 95 % interval.
@@ -95,14 +89,12 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     whole conversations are clustered, reviews count as many as there would be with the same error.
 
     Raises:
-        NotCorrectable: the reviews were chosen, are fewer than 30 or (in a stratum) 5, leave nothing
+        NotCorrectable: the reviews are fewer than 30 or (in a stratum) 5, leave nothing
             unreviewed, lie in fewer than 10 of the clusters that the items come in, or a cluster lies in
             several strata.
     """
     reviewed = [item for item in items if item.people is not None]
     reviews = len(reviewed)
-    if sampling == "chosen":
-        raise NotCorrectable("the reviewed items are not a random sample, so they may differ from the others")
     if reviews < FEWEST_REVIEWS:
         raise NotCorrectable(f"{reviews} reviews: at least {FEWEST_REVIEWS} are required")
     strata = _strata(items) if sampling == "stratified" else {"": list(items)}
@@ -110,11 +102,8 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     for name, stratum in strata.items():
         found = _reviewed_clusters(name, stratum)
         clusters = clusters if found is None else (clusters or 0) + found
-    tunings = {name: _tuning(stratum, clusters) for name, stratum in strata.items()}
-    weights = {name: len(stratum) / len(items) for name, stratum in strata.items()}
-    estimate = fsum(
-        weights[name] * _Moments.of(stratum).estimate(tunings[name]) for name, stratum in strata.items()
-    )
+    tuned = [(len(stratum) / len(items), *_tuned(stratum, clusters)) for stratum in strata.values()]
+    estimate = fsum(weight * one for weight, one, _ in tuned)
     # If people always say the same, dividing their reviews would only make each part's interval wider.
     ignored = (clusters or FEWEST_TUNED_CLUSTERS) < FEWEST_TUNED_CLUSTERS or len(
         {item.people for item in reviewed}
@@ -127,7 +116,7 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
         estimate=min(interval.high, max(interval.low, estimate)),
         interval=interval,
         reviews_only=plain.interval(1.0),
-        power_tuning=fsum(weights[name] * tuning for name, tuning in tunings.items()),
+        power_tuning=fsum(weight * tuning for weight, _, tuning in tuned),
         reviews=reviews,
         items=len(items),
         clusters=clusters,
@@ -227,46 +216,20 @@ class _Parted:
         return joined(parts, UNIT, scope, max(0.0, self._of_shares) * self._effect)
 
 
-@dataclass(frozen=True, slots=True)
-class _Moments:
-    """Means and variances of the reviewed (n) and the unreviewed (rest) items of one stratum."""
-
-    people: float
-    judge_reviewed: float
-    judge_unreviewed: float
-    covariance: float
-    judge_variance: float
-    """Of the reviewed and the unreviewed together, as power tuning uses it."""
-
-    n: int
-    rest: int
-
-    @classmethod
-    def of(cls, items: Sequence[JudgedItem]) -> _Moments:
-        reviewed = [(item.people, item.judge) for item in items if item.people is not None]
-        unreviewed = [item.judge for item in items if item.people is None]
-        people, judge = fmean(y for y, _ in reviewed), fmean(item.judge for item in items)
-        judge_reviewed = fmean(f for _, f in reviewed)
-        return cls(
-            people=people,
-            judge_reviewed=judge_reviewed,
-            judge_unreviewed=fmean(unreviewed),
-            covariance=fsum((y - people) * (f - judge_reviewed) for y, f in reviewed) / len(reviewed),
-            judge_variance=fsum((item.judge - judge) ** 2 for item in items) / (len(items) - 1),
-            n=len(reviewed),
-            rest=len(unreviewed),
-        )
-
-    def estimate(self, tuning: float) -> float:
-        return tuning * self.judge_unreviewed + self.people - tuning * self.judge_reviewed
-
-
-def _tuning(items: Sequence[JudgedItem], clusters: int | None) -> float:
-    """Return the paper's λ, in [0, 1]; 0 with few reviewed clusters."""
-    moments = _Moments.of(items)
-    if not moments.judge_variance or (clusters is not None and clusters < FEWEST_TUNED_CLUSTERS):
-        return 0.0
-    return min(1.0, max(0.0, moments.covariance / ((1 + moments.n / moments.rest) * moments.judge_variance)))
+def _tuned(items: Sequence[JudgedItem], clusters: int | None) -> tuple[float, float]:
+    """Return the paper's estimate for one stratum, and its λ in [0, 1]: 0 with few reviewed clusters."""
+    reviewed = [(item.people, item.judge) for item in items if item.people is not None]
+    unreviewed = [item.judge for item in items if item.people is None]
+    judge, people, known = (
+        fmean(each)
+        for each in ([item.judge for item in items], [y for y, _ in reviewed], [f for _, f in reviewed])
+    )
+    n, tuning = len(reviewed), 0.0
+    variance = fsum((item.judge - judge) ** 2 for item in items) / (len(items) - 1)
+    if variance and (clusters is None or clusters >= FEWEST_TUNED_CLUSTERS):
+        covariance = fsum((y - people) * (f - known) for y, f in reviewed) / n
+        tuning = min(1.0, max(0.0, covariance / ((1 + n / len(unreviewed)) * variance)))
+    return tuning * fmean(unreviewed) + people - tuning * known, tuning
 
 
 def _strata(items: Sequence[JudgedItem]) -> Mapping[str, list[JudgedItem]]:

@@ -65,7 +65,7 @@ def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_re
     assert f"judge {score.found.judge:.2f}; people would say {score.found.estimate:.2f} [" in score.words
     assert "from 100 reviews of 400" in score.words
     assert passes.found is not None
-    assert score.found.width_after_ten_more < score.found.width
+    assert score.found.width_after_ten_more < score.found.interval.width
     shown = call("agreement", run.stem).stdout
     assert "people would say" in shown
     assert "ten more reviews: ±" in shown

@@ -12,7 +12,7 @@ from tests.simulations.stopping import passes, scores, sharing, stops, twelve_ca
 
 
 @pytest.mark.parametrize(
-    ("draw", "rounds"), [(scores, 100), (passes, 100), (twelve_cases, 15), (sharing, 40)]
+    ("draw", "rounds"), [(scores, 100), (passes, 100), (twelve_cases, 15), (sharing(0.5, 5), 40)]
 )
 def test_without_a_difference_few_batches_stop_early_but_many_with_a_naive_test(draw, rounds: int) -> None:  # type: ignore[no-untyped-def]
     found = stops(400, rounds, draw, difference=0.0)
