@@ -12,13 +12,8 @@ OVERLAY = ".overlay.jsonl"
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,8}")
 
 
-def new_run_id(now: datetime | None = None) -> str:
-    """Return an id that sorts by time and ends in a short random tag, such as 20261120-195407-7f3a."""
-    return f"{(now or datetime.now(UTC)):%Y%m%d-%H%M%S}-{os.urandom(2).hex()}"
-
-
 def new_run_ids(count: int, runs_dir: Path) -> list[str]:
-    """Return that many ids that differ from each other and from every run in the folder."""
+    """Return that many ids, such as 20261120-195407-7f3a, that differ from each other and from every run in the folder."""
     now = datetime.now(UTC)
     found: dict[str, None] = {}
     while len(found) < count:

@@ -14,7 +14,7 @@ import pytest
 from bioeval_tui.evaluation.engine.intents import send_intent
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.record.live import process_start, read_live
-from bioeval_tui.record.paths import new_run_id, recording_path
+from bioeval_tui.record.paths import new_run_ids, recording_path
 from tests.integration.program import (
     children_of,
     events_of,
@@ -31,7 +31,7 @@ JOBS = Path(__file__).resolve().parents[2] / "sample_jobs"
 
 def engine_spec(data_dir: Path, **changes: Any) -> tuple[Path, Path]:
     """Write what an engine process is told; return that file and the recording's path."""
-    run_id = new_run_id()
+    (run_id,) = new_run_ids(1, data_dir)
     spec = EngineSpec(
         runs=(RunSpec(run_id, str(JOBS / "medication_reminder.yml")),),
         sample_agent=True,

@@ -14,7 +14,7 @@ from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.parts import prepare_run
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.paths import new_run_id, recording_path
+from bioeval_tui.record.paths import new_run_ids, recording_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.document import run_document
@@ -110,7 +110,7 @@ async def hold(
     job.write_text(text, encoding="utf-8")
     chosen = Settings(data_dir_override=str(folder / "data"), **(settings or {}))
     private_dir(chosen.runs_dir)
-    what = RunSpec(new_run_id(), str(job))
+    what = RunSpec(*new_run_ids(1, chosen.runs_dir), str(job))
     asked = EngineSpec(runs=(what,), **{"seed": 7, **spec})
     prepared = prepare_run(asked, what, chosen)
     budget = CallBudget(asked.max_calls, asked.max_cost)

@@ -21,7 +21,7 @@ from bioeval_tui.record.events import Reviewed, RunEvent, RunResumed, write_even
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.record.outline import Outline, outline
 from bioeval_tui.record.overlay import append_reviews, read_overlay
-from bioeval_tui.record.paths import is_run_id, new_run_id, new_run_ids, overlay_path
+from bioeval_tui.record.paths import is_run_id, new_run_ids, overlay_path
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.record.test_state import recorded
@@ -109,8 +109,8 @@ def test_an_empty_or_missing_folder_has_no_runs(tmp_path: Path) -> None:
     assert Catalogue(tmp_path / "nowhere").runs() == []
 
 
-def test_new_ids_are_safe_as_file_names() -> None:
-    assert is_run_id(new_run_id())
+def test_new_ids_are_safe_as_file_names(tmp_path: Path) -> None:
+    assert all(map(is_run_id, new_run_ids(2, tmp_path)))
     assert not is_run_id("../x")
 
 
